@@ -1,0 +1,1 @@
+"""Benchmarks: measured apart from the tests, run with `make bench`."""

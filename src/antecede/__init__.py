@@ -1,0 +1,42 @@
+"""Causal order for messages: run it, simulate it, verify it."""
+
+from antecede.errors import (
+    AntecedeError,
+    BadFile,
+    BadInput,
+    BadTrace,
+    BrokenInvariant,
+    MalformedStamp,
+    Misuse,
+)
+from antecede.message import Membership, Message, MessageId, members, process_set
+from antecede.order import Deliver, Effect, Held, Order, Packet, Transmit, Wake
+from antecede.orders import create, find, names
+from antecede.wire import decode_packet, encode_packet
+
+__all__ = [
+    "AntecedeError",
+    "BadFile",
+    "BadInput",
+    "BadTrace",
+    "BrokenInvariant",
+    "Deliver",
+    "Effect",
+    "Held",
+    "MalformedStamp",
+    "Membership",
+    "Message",
+    "MessageId",
+    "Misuse",
+    "Order",
+    "Packet",
+    "Transmit",
+    "Wake",
+    "create",
+    "decode_packet",
+    "encode_packet",
+    "find",
+    "members",
+    "names",
+    "process_set",
+]

@@ -1,0 +1,299 @@
+"""The contract of an order: what makes one delivery causal, as a state machine at one process.
+
+In: the application sends, the network hands over a packet, the time it asked for has come.
+Out: a list of effects as data. There is no clock, no randomness and no I/O inside, so the same
+object runs in the explorer, in the simulator, on a Spark executor and behind a socket.
+
+Rules that every order keeps, and that the conformance suite checks:
+
+- A message that a process addresses to itself is delivered there by `send`, at once.
+- A duplicate is dropped; a malformed stamp raises `MalformedStamp`. Neither changes the state.
+- `state` is all that an order knows. Whatever else it keeps is derived from it (`resume`).
+- Nothing depends on the order of a dict or a set: `snapshot` is the same for the same state.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from enum import Enum, IntEnum, StrEnum
+from typing import Annotated, Any, ClassVar, Generic, TypeVar
+
+import msgspec
+
+from antecede.errors import MalformedStamp, Misuse
+from antecede.message import Membership, Message, MessageId, ProcessSet, members
+from antecede.snapshot import freeze, thaw
+
+Count = Annotated[int, msgspec.Meta(ge=0)]
+"""A number that a peer may not send below zero."""
+
+
+class Stamp(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
+    """The ordering information on one packet. Subclasses are what travels: fields are integers,
+    bytes and tuples, sets of processes as bytes."""
+
+    def entries(self) -> int:
+        """How many elements it carries, as the paper counts them: unless a protocol says otherwise,
+        how many integers and sets."""
+        return _leaves([getattr(self, field) for field in self.__struct_fields__])
+
+
+def _leaves(value: Any) -> int:
+    if isinstance(value, (list, tuple)):
+        return sum(map(_leaves, value))
+    return 1
+
+
+StampT = TypeVar("StampT", bound=Stamp)
+
+
+class Packet(msgspec.Struct, Generic[StampT], frozen=True, array_like=True, gc=False):
+    """What the network carries: a stamp and a message, or a stamp alone (`message` is None) where
+    the protocol speaks to itself: null messages, acknowledgements, requests."""
+
+    source: int
+    message: Message | None
+    stamp: StampT
+
+
+class Transmit(msgspec.Struct, frozen=True, gc=False):
+    """Hand this packet to the network, for each of these processes."""
+
+    packet: Packet[Any]
+    to: ProcessSet
+
+
+class Deliver(msgspec.Struct, frozen=True, gc=False):
+    """Hand this message to the application."""
+
+    message: Message
+
+
+class Wake(msgspec.Struct, frozen=True, gc=False):
+    """Call `wake` at this time, or as soon after it as possible."""
+
+    at: float
+
+
+Effect = Transmit | Deliver | Wake
+
+
+class Addressing(IntEnum):
+    """Whom a message may be addressed to. A larger value includes the smaller ones."""
+
+    ONE_GROUP = 1
+    GROUPS = 2
+    SETS = 3
+
+
+class Channels(Enum):
+    """What the network must give between two processes."""
+
+    ANY = "any"
+    FIFO = "FIFO"
+
+
+class Gives(IntEnum):
+    """The order of deliveries that a protocol guarantees. A larger value includes the smaller."""
+
+    NOTHING = 0
+    FIFO = 1
+    CAUSAL = 2
+
+
+class Traits(msgspec.Struct, frozen=True, kw_only=True):
+    """What a protocol needs and gives, for people and for whoever picks one."""
+
+    title: str
+    paper: str
+    addressing: Addressing
+    gives: Gives = Gives.CAUSAL
+    channels: Channels = Channels.ANY
+    null_messages: bool = False
+    """Whether it lives only by messages of its own, sent when it is woken."""
+    survives_loss: bool = False
+    """Whether deliveries go on when some copies of a message are lost."""
+    prompt: bool = True
+    """Whether it never holds a message whose causal predecessors are all delivered."""
+    state_bound: str = ""
+    """What its paper promises of the state at one process; empty where it promises nothing."""
+
+
+class Scope(StrEnum):
+    """How `Awaited.count` counts."""
+
+    MESSAGE = "message"
+    """The message with this number."""
+    HERE = "here"
+    """The count-th packet that the process addressed to this one."""
+    GROUP = "group"
+    """The count-th message of the process in the group."""
+    TIME = "time"
+    """All that is addressed here and precedes the count-th event of the process' clock."""
+    BLOCK = "block"
+    """A packet of the process in the group that is numbered at least `count`."""
+
+
+class Awaited(msgspec.Struct, frozen=True, order=True):
+    """One thing that a held message waits for."""
+
+    process: int
+    count: int
+    scope: Scope = Scope.MESSAGE
+    group: int = -1
+
+    def sentence(self) -> str:
+        """For people."""
+        match self.scope:
+            case Scope.MESSAGE:
+                return f"message {self.process}:{self.count}"
+            case Scope.HERE:
+                return f"packet number {self.count} from process {self.process} to this one"
+            case Scope.GROUP:
+                return (
+                    f"message number {self.count} of process {self.process} in group {self.group}"
+                )
+            case Scope.TIME:
+                return f"what process {self.process} knew of at its time {self.count}"
+            case Scope.BLOCK:
+                return (
+                    f"a packet of process {self.process} in group {self.group} "
+                    f"numbered {self.count} or more"
+                )
+
+
+class Held(msgspec.Struct, frozen=True):
+    """A message that has arrived and is not delivered, and all that it still waits for."""
+
+    message: MessageId
+    awaited: tuple[Awaited, ...]
+
+
+class Size(msgspec.Struct, frozen=True):
+    """How much an order knows: elements of ordering information (as the paper counts them, without
+    the held messages), bytes of its snapshot, held messages."""
+
+    entries: int
+    bytes: int
+    held: int
+
+
+class Options(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What can be chosen about a protocol. A protocol with options subclasses this."""
+
+
+class Order(ABC):
+    """A protocol at one process."""
+
+    name: ClassVar[str]
+    """The name of its file, with hyphens; the registry sets it."""
+    traits: ClassVar[Traits]
+    stamp_type: ClassVar[type[Stamp]]
+    state_type: ClassVar[type[msgspec.Struct]]
+    options_type: ClassVar[type[Options]] = Options
+
+    state: Any
+
+    def __init__(
+        self, process: int, membership: Membership, options: Options | None = None
+    ) -> None:
+        if not 0 <= process < membership.size:
+            raise Misuse(f"process {process} is not one of the {membership.size} processes")
+        self.process = process
+        self.membership = membership
+        self.options: Any = self.options_type() if options is None else options
+        self.state = self.initial_state()
+        self.resume()
+
+    @abstractmethod
+    def initial_state(self) -> msgspec.Struct:
+        """What it knows before anything has happened."""
+
+    def resume(self) -> None:  # noqa: B027 (most orders derive nothing)
+        """Derive from `state` what is kept beside it, such as an index. Called after `state` has
+        been replaced."""
+
+    @abstractmethod
+    def send(self, message: Message, now: float = 0.0) -> list[Effect]:
+        """The application sends. Numbers of messages are consecutive, from 1."""
+
+    @abstractmethod
+    def receive(self, packet: Packet[Any], now: float = 0.0) -> list[Effect]:
+        """The network hands over a packet that was transmitted to this process."""
+
+    def wake(self, now: float) -> list[Effect]:
+        """A time that it asked for has come."""
+        return []
+
+    @abstractmethod
+    def held(self) -> list[Held]:
+        """What it holds and why, in the order of identities."""
+
+    @abstractmethod
+    def entries(self) -> int:
+        """Elements of ordering information it keeps, as the paper counts them."""
+
+    def entries_bound(self) -> int | None:
+        """The largest value of `entries` that the paper allows; None where it sets no bound."""
+        return None
+
+    def size(self) -> Size:
+        return Size(self.entries(), len(self.snapshot()), len(self.held()))
+
+    def snapshot(self) -> bytes:
+        """The state as bytes: equal for equal states."""
+        return freeze(self.state)
+
+    def restore(self, snapshot: bytes) -> None:
+        """Go on from a snapshot of an order of the same process, membership and options."""
+        self.state = thaw(snapshot, self.state_type)
+        self.resume()
+
+    def check_addressing(self, message: Message) -> None:
+        """Refuse a message that this process may not send."""
+        if message.id.sender != self.process:
+            raise Misuse(f"process {self.process} sends a message of process {message.id.sender}")
+        addressing = self.traits.addressing
+        if message.destinations & ~self.membership.everybody or not message.destinations:
+            raise Misuse(
+                f"message {message.id} is addressed to {list(members(message.destinations))}; "
+                f"there are processes 0 to {self.membership.size - 1}"
+            )
+        if addressing is Addressing.SETS:
+            return
+        group = message.group if self.membership.groups else 0
+        if addressing is Addressing.ONE_GROUP:
+            allowed: Iterable[int] = [0] if len(self.membership.groups) <= 1 else []
+        else:
+            allowed = self.membership.groups_of(self.process)
+        if group not in allowed or self.membership.group(group) != message.destinations:
+            raise Misuse(
+                f"{self.name} addresses whole groups that the sender is a member of; message "
+                f"{message.id} of group {message.group} is addressed to "
+                f"{list(members(message.destinations))}"
+            )
+
+    def check_header(self, packet: Packet[Any]) -> Message:
+        """Refuse a packet that brings no message to this process from its sender."""
+        message = packet.message
+        if message is None:
+            raise MalformedStamp("message", "is missing")
+        sender, number = message.id
+        if packet.source != sender or sender == self.process or sender >= self.membership.size:
+            raise MalformedStamp("sender", f"is {sender}, from process {packet.source}")
+        if number < 1:
+            raise MalformedStamp("number", f"is {number}; messages are numbered from 1")
+        if not message.destinations >> self.process & 1:
+            raise MalformedStamp("destinations", f"does not contain process {self.process}")
+        return message
+
+    def multicast(self, message: Message, stamp: Stamp) -> list[Effect]:
+        """The effects of sending with one stamp for all: a copy to every other destination, and
+        the delivery to oneself."""
+        effects: list[Effect] = []
+        own = 1 << self.process
+        others = message.destinations & ~own
+        if others:
+            effects.append(Transmit(Packet(self.process, message, stamp), others))
+        if message.destinations & own:
+            effects.append(Deliver(message))
+        return effects

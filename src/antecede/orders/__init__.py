@@ -1,0 +1,67 @@
+"""The protocols, one file each, and the registry that finds a protocol by its file.
+
+A file ``orders/some_name.py`` that does not begin with an underscore is the protocol ``some-name``;
+it defines exactly one concrete subclass of `Order`. Nothing is registered by importing.
+"""
+
+import inspect
+import pkgutil
+from collections.abc import Mapping
+from functools import cache
+from importlib import import_module
+from typing import Any
+
+import msgspec
+
+from antecede.errors import BrokenInvariant, Misuse
+from antecede.message import Membership
+from antecede.order import Options, Order
+
+__all__ = ["create", "find", "names", "parse_options"]
+
+
+@cache
+def names() -> tuple[str, ...]:
+    """The names of all protocols."""
+    modules = [module.name for module in pkgutil.iter_modules(__path__)]
+    return tuple(sorted(name.replace("_", "-") for name in modules if not name.startswith("_")))
+
+
+@cache
+def find(name: str) -> type[Order]:
+    """The protocol of this name."""
+    if name not in names():
+        raise Misuse(f"there is no protocol '{name}'; there are {', '.join(names())}")
+    module = import_module(f"{__name__}.{name.replace('-', '_')}")
+    orders = [
+        member
+        for member in vars(module).values()
+        if inspect.isclass(member)
+        and issubclass(member, Order)
+        and member.__module__ == module.__name__
+        and not inspect.isabstract(member)
+    ]
+    if len(orders) != 1:
+        found = ", ".join(order.__name__ for order in orders) or "none"
+        raise BrokenInvariant(f"{module.__file__} must define exactly one order; found {found}")
+    order = orders[0]
+    for attribute in ("traits", "stamp_type", "state_type"):
+        if not hasattr(order, attribute):
+            raise BrokenInvariant(f"{module.__file__}: {order.__name__} does not set '{attribute}'")
+    order.name = name
+    return order
+
+
+def parse_options(name: str, options: Mapping[str, Any]) -> Options:
+    """The options of a protocol from what a person wrote."""
+    options_type = find(name).options_type
+    try:
+        return msgspec.convert(dict(options), options_type)
+    except msgspec.ValidationError as error:
+        known = ", ".join(options_type.__struct_fields__) or "none"
+        raise Misuse(f"options of {name}: {error}; it knows: {known}") from None
+
+
+def create(name: str, process: int, membership: Membership, **options: Any) -> Order:
+    """The protocol of this name at one process."""
+    return find(name)(process, membership, parse_options(name, options))

@@ -1,0 +1,22 @@
+"""A set of message identities at one bit each, for orders that know duplicates by nothing else."""
+
+import msgspec
+
+from antecede.message import MessageId
+
+_BITS = 64
+
+
+class Seen(msgspec.Struct, array_like=True):
+    """Identities by sender and, within a sender, in words of 64 numbers."""
+
+    words: dict[tuple[int, int], int] = {}
+
+    def __contains__(self, message: MessageId) -> bool:
+        sender, number = message
+        return self.words.get((sender, number // _BITS), 0) >> number % _BITS & 1 == 1
+
+    def add(self, message: MessageId) -> None:
+        sender, number = message
+        word = (sender, number // _BITS)
+        self.words[word] = self.words.get(word, 0) | 1 << number % _BITS

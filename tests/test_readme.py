@@ -1,0 +1,124 @@
+"""README.md keeps its word: its Python runs, and its commands and their options exist."""
+
+import os
+import shlex
+import subprocess
+import sys
+import sysconfig
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from markdown_it import MarkdownIt
+
+README = Path(__file__).resolve().parent.parent / "README.md"
+SHELL_LANGUAGES = {"bash", "console", "sh", "shell"}
+
+
+@dataclass(frozen=True)
+class Block:
+    """A fenced block: its language, its text, and the line of README.md where the text begins."""
+
+    language: str
+    text: str
+    line: int
+
+
+@dataclass(frozen=True)
+class Command:
+    """One call of `antecede` in a shell block: its arguments, and the line where it begins."""
+
+    arguments: tuple[str, ...]
+    line: int
+
+
+def fenced_blocks(markdown: str) -> Iterator[Block]:
+    for token in MarkdownIt().parse(markdown):
+        if token.type == "fence" and token.map is not None:
+            language = (token.info.split() or [""])[0]
+            # token.map counts from 0 and points at the fence, the text begins one line below
+            yield Block(language, token.content, token.map[0] + 2)
+
+
+def shell_lines(block: Block) -> Iterator[tuple[int, str]]:
+    """The commands of a block, continuation lines joined; in a console, only what follows `$`."""
+    joined, begins = "", block.line
+    for number, line in enumerate(block.text.splitlines(), start=block.line):
+        if not joined:
+            begins = number
+            if block.language == "console":
+                if not line.startswith("$ "):
+                    continue
+                line = line.removeprefix("$ ")  # noqa: PLW2901
+        joined += line.removesuffix("\\")
+        if not line.endswith("\\"):
+            yield begins, joined
+            joined = ""
+
+
+def antecede_commands(block: Block) -> Iterator[Command]:
+    for number, line in shell_lines(block):
+        if "antecede" not in line:
+            continue
+        lexer = shlex.shlex(line, posix=True, punctuation_chars=True)
+        lexer.whitespace_split = True
+        words: list[str] = []
+        skip_target = False
+        for word in [*lexer, ";"]:
+            if skip_target:
+                skip_target = False
+            elif set(word) <= set("<>&") and set(word) & set("<>"):
+                skip_target = True  # a redirection: the word after it is a file
+            elif set(word) <= set(";|&()"):
+                while words and "=" in words[0]:
+                    words.pop(0)  # a variable set for this command only
+                if words and Path(words[0]).name == "antecede":
+                    yield Command(tuple(words[1:]), number)
+                words = []
+            else:
+                words.append(word)
+
+
+BLOCKS = list(fenced_blocks(README.read_text(encoding="utf-8")))
+PYTHON_BLOCKS = [block for block in BLOCKS if block.language == "python"]
+COMMANDS = [
+    command
+    for block in BLOCKS
+    if block.language in SHELL_LANGUAGES
+    for command in antecede_commands(block)
+]
+
+
+def test_readme_has_a_python_block() -> None:
+    assert PYTHON_BLOCKS, "README.md shows no Python"
+
+
+@pytest.mark.parametrize("block", PYTHON_BLOCKS, ids=lambda block: f"line-{block.line}")
+def test_python_block_runs(block: Block, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    # A module of its own, as for a script: classes defined in the block find their annotations.
+    module = ModuleType("__main__")
+    monkeypatch.setitem(sys.modules, "__main__", module)
+    padded = "\n" * (block.line - 1) + block.text  # so that a traceback names README.md's line
+    exec(compile(padded, str(README), "exec", dont_inherit=True), module.__dict__)
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: f"line-{command.line}")
+def test_command_exists(command: Command, tmp_path: Path) -> None:
+    # With --help at its end a command parses its line, so that an unknown subcommand or option
+    # is an error, and then prints its usage instead of doing anything.
+    script = Path(sysconfig.get_path("scripts")) / "antecede"
+    arguments = [argument for argument in command.arguments if argument != "--help"]
+    result = subprocess.run(
+        [script, *arguments, "--help"],
+        cwd=tmp_path,
+        env={**os.environ, "NO_COLOR": "1", "COLUMNS": "100"},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert result.returncode == 0, result.stderr
+    assert "Usage: " in result.stdout
