@@ -27,7 +27,7 @@ lint: setup ## check style, types and the direction of imports
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
-	$(BIN)/lint-imports
+	$(BIN)/lint-imports --no-logo
 
 bench: setup ## run the benchmarks
 	$(BIN)/python -m bench

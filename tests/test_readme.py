@@ -65,18 +65,19 @@ def antecede_commands(block: Block) -> Iterator[Command]:
         lexer = shlex.shlex(line, posix=True, punctuation_chars=True)
         lexer.whitespace_split = True
         words: list[str] = []
-        skip_target = False
+        is_redirection_target = False
         for word in [*lexer, ";"]:
-            if skip_target:
-                skip_target = False
-            elif set(word) <= set("<>&") and set(word) & set("<>"):
-                skip_target = True  # a redirection: the word after it is a file
-            elif set(word) <= set(";|&()"):
+            if set(word) <= set(";|&()"):
                 while words and "=" in words[0]:
                     words.pop(0)  # a variable set for this command only
                 if words and Path(words[0]).name == "antecede":
                     yield Command(tuple(words[1:]), number)
                 words = []
+                is_redirection_target = False
+            elif set(word) <= set("<>&"):
+                is_redirection_target = True
+            elif is_redirection_target:
+                is_redirection_target = False
             else:
                 words.append(word)
 

@@ -1,0 +1,81 @@
+"""What several commands share: options from flags, tables, progress."""
+
+import json
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Annotated, Any
+
+import msgspec
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+from antecede.errors import Misuse
+
+JsonFlag = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
+OptionFlags = Annotated[
+    list[str] | None,
+    typer.Option("--option", metavar="NAME=VALUE", help="An option of the protocol; may repeat."),
+]
+
+ANSWER_IS_NO = 1
+"""The exit status where a violation was found."""
+
+
+def parse_option_flags(flags: Iterable[str] | None) -> dict[str, Any]:
+    """`name=value` pairs; a value is read as JSON where it is JSON, else as text."""
+    options = {}
+    for flag in flags or ():
+        name, equals, text = flag.partition("=")
+        if not equals or not name:
+            raise Misuse(f"--option {flag}: write it as NAME=VALUE")
+        try:
+            options[name.replace("-", "_")] = msgspec.json.decode(text.encode())
+        except msgspec.DecodeError:
+            options[name.replace("-", "_")] = text
+    return options
+
+
+def print_json(value: Any) -> None:
+    print(json.dumps(value, indent=2))
+
+
+def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], text: int = 1) -> None:
+    """A table; the first `text` columns are words, the others numbers. Never cut off: a pipe or
+    a narrow terminal gets the whole width."""
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    for index, column in enumerate(columns):
+        table.add_column(column, justify="left" if index < text else "right", no_wrap=True)
+    for row in rows:
+        table.add_row(*row)
+    console = Console(highlight=False)
+    width = console.measure(table).maximum
+    Console(highlight=False, width=max(width, console.width)).print(table)
+
+
+@contextmanager
+def progress_bar(title: str, total: int | None) -> Iterator["Ticker"]:
+    """A progress bar on a terminal, silence otherwise."""
+    console = Console(stderr=True)
+    columns = (TextColumn(title), BarColumn(), TextColumn("{task.completed:,.0f}"))
+    with Progress(
+        *columns,
+        TimeRemainingColumn(),
+        console=console,
+        transient=True,
+        disable=not sys.stderr.isatty(),
+    ) as progress:
+        yield Ticker(progress, total)
+
+
+class Ticker:
+    """Moves a progress bar; safe to call when there is none."""
+
+    def __init__(self, progress: Progress, total: int | None) -> None:
+        self._progress = progress
+        self._task = progress.add_task("", total=total)
+
+    def __call__(self, completed: int) -> None:
+        self._progress.update(self._task, completed=completed)
