@@ -39,7 +39,9 @@ def main() -> None:
                     yardstick[size] = total
                 ratio = total / yardstick[size]
                 extra = measured.control_packets / measured.sends
-                cells.append(f"{elements:.1f} / {total:.0f} ×{ratio:.2f} +{extra:.1f}{cut}".rjust(30))
+                cells.append(
+                    f"{elements:.1f} / {total:.0f} ×{ratio:.2f} +{extra:.1f}{cut}".rjust(30)
+                )
             print(f"{name:18}" + "".join(cells))
         print()
     print(f"* fewer messages: cut off after {BUDGET_S:.0f} s of CPU time in the state machines.")

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from time import process_time
 from typing import Any
 
-from antecede.message import Membership, Message, MessageId, ProcessSet, members
+from antecede.message import Membership, Message, MessageId, ProcessSet, members, process_set
 from antecede.order import Channels, Deliver, Effect, Order, Packet, Transmit
 from antecede.orders import find, parse_options
 from antecede.wire import encode_stamp
@@ -44,9 +44,8 @@ def group_broadcast(membership: Membership) -> Choice:
 def ring(size: int, group_size: int) -> Membership:
     """Overlapping groups in a ring: neighbours share one process."""
     step = group_size - 1
-    groups = []
-    for start in range(0, size, step):
-        groups.append(sum(1 << (start + k) % size for k in range(group_size)))
+    starts = range(0, size, step)
+    groups = [process_set((start + k) % size for k in range(group_size)) for start in starts]
     return Membership(size, tuple(groups))
 
 
@@ -67,7 +66,9 @@ class Measured:
 class Traffic:
     """All processes of one protocol."""
 
-    def __init__(self, protocol: str, membership: Membership, choose: Choice, seed: int = 1) -> None:
+    def __init__(
+        self, protocol: str, membership: Membership, choose: Choice, seed: int = 1
+    ) -> None:
         order = find(protocol)
         options = parse_options(protocol, {})
         self.orders: list[Order] = [
@@ -138,7 +139,7 @@ class Traffic:
     def _carry_out(self, process: int, effects: list[Effect]) -> None:
         measured = self.measured
         for effect in effects:
-            if type(effect) is Transmit:
+            if isinstance(effect, Transmit):
                 stamp = effect.packet.stamp
                 copies = effect.to.bit_count()
                 measured.packets += copies
@@ -147,7 +148,7 @@ class Traffic:
                 if effect.packet.message is None:
                     measured.control_packets += copies
                 self.in_flight.extend((to, effect.packet) for to in members(effect.to))
-            elif type(effect) is Deliver:
+            elif isinstance(effect, Deliver):
                 measured.deliveries += 1
             else:
                 self.wakes.append((effect.at, process))

@@ -4,6 +4,7 @@
 
     AntecedeError
     ├── Misuse             the caller asked for what cannot be: an unknown protocol, a bad option
+    │   └── CannotWrite      an output that the file system refuses: names the file and the reason
     ├── BadInput           something that came from outside is broken
     │   ├── MalformedStamp   a peer's packet: names the field
     │   ├── BadFile          a scenario, a data file: names the file, the place and the fix
@@ -15,11 +16,25 @@ The command line prints the first two kinds as one message and exits with status
 
 
 class AntecedeError(Exception):
-    """The base of them all."""
+    """The base of them all. Errors survive pickling, for they cross process boundaries: `args` is
+    what the error was made of, `str` the text for people."""
 
 
 class Misuse(AntecedeError):
     """The caller asked for something that cannot be done; the message says what can."""
+
+
+class CannotWrite(Misuse):
+    """The file system refuses an output (no space, no permission, no such folder). Nothing of it is
+    left behind."""
+
+    def __init__(self, file: str, reason: str) -> None:
+        super().__init__(file, reason)
+        self.file = file
+        self.reason = reason
+
+    def __str__(self) -> str:
+        return f"cannot write {self.file}: {self.reason}; nothing of it was kept"
 
 
 class BadInput(AntecedeError):
@@ -30,28 +45,39 @@ class MalformedStamp(BadInput):
     """A packet whose ordering information cannot be right. The receiver's state is unchanged."""
 
     def __init__(self, field: str, reason: str) -> None:
-        super().__init__(f"malformed stamp: field '{field}' {reason}")
+        super().__init__(field, reason)
         self.field = field
         self.reason = reason
+
+    def __str__(self) -> str:
+        return f"malformed stamp: field '{self.field}' {self.reason}"
 
 
 class BadFile(BadInput):
     """A file that people write, with every mistake found in it."""
 
     def __init__(self, file: str, mistakes: list[str]) -> None:
-        listed = "\n".join(f"  - {mistake}" for mistake in mistakes)
-        super().__init__(f"{file}: {len(mistakes)} mistake{'s' * (len(mistakes) != 1)}\n{listed}")
+        super().__init__(file, mistakes)
         self.file = file
         self.mistakes = mistakes
+
+    def __str__(self) -> str:
+        count = len(self.mistakes)
+        listed = "".join(f"\n  - {mistake}" for mistake in self.mistakes)
+        return f"{self.file}: {count} mistake{'s' * (count != 1)}{listed}"
 
 
 class BadTrace(BadInput):
     """A trace that breaks a rule of the trace format."""
 
     def __init__(self, rule: str, where: str, detail: str) -> None:
-        super().__init__(f"{where}: {detail} (rule: {rule})")
+        super().__init__(rule, where, detail)
         self.rule = rule
         self.where = where
+        self.detail = detail
+
+    def __str__(self) -> str:
+        return f"{self.where}: {self.detail} (rule: {self.rule})"
 
 
 class BrokenInvariant(AntecedeError):

@@ -130,7 +130,8 @@ class Scope(StrEnum):
     TIME = "time"
     """All that is addressed here and precedes the count-th event of the process' clock."""
     BLOCK = "block"
-    """A packet of the process in the group that is numbered at least `count`."""
+    """All that the process sends in the group with numbers up to `count`: messages delivered, and
+    word that there are no more."""
 
 
 class Awaited(msgspec.Struct, frozen=True, order=True):
@@ -156,8 +157,8 @@ class Awaited(msgspec.Struct, frozen=True, order=True):
                 return f"what process {self.process} knew of at its time {self.count}"
             case Scope.BLOCK:
                 return (
-                    f"a packet of process {self.process} in group {self.group} "
-                    f"numbered {self.count} or more"
+                    f"what process {self.process} sends in group {self.group} "
+                    f"with numbers up to {self.count}"
                 )
 
 
@@ -284,6 +285,8 @@ class Order(ABC):
             raise MalformedStamp("number", f"is {number}; messages are numbered from 1")
         if not message.destinations >> self.process & 1:
             raise MalformedStamp("destinations", f"does not contain process {self.process}")
+        if message.destinations >> self.membership.size:
+            raise MalformedStamp("destinations", "contains processes that do not exist")
         return message
 
     def multicast(self, message: Message, stamp: Stamp) -> list[Effect]:

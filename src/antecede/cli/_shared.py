@@ -22,6 +22,8 @@ OptionFlags = Annotated[
 
 ANSWER_IS_NO = 1
 """The exit status where a violation was found."""
+WHOLE_WIDTH = 10_000
+"""Wider than any table: rich cuts cells to fit narrower ones."""
 
 
 def parse_option_flags(flags: Iterable[str] | None) -> dict[str, Any]:
@@ -50,13 +52,11 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], text: int
         table.add_column(column, justify="left" if index < text else "right", no_wrap=True)
     for row in rows:
         table.add_row(*row)
-    console = Console(highlight=False)
-    width = console.measure(table).maximum
-    Console(highlight=False, width=max(width, console.width)).print(table)
+    Console(highlight=False, width=WHOLE_WIDTH).print(table)
 
 
 @contextmanager
-def progress_bar(title: str, total: int | None) -> Iterator["Ticker"]:
+def progress_bar(title: str, total: int | None = None) -> Iterator["Ticker"]:
     """A progress bar on a terminal, silence otherwise."""
     console = Console(stderr=True)
     columns = (TextColumn(title), BarColumn(), TextColumn("{task.completed:,.0f}"))
@@ -77,5 +77,5 @@ class Ticker:
         self._progress = progress
         self._task = progress.add_task("", total=total)
 
-    def __call__(self, completed: int) -> None:
-        self._progress.update(self._task, completed=completed)
+    def __call__(self, completed: int, total: int | None = None) -> None:
+        self._progress.update(self._task, completed=completed, total=total)

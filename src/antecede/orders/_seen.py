@@ -16,7 +16,10 @@ class Seen(msgspec.Struct, array_like=True):
         sender, number = message
         return self.words.get((sender, number // _BITS), 0) >> number % _BITS & 1 == 1
 
-    def add(self, message: MessageId) -> None:
+    def add(self, message: MessageId) -> bool:
+        """Whether it is new."""
         sender, number = message
         word = (sender, number // _BITS)
-        self.words[word] = self.words.get(word, 0) | 1 << number % _BITS
+        before = self.words.get(word, 0)
+        after = self.words[word] = before | 1 << number % _BITS
+        return after != before

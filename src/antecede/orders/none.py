@@ -56,10 +56,7 @@ class Unordered(Order):
 
     def receive(self, packet: Packet[Any], now: float = 0.0) -> list[Effect]:
         message = self.check_header(packet)
-        if message.id in self.state.delivered:
-            return []
-        self.state.delivered.add(message.id)
-        return [Deliver(message)]
+        return [Deliver(message)] if self.state.delivered.add(message.id) else []
 
     def held(self) -> list[Held]:
         return []

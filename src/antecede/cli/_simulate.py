@@ -1,0 +1,263 @@
+"""`antecede simulate`: one protocol, or all of them, on a simulated network."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from antecede.cli._shared import (
+    ANSWER_IS_NO,
+    JsonFlag,
+    OptionFlags,
+    parse_option_flags,
+    print_json,
+    print_table,
+    progress_bar,
+)
+from antecede.errors import Misuse
+from antecede.order import Gives
+from antecede.orders import find, names
+from antecede.simulate import Scenario, Spread, Summary, load_scenario, make_scenario
+from antecede.simulate import simulate as run_scenario
+
+EVERY = "all"
+NETWORK = "Network"
+TRAFFIC = "Traffic"
+
+
+def simulate(
+    protocol: Annotated[
+        str | None, typer.Option(help="A protocol, or 'all'; see `antecede protocols`.")
+    ] = None,
+    processes: Annotated[int | None, typer.Option(help="How many processes.")] = None,
+    messages: Annotated[int | None, typer.Option(help="How many messages they send.")] = None,
+    seed: Annotated[int | None, typer.Option(help="One seed explains a run.")] = None,
+    option: OptionFlags = None,
+    k: Annotated[int | None, typer.Option(help="The same as --option k=K (bounded).")] = None,
+    workload: Annotated[
+        str | None,
+        typer.Option(
+            help="unicast, multicast, broadcast, groups or replay.", rich_help_panel=TRAFFIC
+        ),
+    ] = None,
+    rate: Annotated[
+        float | None,
+        typer.Option(help="Messages per second of each process.", rich_help_panel=TRAFFIC),
+    ] = None,
+    cascade: Annotated[
+        float | None,
+        typer.Option(help="How likely a delivery causes a send.", rich_help_panel=TRAFFIC),
+    ] = None,
+    multicast_size: Annotated[
+        int | None, typer.Option(help="Destinations of a multicast.", rich_help_panel=TRAFFIC)
+    ] = None,
+    groups: Annotated[
+        int | None, typer.Option(help="How many overlapping groups.", rich_help_panel=TRAFFIC)
+    ] = None,
+    layout: Annotated[
+        str, typer.Option(help="Of the groups: chain, ring or random.", rich_help_panel=TRAFFIC)
+    ] = "ring",
+    group_size: Annotated[
+        int | None, typer.Option(help="Members of a group.", rich_help_panel=TRAFFIC)
+    ] = None,
+    graph: Annotated[
+        str | None,
+        typer.Option(help="A causal graph to replay: a name or a file.", rich_help_panel=TRAFFIC),
+    ] = None,
+    payload_bytes: Annotated[
+        int | None, typer.Option(help="Size of a message.", rich_help_panel=TRAFFIC)
+    ] = None,
+    delay: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SPEC",
+            help="constant:S, uniform:LOW,HIGH, exponential:MEAN or lognormal:MEDIAN,SIGMA, "
+            "in seconds.",
+            rich_help_panel=NETWORK,
+        ),
+    ] = None,
+    loss: Annotated[
+        float | None, typer.Option(help="How likely a copy is lost.", rich_help_panel=NETWORK)
+    ] = None,
+    duplication: Annotated[
+        float | None, typer.Option(help="How likely a copy comes twice.", rich_help_panel=NETWORK)
+    ] = None,
+    fifo: Annotated[
+        bool | None,
+        typer.Option("--fifo/--reordering", help="Order of packets.", rich_help_panel=NETWORK),
+    ] = None,
+    crash: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="P@T", help="Process P crashes at T s; may repeat.", rich_help_panel=NETWORK
+        ),
+    ] = None,
+    scenario: Annotated[
+        Path | None, typer.Option(help="A scenario file (TOML); flags override it.")
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Write the trace here; with 'all', a directory of traces."),
+    ] = None,
+    force: Annotated[bool, typer.Option(help="Overwrite an existing trace.")] = False,
+    as_json: JsonFlag = False,
+) -> None:
+    """Run traffic through a protocol on a simulated network, and print what it cost.
+
+    The same seed gives the same traffic and the same network to every protocol. Exit status 1 if a
+    protocol breaks the order that it promises.
+
+    Example: antecede simulate --protocol all --processes 8 --messages 2000 --seed 1
+    """
+    fields = {
+        "processes": processes,
+        "messages": messages,
+        "seed": seed,
+        "rate": rate,
+        "payload_bytes": payload_bytes,
+        "options": {**parse_option_flags(option), **({} if k is None else {"k": k})} or None,
+        "groups": _groups(groups, layout, group_size),
+        "crashes": [_crash(text) for text in crash] if crash else None,
+    }
+    network = {"delay": delay, "loss": loss, "duplication": duplication, "fifo": fifo}
+    traffic = {"kind": workload, "cascade": cascade, "size": multicast_size, "graph": graph}
+    base = {} if scenario is None else _plain(load_scenario(scenario))
+    if scenario is None and protocol is None:
+        raise Misuse("name a protocol (--protocol), 'all', or a scenario file (--scenario)")
+    data = {**base, **_given(fields)}
+    data["network"] = {**base.get("network", {}), **_given(network)}
+    data["workload"] = _workload(base.get("workload"), _given(traffic), "groups" in data)
+    if protocol is not None:
+        data["protocol"] = protocol
+
+    summaries, left_out = [], []
+    for one, reason in _scenarios(data):
+        if one is None:
+            left_out.append(reason)
+        else:
+            target = out / f"{one.protocol}.parquet" if out and data["protocol"] == EVERY else out
+            summaries.append(_run(one, target, force))
+    if as_json:
+        plain = [summary.as_dict() for summary in summaries]
+        print_json(plain if data["protocol"] == EVERY else plain[0])
+    else:
+        tell(summaries, left_out)
+    if any(summary.violations and _promises(summary) for summary in summaries):
+        raise typer.Exit(ANSWER_IS_NO)
+
+
+def _promises(summary: Summary) -> bool:
+    return find(summary.protocol).traits.gives is Gives.CAUSAL
+
+
+def _given(flags: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in flags.items() if value is not None}
+
+
+def _plain(scenario: Scenario) -> dict[str, Any]:
+    """A scenario as its file would say it."""
+    return scenario.model_dump(by_alias=True, exclude_none=True)
+
+
+def _groups(count: int | None, layout: str, size: int | None) -> dict[str, Any] | None:
+    if count is None:
+        return None
+    return {"layout": layout, "count": count, **_given({"size": size})}
+
+
+def _workload(base: dict[str, Any] | None, given: dict[str, Any], grouped: bool) -> dict[str, Any]:
+    """Flags over what the file says; another kind of workload starts afresh."""
+    if base is None or given.get("kind", base["kind"]) != base["kind"]:
+        base = {"kind": "groups" if grouped else "replay" if "graph" in given else "broadcast"}
+    return {**base, **given}
+
+
+def _crash(text: str) -> dict[str, Any]:
+    process, at, time = text.rpartition("@")
+    try:
+        if not at or not process:
+            raise ValueError
+        return {"process": int(process) if process.isdigit() else process, "time_s": float(time)}
+    except ValueError:
+        raise Misuse(f"--crash {text}: write it as PROCESS@SECONDS, such as 2@1.5") from None
+
+
+def _scenarios(data: dict[str, Any]) -> Iterator[tuple[Scenario | None, str]]:
+    """One scenario; or, for 'all', one a protocol, or None and why it cannot carry the traffic."""
+    if data["protocol"] != EVERY:
+        yield make_scenario(data), ""
+        return
+    if data.get("options"):
+        raise Misuse("options belong to one protocol; with --protocol all there are none")
+    make_scenario({**data, "protocol": "none"})  # a mistake in anything else is reported once
+    for name in names():
+        try:
+            yield make_scenario({**data, "protocol": name}), ""
+        except Misuse as error:
+            yield None, f"{name}: {error}"
+
+
+def _run(scenario: Scenario, out: Path | None, force: bool) -> Summary:
+    if out is not None:
+        out.parent.mkdir(parents=True, exist_ok=True)
+    total = scenario.message_limit
+    with progress_bar(f"{scenario.run_name}", total) as tick:
+        return run_scenario(scenario, out, force=force, progress=lambda sent: tick(sent, total))
+
+
+COLUMNS = (
+    "protocol",
+    "messages",
+    "deliveries",
+    "elements",
+    "p99",
+    "bytes",
+    "p99",
+    "delay ms",
+    "p99",
+    "held ms",
+    "p99",
+    "peak queue",
+    "control",
+    "undelivered",
+    "violations",
+)
+
+
+def tell(summaries: list[Summary], left_out: list[str]) -> None:
+    """The summaries for a person, side by side."""
+    print_table(COLUMNS, map(_row, summaries))
+    print(
+        "\nelements, bytes: ordering information on a message; held: from arrival to delivery; "
+        "control: packets of the protocol's own."
+    )
+    fifo = [summary.protocol for summary in summaries if summary.fifo_added]
+    if fifo:
+        print(f"On FIFO links, which they need: {', '.join(fifo)}.")
+    if any(summary.violations is None for summary in summaries):
+        print("Violations of so long a run are not counted; `antecede verify` judges its trace.")
+    for reason in left_out:
+        print(f"Left out: {reason}.")
+
+
+def _row(summary: Summary) -> tuple[str, ...]:
+    def plain(spread: Spread) -> tuple[str, str]:
+        return f"{spread.mean:.1f}", f"{spread.p99:.0f}"
+
+    def milliseconds(spread: Spread) -> tuple[str, str]:
+        return f"{spread.mean * 1e3:.1f}", f"{spread.p99 * 1e3:.1f}"
+
+    return (
+        summary.protocol,
+        f"{summary.messages:,}",
+        f"{summary.deliveries:,}",
+        *plain(summary.stamp_entries),
+        *plain(summary.stamp_bytes),
+        *milliseconds(summary.delay_s),
+        *milliseconds(summary.hold_s),
+        f"{summary.peak_queue:,}",
+        f"{summary.control_packets:,}",
+        f"{summary.undelivered:,}",
+        "?" if summary.violations is None else f"{summary.violations:,}",
+    )

@@ -1,0 +1,206 @@
+"""Programs: who sends what to whom, without saying when; and all programs of a given size.
+
+Two programs that differ only in the names of the processes have the same schedules up to these
+names, so one of each kind is enough: the least under all permutations of the processes that map the
+groups to each other. That presumes a protocol that treats its processes alike. Orders do, except
+that they may break ties by identity (which of two freed messages goes first); who wants to
+presume nothing explores without symmetry.
+"""
+
+from collections.abc import Iterator, Sequence
+from enum import StrEnum
+from itertools import combinations, permutations, product
+from typing import NamedTuple
+
+import msgspec
+
+from antecede.errors import Misuse
+from antecede.message import (
+    NO_GROUP,
+    Membership,
+    Message,
+    MessageId,
+    ProcessSet,
+    members,
+    process_set,
+)
+from antecede.order import Addressing
+
+
+class Send(NamedTuple):
+    """One send of a program."""
+
+    destinations: ProcessSet
+    group: int = NO_GROUP
+
+
+class Program(msgspec.Struct, frozen=True):
+    """For each process its sends, in order."""
+
+    membership: Membership
+    sends: tuple[tuple[Send, ...], ...]
+
+    def message(self, process: int, index: int) -> Message:
+        """The message of a process' send number `index`, counted from 0."""
+        send = self.sends[process][index]
+        return Message(MessageId(process, index + 1), send.destinations, send.group)
+
+    def messages(self) -> list[list[Message]]:
+        """The messages of each process."""
+        return [
+            [self.message(process, index) for index in range(len(sends))]
+            for process, sends in enumerate(self.sends)
+        ]
+
+    def __str__(self) -> str:
+        lines = []
+        for process, sends in enumerate(self.sends):
+            names = [
+                f"{process}:{number} to {braces(send.destinations)}"
+                for number, send in enumerate(sends, 1)
+            ]
+            lines.append(f"process {process} sends {', '.join(names) or 'nothing'}")
+        return "\n".join(lines)
+
+
+def braces(processes: ProcessSet) -> str:
+    """A set of processes for people."""
+    return "{" + ", ".join(map(str, members(processes))) + "}"
+
+
+class Kind(StrEnum):
+    """Whom the messages of the programs are addressed to."""
+
+    UNICAST = "unicast"
+    """One other process."""
+    SETS = "sets"
+    """Every non-empty set of other processes."""
+    SETS_AND_SELF = "sets-and-self"
+    """Every non-empty set of processes, the sender included or not."""
+    GROUP = "group"
+    """Everybody."""
+    GROUPS = "groups"
+    """Every group that the sender is a member of."""
+
+
+def default_kind(addressing: Addressing, membership: Membership) -> Kind:
+    """What to explore when nothing is said: groups if there are any and, for a protocol that
+    addresses sets of processes, all sets among three processes and single ones among more, because
+    the number of programs grows with the number of sets to the power of the messages."""
+    if membership.groups:
+        return Kind.GROUPS
+    if addressing is not Addressing.SETS:
+        return Kind.GROUP
+    return Kind.SETS if membership.size <= 3 else Kind.UNICAST
+
+
+def choices(kind: Kind, membership: Membership) -> list[list[Send]]:
+    """What each process may send."""
+    if kind is Kind.GROUPS and not membership.groups:
+        raise Misuse("addressing 'groups' needs groups")
+    if kind is not Kind.GROUPS and membership.groups:
+        raise Misuse(f"addressing '{kind}' knows no groups; use addressing 'groups'")
+    return [_choices(kind, process, membership) for process in range(membership.size)]
+
+
+def _choices(kind: Kind, process: int, membership: Membership) -> list[Send]:
+    everybody = range(membership.size)
+    others = [other for other in everybody if other != process]
+    match kind:
+        case Kind.UNICAST:
+            return [Send(1 << other) for other in others]
+        case Kind.SETS:
+            return [Send(bits) for bits in _subsets(others)]
+        case Kind.SETS_AND_SELF:
+            return [Send(bits) for bits in _subsets(everybody)]
+        case Kind.GROUP:
+            return [Send(membership.everybody, 0)]
+        case Kind.GROUPS:
+            groups = membership.groups_of(process)
+            return [Send(membership.group(group), group) for group in groups]
+
+
+def _subsets(processes: Sequence[int]) -> list[ProcessSet]:
+    return [
+        process_set(subset)
+        for size in range(1, len(processes) + 1)
+        for subset in combinations(processes, size)
+    ]
+
+
+class _Renaming(NamedTuple):
+    """A permutation of the processes that maps the groups to each other."""
+
+    origin: tuple[int, ...]
+    """`origin[p]` is the process that is renamed to p."""
+    image: tuple[ProcessSet, ...]
+    """What each set of processes is renamed to."""
+    groups: tuple[int, ...]
+
+    def of(self, sends: tuple[Send, ...]) -> tuple[Send, ...]:
+        return tuple(
+            [
+                Send(
+                    self.image[bits], group if group < 0 or not self.groups else self.groups[group]
+                )
+                for bits, group in sends
+            ]
+        )
+
+
+def _renamings(membership: Membership) -> list[_Renaming]:
+    found = []
+    for target in permutations(range(membership.size)):
+        image = [0]
+        for process in range(membership.size):
+            image += [bits | 1 << target[process] for bits in image]
+        # Groups of the same members are mapped in the order of their indices: with this choice
+        # the renamings still form a group, and one program of each class is the least.
+        places: dict[ProcessSet, list[int]] = {}
+        for index, group in enumerate(membership.groups):
+            places.setdefault(group, []).append(index)
+        mapped = [image[group] for group in membership.groups]
+        if sorted(mapped) != sorted(membership.groups):
+            continue
+        groups = tuple([places[group].pop(0) for group in mapped])
+        origin = sorted(range(membership.size), key=target.__getitem__)
+        found.append(_Renaming(tuple(origin), tuple(image), groups))
+    return found
+
+
+def programs(
+    membership: Membership, messages: int, kind: Kind, *, symmetry: bool = True
+) -> Iterator[Program]:
+    """All programs of exactly this many messages, one of each class of symmetry."""
+    allowed = choices(kind, membership)
+    renamings = _renamings(membership) if symmetry else []
+    for shares in _shares(messages, membership.size):
+        renamed = [tuple([shares[p] for p in renaming.origin]) for renaming in renamings]
+        if any(other > shares for other in renamed):
+            continue
+        keeping = [r for r, other in zip(renamings, renamed, strict=True) if other == shares]
+        columns = [
+            list(product(allowed[process], repeat=share)) for process, share in enumerate(shares)
+        ]
+        for sends in product(*columns):
+            if not any(_is_less(renaming, sends) for renaming in keeping):
+                yield Program(membership, sends)
+
+
+def _is_less(renaming: _Renaming, sends: tuple[tuple[Send, ...], ...]) -> bool:
+    """Whether the renamed program comes before the program itself."""
+    for process, own in enumerate(sends):
+        renamed = renaming.of(sends[renaming.origin[process]])
+        if renamed != own:
+            return renamed < own
+    return False
+
+
+def _shares(total: int, parts: int) -> Iterator[tuple[int, ...]]:
+    """All ways to share `total` messages among `parts` processes."""
+    if parts == 1:
+        yield (total,)
+        return
+    for first in range(total, -1, -1):
+        for rest in _shares(total - first, parts - 1):
+            yield first, *rest

@@ -1,0 +1,122 @@
+"""Scenarios from files and from flags, and what is wrong with them, all at once and in words."""
+
+import os
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from antecede.errors import BadFile, Misuse
+from antecede.simulate.scenario import Scenario
+
+_HEADER = re.compile(r"\s*\[(\[?)\s*([^\[\]]+?)\s*\]")
+_ASSIGNMENT = re.compile(r"\s*([A-Za-z0-9_\-.\"' ]+?)\s*=")
+
+
+def load_scenario(path: str | os.PathLike[str]) -> Scenario:
+    """The scenario in a TOML file. A graph that it names by a path is looked for beside it."""
+    file = str(path)
+    try:
+        text = Path(path).read_text("utf-8")
+        data = tomllib.loads(text)
+    except FileNotFoundError:
+        raise BadFile(file, ["there is no such file"]) from None
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise BadFile(file, [f"cannot be read as TOML: {error}"]) from None
+    workload = data.get("workload")
+    if isinstance(workload, dict) and "." in str(workload.get("graph", "")):
+        workload["graph"] = str(Path(path).parent / workload["graph"])
+    try:
+        return Scenario.model_validate(data)
+    except ValidationError as error:
+        lines = _lines(text)
+        mistakes = [_with_line(place, words, lines) for place, words in _mistakes(error, data)]
+        raise BadFile(file, mistakes) from None
+
+
+def make_scenario(data: Mapping[str, Any]) -> Scenario:
+    """The scenario that a dict describes, as flags give it."""
+    try:
+        return Scenario.model_validate(dict(data))
+    except ValidationError as error:
+        mistakes = [f"{place}: {words}" for place, words in _mistakes(error, data)]
+        if len(mistakes) == 1:
+            raise Misuse(mistakes[0]) from None
+        listed = "".join(f"\n  - {mistake}" for mistake in mistakes)
+        raise Misuse(f"the scenario has {len(mistakes)} mistakes{listed}") from None
+
+
+def _mistakes(error: ValidationError, data: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Each mistake as (place, words)."""
+    found = []
+    for detail in error.errors():
+        if detail["type"] == "default_factory_not_called":
+            continue  # for want of the fields whose mistakes are listed
+        place = detail.get("ctx", {}).get("place") or _place(detail["loc"], data)
+        words = detail["msg"].removeprefix("Value error, ")
+        if detail["type"] == "extra_forbidden":
+            words = "there is no such field"
+        elif detail["type"] == "missing":
+            words = "is missing"
+        elif detail["type"] == "union_tag_not_found":
+            words = "'kind' is missing"
+        elif isinstance(detail["input"], str | int | float | bool):
+            words += f" (it is {detail['input']!r})"
+        found.append((place, words[:1].lower() + words[1:]))
+    return found
+
+
+def _place(location: Sequence[str | int], data: Any) -> str:
+    """A location as a person would write it. What stands in the location but not in the data names
+    the variant of a union, unless it comes last: then it is missing."""
+    place = ""
+    for index, step in enumerate(location):
+        is_known = (
+            step in data
+            if isinstance(data, Mapping)
+            else isinstance(data, list) and isinstance(step, int) and step < len(data)
+        )
+        if is_known:
+            data = data[step]
+        elif index < len(location) - 1 or not isinstance(data, Mapping):
+            continue
+        place += f"[{step}]" if isinstance(step, int) else f".{step}" if place else step
+    return place or "the scenario"
+
+
+def _with_line(place: str, words: str, lines: Mapping[str, int]) -> str:
+    """The mistake with the line of its place, or of the closest thing around it."""
+    around = place
+    while around and around not in lines:
+        around = re.sub(r"(^|\.)[^.\[\]]+$|\[\d+\]$", "", around)
+    return f"line {lines[around]}: {place}: {words}" if around else f"{place}: {words}"
+
+
+def _lines(text: str) -> dict[str, int]:
+    """Where things stand in a TOML file, by place: tables, items of arrays of tables, values."""
+    lines: dict[str, int] = {}
+    counts: dict[str, int] = {}
+    table = ""
+    for number, line in enumerate(text.splitlines(), start=1):
+        if header := _HEADER.match(line):
+            table = _bare(header[2])
+            for name in sorted(counts, key=len, reverse=True):
+                if table.startswith(name + "."):
+                    table = f"{name}[{counts[name]}]" + table[len(name) :]
+                    break
+            if header[1]:
+                counts[table] = counts.get(table, -1) + 1
+                table = f"{table}[{counts[table]}]"
+            lines.setdefault(table, number)
+        elif assignment := _ASSIGNMENT.match(line):
+            key = _bare(assignment[1])
+            lines.setdefault(f"{table}.{key}" if table else key, number)
+    return lines
+
+
+def _bare(key: str) -> str:
+    """A dotted key without quotes and spaces."""
+    return ".".join(part.strip().strip("\"'") for part in key.split("."))

@@ -1,0 +1,181 @@
+"""The parts of a scenario: links and their faults, groups, workloads, as people write them."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+
+from antecede.simulate.layouts import Shape
+
+ProcessRef = Annotated[int, Field(ge=0, strict=True)] | Annotated[str, Field(min_length=1)]
+Probability = Annotated[float, Field(ge=0, le=1)]
+Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+
+
+class Part(BaseModel):
+    """A part of a scenario: unknown keys are mistakes, and nothing changes after validation."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+
+
+class Constant(Part):
+    kind: Literal["constant"] = "constant"
+    value_s: Seconds
+
+
+class Uniform(Part):
+    kind: Literal["uniform"] = "uniform"
+    low_s: Seconds
+    high_s: Seconds
+
+    @model_validator(mode="after")
+    def _check_bounds(self) -> "Uniform":
+        if self.low_s > self.high_s:
+            raise ValueError(f"low_s is {self.low_s}, more than high_s, which is {self.high_s}")
+        return self
+
+
+class Exponential(Part):
+    kind: Literal["exponential"] = "exponential"
+    mean_s: Positive
+
+
+class Lognormal(Part):
+    """Half of the delays exceed `median_s`; `sigma` is the standard deviation of the logarithm."""
+
+    kind: Literal["lognormal"] = "lognormal"
+    median_s: Positive
+    sigma: Seconds
+
+
+_DELAYS: dict[str, type[Part]] = {
+    "constant": Constant,
+    "uniform": Uniform,
+    "exponential": Exponential,
+    "lognormal": Lognormal,
+}
+
+
+def _delay_from_text(value: Any) -> Any:
+    """``kind:number[,number]``, the short form of a delay."""
+    if not isinstance(value, str):
+        return value
+    kind, _, numbers = value.partition(":")
+    if kind not in _DELAYS:
+        raise ValueError(f"'{kind}' is no kind of delay; there are {', '.join(_DELAYS)}")
+    fields = [field for field in _DELAYS[kind].model_fields if field != "kind"]
+    values = numbers.split(",") if numbers else []
+    if len(values) != len(fields):
+        raise ValueError(
+            f"'{value}' should be {kind}:{','.join(field.upper() for field in fields)}"
+        )
+    return {"kind": kind, **dict(zip(fields, values, strict=True))}
+
+
+Delay = Annotated[
+    Annotated[Constant | Uniform | Exponential | Lognormal, Field(discriminator="kind")],
+    BeforeValidator(_delay_from_text),
+]
+
+
+class Link(Part):
+    """Links that differ from the others: from each of these processes to each of those."""
+
+    source: list[ProcessRef] = Field(alias="from", min_length=1)
+    to: list[ProcessRef] = Field(min_length=1)
+    delay: Delay | None = None
+    loss: Probability | None = None
+
+
+class Partition(Part):
+    """From `start_s` to `end_s` no packet sets out from one side to another. A single side is cut
+    off from everybody else; processes on no side are not affected. Packets sent across are `held`
+    until it heals, as by a reliable transport, or `lost`."""
+
+    start_s: Seconds
+    end_s: Positive
+    sides: list[Annotated[list[ProcessRef], Field(min_length=1)]] = Field(min_length=1)
+    packets: Literal["held", "lost"] = "held"
+
+    @model_validator(mode="after")
+    def _check_interval(self) -> "Partition":
+        if self.start_s >= self.end_s:
+            raise ValueError(f"starts at {self.start_s} and ends at {self.end_s}")
+        return self
+
+
+class Network(Part):
+    """Links between all pairs of processes. Without `fifo` a packet may overtake another."""
+
+    delay: Delay = Exponential(mean_s=0.1)
+    loss: Probability = 0.0
+    duplication: Probability = 0.0
+    fifo: bool = False
+    links: list[Link] = []
+    partitions: list[Partition] = []
+
+
+class Crash(Part):
+    """The process does nothing from this time on. What it has sent still arrives."""
+
+    process: ProcessRef
+    time_s: Seconds
+
+
+class Layout(Part):
+    """Groups in a shape; see `antecede.simulate.layouts`."""
+
+    layout: Shape
+    count: int = Field(ge=1)
+    size: int | None = Field(default=None, ge=1)
+
+
+class Open(Part):
+    """Every process sends at `rate`, as a Poisson process; besides, a delivery makes the process
+    send one more message, at once, with the probability `cascade`."""
+
+    cascade: Probability = 0.0
+
+
+class Unicast(Open):
+    """Each message goes to one other process."""
+
+    kind: Literal["unicast"] = "unicast"
+
+
+class Multicast(Open):
+    """Each message goes to a random set of other processes: of this size, or each of them with
+    this probability (and at least one)."""
+
+    kind: Literal["multicast"] = "multicast"
+    size: int | None = Field(default=None, ge=1)
+    probability: Probability | None = None
+
+    @model_validator(mode="after")
+    def _check_choice(self) -> "Multicast":
+        if (self.size is None) == (self.probability is None):
+            raise ValueError("needs either size or probability")
+        return self
+
+
+class Broadcast(Open):
+    """Each message goes to everybody."""
+
+    kind: Literal["broadcast"] = "broadcast"
+
+
+class Groups(Open):
+    """Each message goes to a random group of its sender."""
+
+    kind: Literal["groups"] = "groups"
+
+
+class Replay(Part):
+    """A real causal graph: a process sends an event as soon as it has delivered all its causes."""
+
+    kind: Literal["replay"] = "replay"
+    graph: str
+    session: str | None = None
+
+
+Workload = Annotated[Unicast | Multicast | Broadcast | Groups | Replay, Field(discriminator="kind")]

@@ -1,0 +1,317 @@
+"""The loop: virtual time, the event queue, the processes, and what happens between them.
+
+An event is ``(time, sequence, process, packet, flight)``. The sequence counts events in the order
+in which they were scheduled, so ties are broken the same way every time. Where `packet` is None,
+the event is no arrival and `flight` is what to do instead. Nothing outlives a run and nothing is
+shared between runs: any number of them can go on in one process or in many.
+"""
+
+from collections.abc import Callable, Iterable
+from heapq import heappop, heappush
+from itertools import count
+from math import inf
+from typing import Any
+
+import msgspec
+
+from antecede.errors import BrokenInvariant, MalformedStamp
+from antecede.message import Message, MessageId, ProcessSet, members
+from antecede.order import Deliver, Effect, Order, Packet, Stamp, Transmit, Wake
+from antecede.simulate.links import Fate, Links
+from antecede.simulate.recorder import ARRIVE, Recorder, pack_record
+from antecede.simulate.scenario import Scenario
+from antecede.simulate.workload import Send, traffic_of
+from antecede.trace import DELIVER, NO_STAMP, RECEIVE, SEND
+from antecede.wire import encode_stamp
+
+Event = tuple[float, int, int, Packet[Any] | None, Any]
+Progress = Callable[[int], object]
+"""Is told now and then how many messages have been sent."""
+
+_CHUNK = 4096
+"""Events between two looks at the recorder."""
+_MEMBER_LISTS = 1024
+"""Destination sets whose members are remembered."""
+
+
+class Flight(msgspec.Struct, gc=False):
+    """A message on its way: who has not received it, and who holds it without having delivered
+    it."""
+
+    unreceived: ProcessSet
+    held: ProcessSet
+    sent: float
+    tag: int
+    fates: dict[int, Fate] | None = None
+    """What will happen to the copies that the protocol has not transmitted yet."""
+
+
+class Carried:
+    """What the network carried: packets and the bytes of their stamps."""
+
+    __slots__ = ("packets", "stamp_bytes")
+
+    def __init__(self) -> None:
+        self.packets = 0
+        self.stamp_bytes = 0
+
+    def add(self, packets: int, stamp_bytes: int) -> None:
+        self.packets += packets
+        self.stamp_bytes += packets * stamp_bytes
+
+
+class Simulation:
+    """One run of a scenario."""
+
+    def __init__(
+        self, scenario: Scenario, recorder: Recorder, order_type: type[Order] | None = None
+    ) -> None:
+        membership = scenario.membership
+        options = scenario.order_options
+        make = order_type or scenario.order
+        self._scenario = scenario
+        self._recorder = recorder
+        self._orders: list[Order] = [
+            make(process, membership, options) for process in range(membership.size)
+        ]
+        self._receivers: list[Callable[[Packet[Any], float], list[Effect]] | None] = [
+            order.receive for order in self._orders
+        ]
+        """None at a process that has crashed."""
+        self._links = Links(scenario)
+        self._is_plain = self._links.application.is_plain and self._links.is_direct
+        self._traffic = traffic_of(scenario)
+        self._opening = self._traffic.opening()
+        self._next_opening: Send | None = None
+        self._heap: list[Event] = []
+        self._sequence = count()
+        self._bits = [1 << process for process in range(membership.size)]
+        self._numbers = [0] * membership.size
+        self._payload = bytes(scenario.payload_bytes)
+        self._outstanding: dict[MessageId, Flight] = {}
+        self._arrived: list[dict[MessageId, float]] = [{} for _ in self._orders]
+        """By process, the held messages and when they arrived."""
+        self._wakes: set[tuple[int, float]] = set()
+        self._sends_due = 0
+        self._last_progress = (0, 0.0)
+        self._member_lists: dict[ProcessSet, tuple[int, ...]] = {}
+        self._stamp: Stamp | None = None
+        self._stamp_size = (NO_STAMP, NO_STAMP)
+        self.now = 0.0
+        self.events = 0
+        self.peak_queue = 0
+        self.copies = Carried()
+        self.control = Carried()
+
+    def run(self, progress: Progress | None = None) -> None:
+        """Until nothing is left to happen."""
+        for crash in self._scenario.crashes:
+            self._schedule(crash.time_s, self._scenario.index(crash.process), self._crash)
+        self._schedule_next_opening()
+        try:
+            while self._heap:
+                self._run_some()
+                if self._recorder.flush_if_full() and progress is not None:
+                    progress(self._recorder.messages)
+        except MalformedStamp as error:
+            name = self._scenario.protocol
+            raise BrokenInvariant(f"{name} refuses what it has made itself: {error}") from error
+        self._recorder.flush()
+        self.events = next(self._sequence)
+
+    def _run_some(self) -> None:
+        """Some thousand events at most. The branch for a packet whose message is delivered at once
+        is the hot spot of the simulator; everything else goes through the methods below."""
+        heap, receivers, bits = self._heap, self._receivers, self._bits
+        buffer, outstanding, reacts = self._recorder.buffer, self._outstanding, self._traffic.reacts
+        now = self.now
+        for _ in range(min(len(heap), _CHUNK)):
+            now, _, process, packet, flight = heappop(heap)
+            if packet is None:
+                flight(process, now)
+                continue
+            receive = receivers[process]
+            if receive is None:
+                continue
+            effects = receive(packet, now)
+            if flight is not None and flight.unreceived & bits[process]:
+                message = packet.message
+                flight.unreceived ^= bits[process]
+                sender, number = message.id  # type: ignore[union-attr]
+                if (
+                    len(effects) == 1
+                    and type(effect := effects[0]) is Deliver
+                    and effect.message is message
+                ):
+                    buffer += pack_record(ARRIVE, process, sender, number, now, flight.sent, now)
+                    if not flight.unreceived and not flight.held:
+                        del outstanding[message.id]  # type: ignore[union-attr]
+                    if reacts:
+                        self._react(process, flight.tag, now, own=False)
+                    continue
+                buffer += pack_record(RECEIVE, process, sender, number, now, flight.sent, now)
+                flight.held |= bits[process]
+                self._arrived[process][message.id] = now  # type: ignore[union-attr]
+            if effects:
+                self._apply(process, effects, now)
+            self.peak_queue = max(self.peak_queue, len(self._arrived[process]))
+        self.now = now
+
+    def _schedule(self, time: float, process: int, action: Callable[[int, float], None]) -> None:
+        heappush(self._heap, (time, next(self._sequence), process, None, action))
+
+    def _schedule_next_opening(self) -> None:
+        """Opening sends are scheduled one at a time, so that they need no room in the queue."""
+        send = self._next_opening = next(self._opening, None)
+        if send is not None:
+            self._sends_due += 1
+            self._schedule(send.time, send.process, self._open)
+
+    def _open(self, process: int, now: float) -> None:
+        if self._next_opening is not None:
+            self._send(self._next_opening, now)
+            self._schedule_next_opening()
+
+    def _react(self, process: int, tag: int, now: float, own: bool) -> None:
+        """A delivery causes sends, which happen after everything else that happens now."""
+        for send in self._traffic.delivered(process, tag, now, own):
+            self._sends_due += 1
+            self._schedule(now, process, lambda _, now, send=send: self._send(send, now))
+
+    def _send(self, send: Send, now: float) -> None:
+        """The application of a process sends a message."""
+        self._sends_due -= 1
+        process, destinations = send.process, send.destinations
+        if self._receivers[process] is None:
+            return
+        number = self._numbers[process] = self._numbers[process] + 1
+        id_ = MessageId(process, number)
+        message = Message(id_, destinations, send.group, self._payload)
+        own = destinations & self._bits[process]
+        others = destinations ^ own
+        flight = self._outstanding[id_] = Flight(others, own, now, send.tag)
+        effects = self._orders[process].send(message, now)
+        self._recorder.buffer += pack_record(SEND, process, process, number, now, now, now)
+        copies = self._members(others)
+        lane = self._links.application
+        first = effects[0] if self._is_plain and effects else None
+        if type(first) is Transmit and first.to == others and first.packet.message is message:
+            # One stamp for all, over links that only delay: the usual case, and worth a short cut.
+            packet = first.packet
+            size = self._measure(packet.stamp)
+            self._recorder.sends.append((destinations, *size))
+            self.copies.add(len(copies), size[1])
+            heap, next_sequence = self._heap, self._sequence.__next__
+            for destination, delay in zip(copies, lane.delays(process, len(copies)), strict=True):
+                heappush(heap, (now + delay, next_sequence(), destination, packet, flight))
+            del effects[0]
+        else:
+            self._recorder.sends.append((destinations, *self._size_of_copies(message, effects)))
+            flight.fates = dict(zip(copies, lane.fates(process, copies), strict=True))
+        if effects:
+            self._apply(process, effects, now)
+
+    def _size_of_copies(self, message: Message, effects: Iterable[Effect]) -> tuple[int, int]:
+        """Elements and bytes of the largest stamp that a message sets out with."""
+        entries = stamp_bytes = NO_STAMP
+        for effect in effects:
+            if type(effect) is Transmit and effect.packet.message is message:
+                size = self._measure(effect.packet.stamp)
+                entries, stamp_bytes = max(entries, size[0]), max(stamp_bytes, size[1])
+        return entries, stamp_bytes
+
+    def _measure(self, stamp: Stamp) -> tuple[int, int]:
+        """Elements and bytes of a stamp. The same one is often met several times in a row."""
+        if stamp is not self._stamp:
+            self._stamp = stamp
+            self._stamp_size = (stamp.entries(), len(encode_stamp(stamp)))
+        return self._stamp_size
+
+    def _apply(self, process: int, effects: Iterable[Effect], now: float) -> None:
+        for effect in effects:
+            kind = type(effect)
+            if kind is Deliver:
+                self._deliver(process, effect.message, now)  # type: ignore[union-attr]
+            elif kind is Transmit:
+                self._transmit(process, effect.packet, effect.to, now)  # type: ignore[union-attr]
+            elif kind is Wake:
+                self._ask_to_wake(process, max(now, effect.at))  # type: ignore[union-attr]
+            else:
+                raise BrokenInvariant(f"{self._scenario.protocol} wants {effect!r}, no effect")
+
+    def _deliver(self, process: int, message: Message, now: float) -> None:
+        flight = self._outstanding.get(message.id)
+        bit = self._bits[process]
+        sender, number = message.id
+        if flight is None or not (flight.unreceived | flight.held) & bit:
+            is_addressed = message.destinations & bit
+            fault = "delivers it twice" if is_addressed else "is none of its destinations"
+            raise BrokenInvariant(
+                f"{self._scenario.protocol}: message {message.id}: process {process} {fault}"
+            )
+        if flight.held & bit:
+            flight.held ^= bit
+            arrived = now if sender == process else self._arrived[process].pop(message.id)
+            record = pack_record(DELIVER, process, sender, number, now, flight.sent, arrived)
+        else:
+            # It came inside another packet, ahead of its own.
+            flight.unreceived ^= bit
+            record = pack_record(ARRIVE, process, sender, number, now, flight.sent, now)
+        self._recorder.buffer += record
+        if not flight.unreceived and not flight.held:
+            del self._outstanding[message.id]
+        if self._traffic.reacts:
+            self._react(process, flight.tag, now, own=sender == process)
+
+    def _transmit(self, source: int, packet: Packet[Any], to: ProcessSet, now: float) -> None:
+        """A copy of an application message meets the fate that was drawn for it when the message
+        was sent; every other packet draws a new one."""
+        message = packet.message
+        destinations = self._members(to)
+        carried = self.control if message is None else self.copies
+        carried.add(len(destinations), self._measure(packet.stamp)[1])
+        flight = None if message is None else self._outstanding.get(message.id)
+        drawn: dict[int, Fate] = {}
+        if flight is not None and flight.fates and packet.message.id.sender == source:
+            drawn = flight.fates
+        undrawn = [destination for destination in destinations if destination not in drawn]
+        fates = iter(self._links.control.fates(source, undrawn) if undrawn else ())
+        for destination in destinations:
+            fate = drawn.pop(destination) if destination in drawn else next(fates)
+            for delay in fate:
+                time = self._links.arrival(source, destination, now, delay)
+                if time < inf:
+                    heappush(self._heap, (time, next(self._sequence), destination, packet, flight))
+
+    def _members(self, bits: ProcessSet) -> tuple[int, ...]:
+        found = self._member_lists.get(bits)
+        if found is None:
+            if len(self._member_lists) == _MEMBER_LISTS:
+                self._member_lists.clear()
+            found = self._member_lists[bits] = tuple(members(bits))
+        return found
+
+    def _crash(self, process: int, now: float) -> None:
+        if self._receivers[process] is not None:
+            self._receivers[process] = None
+            self._recorder.crash(process, now)
+
+    def _ask_to_wake(self, process: int, at: float) -> None:
+        if (process, at) not in self._wakes:
+            self._wakes.add((process, at))
+            self._schedule(at, process, self._wake)
+
+    def _wake(self, process: int, now: float) -> None:
+        self._wakes.remove((process, now))
+        if self._receivers[process] is not None and not self._is_over(now):
+            self._apply(process, self._orders[process].wake(now), now)
+
+    def _is_over(self, now: float) -> bool:
+        """Whether only the protocol's own timers are left, which might go on for ever: everything
+        is sent and delivered, or nothing has happened to the application for a long time."""
+        progress = self._recorder.progress
+        if progress != self._last_progress[0]:
+            self._last_progress = (progress, now)
+        if self._sends_due:
+            return False
+        return not self._outstanding or now > self._last_progress[1] + self._scenario.patience_s

@@ -1,0 +1,259 @@
+"""A scenario: everything that determines a simulated run.
+
+It is validated as a whole, stored with the trace, and enough to repeat the run anywhere. A process
+is given by its index or by its name. `antecede.simulate.loading` reads scenarios from files and flags
+and says what is wrong with them in words.
+"""
+
+from collections.abc import Callable, Iterable
+from functools import cached_property
+from typing import Annotated, Any, TypeVar
+
+from pydantic import Field, ValidationInfo, field_validator
+from pydantic_core import PydanticCustomError
+
+from antecede.errors import AntecedeError
+from antecede.message import Membership, ProcessSet, process_set
+from antecede.order import Addressing, Channels, Options, Order
+from antecede.orders import find, parse_options
+from antecede.simulate.graphs import Graph, load_graph
+from antecede.simulate.layouts import lay_out
+from antecede.simulate.parts import (
+    Broadcast,
+    Crash,
+    Groups,
+    Layout,
+    Multicast,
+    Network,
+    Part,
+    Positive,
+    ProcessRef,
+    Replay,
+    Unicast,
+    Workload,
+)
+from antecede.simulate.toml import to_toml
+
+T = TypeVar("T")
+DEFAULT_MESSAGES = 1000
+
+
+def _default_workload(valid: dict[str, Any]) -> Groups | Broadcast:
+    return Groups() if valid.get("groups") else Broadcast()
+
+
+class Scenario(Part):
+    """A simulated run. Cross-checks stand with the later of the fields that they compare, so that
+    one mistake does not hide another."""
+
+    protocol: str
+    options: dict[str, Any] = Field(default={})
+    processes: int | None = Field(default=None, ge=1, le=65_536, strict=True)
+    names: list[Annotated[str, Field(min_length=1)]] | None = None
+    groups: list[Annotated[list[ProcessRef], Field(min_length=1)]] | Layout | None = None
+    seed: int = Field(default=1, ge=0, strict=True)
+    messages: int | None = Field(default=None, ge=1, strict=True)
+    workload: Workload = Field(default_factory=_default_workload, validate_default=True)
+    rate: Positive = 10.0
+    """Messages per second that each process starts."""
+    payload_bytes: int = Field(default=0, ge=0, le=1 << 24, strict=True)
+    network: Network = Network()
+    crashes: list[Crash] = Field(default=[])
+    patience_s: Positive = 60.0
+    """How long a run goes on in which nothing happens any more but a protocol's own timers."""
+    run: str = ""
+    """The name of the execution in the trace; by default protocol and seed."""
+
+    @field_validator("protocol")
+    @classmethod
+    def _check_protocol(cls, protocol: str) -> str:
+        return _without_error(lambda: find(protocol).name)
+
+    @field_validator("options")
+    @classmethod
+    def _check_options(cls, options: dict[str, Any], info: ValidationInfo) -> dict[str, Any]:
+        if "protocol" in info.data:
+            _without_error(lambda: parse_options(info.data["protocol"], options))
+        return options
+
+    @field_validator("names")
+    @classmethod
+    def _check_names(cls, names: list[str] | None, info: ValidationInfo) -> list[str] | None:
+        if names is not None:
+            processes = info.data.get("processes")
+            if processes is not None and len(names) != processes:
+                raise ValueError(f"has {len(names)} names for {processes} processes")
+            if len(set(names)) != len(names):
+                raise ValueError("has a name twice")
+        return names
+
+    @field_validator("groups")
+    @classmethod
+    def _check_groups(cls, groups: Any, info: ValidationInfo) -> Any:
+        processes = info.data.get("processes")
+        if isinstance(groups, Layout) and processes is not None:
+            layout = (groups.layout, processes, groups.count, groups.size, 0)
+            _without_error(lambda: lay_out(*layout))
+        elif isinstance(groups, list):
+            _check_references((member for group in groups for member in group), info)
+        return groups
+
+    @field_validator("workload")
+    @classmethod
+    def _check_workload(cls, workload: Any, info: ValidationInfo) -> Any:
+        groups, processes = info.data.get("groups"), info.data.get("processes")
+        if isinstance(workload, Replay):
+            graph = _without_error(lambda: _graph(workload, info.data.get("messages")))
+            if processes not in (None, graph.size):
+                raise _at(
+                    "processes", f"is {processes}, but the graph has {graph.size}; leave it out"
+                )
+        elif processes is None and "processes" in info.data:
+            raise _at("processes", "is missing; say how many there are")
+        if groups and not isinstance(workload, Groups):
+            raise ValueError(
+                f"'{workload.kind}' does not use groups; use kind 'groups', or drop them"
+            )
+        if isinstance(workload, Groups) and groups is None and "groups" in info.data:
+            raise _at("groups", "is missing; list the groups, or give a layout and a count")
+        if isinstance(workload, Unicast | Multicast) and processes == 1:
+            raise ValueError(f"'{workload.kind}' needs at least 2 processes")
+        if isinstance(workload, Multicast) and processes and (workload.size or 0) >= processes:
+            raise ValueError(f"there are only {processes - 1} other processes to send to")
+        if "protocol" in info.data:
+            _check_addressing(info.data["protocol"], workload, groups)
+        return workload
+
+    @field_validator("network")
+    @classmethod
+    def _check_network(cls, network: Network, info: ValidationInfo) -> Network:
+        for link in network.links:
+            _check_references([*link.source, *link.to], info)
+        for partition in network.partitions:
+            refs = [ref for side in partition.sides for ref in side]
+            _check_references(refs, info)
+            if len(set(refs)) != len(refs):
+                raise ValueError("a process stands on two sides of a partition")
+        return network
+
+    @field_validator("crashes")
+    @classmethod
+    def _check_crashes(cls, crashes: list[Crash], info: ValidationInfo) -> list[Crash]:
+        _check_references((crash.process for crash in crashes), info)
+        return crashes
+
+    @cached_property
+    def graph(self) -> Graph | None:
+        """What is replayed, if anything."""
+        return _graph(self.workload, self.messages) if isinstance(self.workload, Replay) else None
+
+    @property
+    def order(self) -> type[Order]:
+        return find(self.protocol)
+
+    @property
+    def order_options(self) -> Options:
+        return parse_options(self.protocol, self.options)
+
+    @property
+    def run_name(self) -> str:
+        return self.run or f"{self.protocol}-{self.seed}"
+
+    @property
+    def message_limit(self) -> int:
+        """How many messages are sent at most."""
+        return len(self.graph) if self.graph else self.messages or DEFAULT_MESSAGES
+
+    @property
+    def fifo_links(self) -> bool:
+        """Links are FIFO where the scenario says so, and where the protocol needs it, as a
+        transport under it would make them."""
+        return self.network.fifo or self.order.traits.channels is Channels.FIFO
+
+    @cached_property
+    def process_names(self) -> list[str]:
+        size = self.graph.size if self.graph else self.processes or 0
+        return list(self.names or (f"p{process}" for process in range(size)))
+
+    @cached_property
+    def membership(self) -> Membership:
+        size = len(self.process_names)
+        if self.groups is None:
+            return Membership(size)
+        if isinstance(self.groups, Layout):
+            layout = self.groups
+            groups = lay_out(layout.layout, size, layout.count, layout.size, self.seed)
+            return Membership(size, groups)
+        return Membership(size, tuple(self.members(group) for group in self.groups))
+
+    def to_json(self) -> str:
+        """Everything, defaults included, as it is stored with a trace."""
+        return self.model_dump_json(by_alias=True, exclude_none=True)
+
+    def to_toml(self) -> str:
+        """A file that `load_scenario` reads; what has its default is left out."""
+        plain = self.model_dump(by_alias=True, exclude_none=True, exclude_defaults=True)
+        for part in ("workload", "network"):
+            if part in plain:
+                whole = getattr(self, part).model_dump(by_alias=True, exclude_none=True)
+                plain[part] = whole
+        return to_toml(plain)
+
+    def index(self, process: int | str) -> int:
+        """The index of a process that is given by index or name."""
+        return process if isinstance(process, int) else self.process_names.index(process)
+
+    def members(self, processes: Iterable[int | str]) -> ProcessSet:
+        return process_set(map(self.index, processes))
+
+
+def _graph(workload: Replay, messages: int | None) -> Graph:
+    graph = load_graph(workload.graph, workload.session)
+    return graph if messages is None else graph.first(messages)
+
+
+def _check_addressing(protocol: str, workload: Any, groups: Any) -> None:
+    """Refuse a workload that the protocol cannot carry."""
+    needed = Addressing.ONE_GROUP
+    if isinstance(workload, Unicast | Multicast):
+        needed = Addressing.SETS
+    elif isinstance(workload, Groups):
+        count = groups.count if isinstance(groups, Layout) else len(groups or ())
+        needed = Addressing.GROUPS if count > 1 else Addressing.ONE_GROUP
+    given = find(protocol).traits.addressing
+    if given < needed:
+        words = {1: "one group of everybody", 2: "whole groups", 3: "any set of processes"}
+        raise ValueError(
+            f"'{workload.kind}' addresses {words[needed]}, and {protocol} can address only "
+            f"{words[given]}"
+        )
+
+
+def _check_references(processes: Iterable[int | str], info: ValidationInfo) -> None:
+    """Refuse indices and names of processes that do not exist."""
+    names, size = info.data.get("names"), info.data.get("processes")
+    workload = info.data.get("workload")
+    if size is None and isinstance(workload, Replay):
+        size = _graph(workload, info.data.get("messages")).size
+    if size is None and names is None:
+        return
+    size = size or len(names)
+    known = names or [f"p{index}" for index in range(size)]
+    for process in processes:
+        if process not in known if isinstance(process, str) else process >= size:
+            raise ValueError(
+                f"there is no process {process!r}; there are {known[0]} to {known[-1]}"
+            )
+
+
+def _without_error(action: Callable[[], T]) -> T:
+    """The outcome of the action; an error of Antecede becomes one of the field."""
+    try:
+        return action()
+    except AntecedeError as error:
+        raise ValueError(str(error)) from None
+
+
+def _at(field: str, text: str) -> PydanticCustomError:
+    """A mistake that belongs to another field than the one being checked."""
+    return PydanticCustomError("elsewhere", "{text}", {"place": field, "text": text})

@@ -1,0 +1,55 @@
+"""What a run comes to, in a few numbers."""
+
+from typing import Any
+
+import msgspec
+
+from antecede.simulate.measures import Spread
+
+VIOLATIONS_LIMIT = 50_000
+"""Runs of more messages are not judged while they go on: the oracle needs memory that grows with
+the square of their number. `antecede verify` judges the trace."""
+
+
+class Summary(msgspec.Struct, frozen=True, kw_only=True):
+    """A spread is (mean, 99th percentile, maximum): of the stamps as they stand on the send rows of
+    the trace, of the time from send to delivery, and of the time from arrival to delivery. Copies
+    that processes send to themselves count as deliveries and nowhere else."""
+
+    run: str
+    protocol: str
+    seed: int
+    processes: int
+    messages: int
+    deliveries: int
+    undelivered: int
+    """Copies for others that were never delivered, crashed processes included."""
+    violations: int | None
+    """Deliveries that came too early; None above `VIOLATIONS_LIMIT` messages."""
+    stamp_entries: Spread
+    stamp_bytes: Spread
+    delay_s: Spread
+    hold_s: Spread
+    peak_queue: int
+    """The most messages that one process ever held."""
+    copies: int
+    copies_stamp_bytes: int
+    control_packets: int
+    control_bytes: int
+    fifo_links: bool
+    fifo_added: bool
+    """Whether the links are FIFO only because the protocol needs it."""
+    virtual_s: float
+    events: int
+    """How many events the simulator's queue went through."""
+    rows: int
+    """How many rows the trace has, or would have."""
+    wall_s: float
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON: a spread becomes a dict."""
+        plain = {field: getattr(self, field) for field in self.__struct_fields__}
+        return {
+            field: value._asdict() if isinstance(value, Spread) else value
+            for field, value in plain.items()
+        }

@@ -1,0 +1,193 @@
+"""Traffic: who sends what to whom, and when.
+
+Open traffic does not look at the network: the times, senders and destinations follow from the seed
+alone. Cascades and replays react to deliveries, so that *when* things are sent depends on the
+protocol; *what* is sent still does not, as far as that is possible: whether a delivery causes a
+send, and to whom, follows from the chain of causes, not from the moment.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator
+
+import msgspec
+import numpy as np
+
+from antecede.message import NO_GROUP, ProcessSet, process_set
+from antecede.simulate.parts import Broadcast, Groups, Multicast, Open, Unicast
+from antecede.simulate.randomness import Draws, as_uniform, generator, mix, uniforms
+from antecede.simulate.scenario import Scenario
+
+_BLOCK = 256
+_ANSWER = 1 << 32
+"""Tells the key of an answer from the key of the decision to answer."""
+
+
+class Send(msgspec.Struct, frozen=True, gc=False):
+    """The process sends to these destinations at this time. `tag` comes back with deliveries."""
+
+    time: float
+    process: int
+    destinations: ProcessSet
+    group: int
+    tag: int
+
+
+class Traffic(ABC):
+    reacts: bool
+    """Whether deliveries cause sends."""
+
+    @abstractmethod
+    def opening(self) -> Iterator[Send]:
+        """The sends that wait for nothing, in the order of time."""
+
+    @abstractmethod
+    def delivered(self, process: int, tag: int, now: float, own: bool) -> Iterable[Send]:
+        """What the delivery of the message with this tag causes at once; `own` says that the
+        process has sent it itself."""
+
+
+class Addresses(ABC):
+    """Whom messages are addressed to. A key stands for a choice."""
+
+    def __init__(self, scenario: Scenario) -> None:
+        self.membership = scenario.membership
+        self.senders = list(range(self.membership.size))
+        """Who can send."""
+
+    @abstractmethod
+    def choose(self, process: int, key: int) -> tuple[ProcessSet, int]:
+        """Destinations and group of a message."""
+
+
+class ToEverybody(Addresses):
+    def choose(self, process: int, key: int) -> tuple[ProcessSet, int]:
+        return self.membership.everybody, 0
+
+
+class ToOneGroup(Addresses):
+    def __init__(self, scenario: Scenario) -> None:
+        super().__init__(scenario)
+        self._groups = [self.membership.groups_of(process) for process in self.senders]
+        self.senders = [process for process in self.senders if self._groups[process]]
+
+    def choose(self, process: int, key: int) -> tuple[ProcessSet, int]:
+        groups = self._groups[process]
+        group = groups[key % len(groups)]
+        return self.membership.group(group), group
+
+
+class ToOneProcess(Addresses):
+    def choose(self, process: int, key: int) -> tuple[ProcessSet, int]:
+        other = key % (self.membership.size - 1)
+        return 1 << other + (other >= process), NO_GROUP
+
+
+class ToSomeProcesses(Addresses):
+    def __init__(self, scenario: Scenario, multicast: Multicast) -> None:
+        super().__init__(scenario)
+        self._size = multicast.size
+        self._probability = multicast.probability
+
+    def choose(self, process: int, key: int) -> tuple[ProcessSet, int]:
+        random = np.random.Generator(np.random.PCG64(key))
+        others = self.membership.size - 1
+        if self._size is not None:
+            chosen = random.choice(others, self._size, replace=False)
+        else:
+            chosen = np.flatnonzero(random.random(others) < self._probability)
+            if not len(chosen):
+                chosen = random.integers(others, size=1)
+        return process_set(other + (other >= process) for other in chosen.tolist()), NO_GROUP
+
+
+class OpenTraffic(Traffic):
+    """A Poisson process at every sender, and answers to deliveries. A message's tag is a number
+    that follows from its chain of causes."""
+
+    def __init__(self, scenario: Scenario, workload: Open, addresses: Addresses) -> None:
+        self.reacts = workload.cascade > 0
+        self._cascade = workload.cascade
+        self._addresses = addresses
+        self._left = scenario.message_limit
+        senders = addresses.senders
+        gap_s = 1 / (scenario.rate * len(senders))
+        seed = scenario.seed
+        self._gaps = Draws(
+            generator(seed, "gaps"), lambda random, count: random.exponential(gap_s, count)
+        )
+        self._choices = uniforms(seed, "senders")
+        self._keys = generator(seed, "keys")
+
+    def opening(self) -> Iterator[Send]:
+        time = 0.0
+        senders = self._addresses.senders
+        while True:
+            gaps, choices = self._gaps.take(_BLOCK), self._choices.take(_BLOCK)
+            keys = self._keys.integers(1 << 64, size=_BLOCK, dtype=np.uint64).tolist()
+            for gap, choice, key in zip(gaps, choices, keys, strict=True):
+                if not self._left:
+                    return
+                self._left -= 1
+                time += gap
+                yield self._send(time, senders[int(choice * len(senders))], key)
+
+    def delivered(self, process: int, tag: int, now: float, own: bool) -> Iterable[Send]:
+        if own or not self._left or as_uniform(mix(tag, process)) >= self._cascade:
+            return ()
+        self._left -= 1
+        return (self._send(now, process, mix(tag, process + _ANSWER)),)
+
+    def _send(self, time: float, process: int, key: int) -> Send:
+        destinations, group = self._addresses.choose(process, key)
+        return Send(time, process, destinations, group, key)
+
+
+class ReplayTraffic(Traffic):
+    """A real causal graph. A message's tag is its event."""
+
+    reacts = True
+
+    def __init__(self, scenario: Scenario) -> None:
+        graph = scenario.graph
+        if graph is None:
+            raise ValueError("the scenario replays no graph")
+        self._everybody = scenario.membership.everybody
+        self._processes = graph.processes
+        self._missing = [len(parents) for parents in graph.parents]
+        self._effects: list[list[int]] = [[] for _ in graph.parents]
+        for event, parents in enumerate(graph.parents):
+            for parent in parents:
+                self._effects[parent].append(event)
+
+    def opening(self) -> Iterator[Send]:
+        for event, missing in enumerate(list(self._missing)):
+            if not missing:
+                yield self._send(0.0, event)
+
+    def delivered(self, process: int, tag: int, now: float, own: bool) -> Iterable[Send]:
+        caused = []
+        for event in self._effects[tag]:
+            if self._processes[event] == process:
+                self._missing[event] -= 1
+                if not self._missing[event]:
+                    caused.append(self._send(now, event))
+        return caused
+
+    def _send(self, time: float, event: int) -> Send:
+        return Send(time, self._processes[event], self._everybody, 0, event)
+
+
+def traffic_of(scenario: Scenario) -> Traffic:
+    """The traffic that a scenario asks for."""
+    workload = scenario.workload
+    match workload:
+        case Broadcast():
+            return OpenTraffic(scenario, workload, ToEverybody(scenario))
+        case Groups():
+            return OpenTraffic(scenario, workload, ToOneGroup(scenario))
+        case Unicast():
+            return OpenTraffic(scenario, workload, ToOneProcess(scenario))
+        case Multicast():
+            return OpenTraffic(scenario, workload, ToSomeProcesses(scenario, workload))
+        case _:
+            return ReplayTraffic(scenario)

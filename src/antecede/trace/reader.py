@@ -1,0 +1,120 @@
+"""Reading a trace: find its files, check that they are whole and have the right columns.
+
+What stands in the columns is the business of `antecede.trace.loader` and `antecede.trace.rules`.
+"""
+
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from urllib.parse import unquote
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from antecede.errors import BadFile
+from antecede.trace import schema
+from antecede.trace.events import Trace
+from antecede.trace.loader import Loader
+
+_HIVE_NULL = "__HIVE_DEFAULT_PARTITION__"
+
+
+def read_trace(path: str | os.PathLike[str]) -> Trace:
+    """The trace in a Parquet file or a folder of Parquet files, checked against every rule of the
+    format."""
+    root = Path(path)
+    loader = Loader()
+    for file in _find_files(root):
+        for table in _read_tables(file):
+            loader.add(str(file), table)
+    return Trace(str(root), loader.runs())
+
+
+def trace_from_tables(tables: Iterable[pa.Table], source: str) -> Trace:
+    """The trace in Arrow tables, checked in the same way; errors call it `source`."""
+    loader = Loader()
+    for table in tables:
+        schema.check_schema(source, table.schema, run_from_path=False)
+        loader.add(source, table)
+    return Trace(source, loader.runs())
+
+
+def read_metadata(path: str | os.PathLike[str]) -> dict[str, str]:
+    """What the recorder noted about the run in the footer of a trace file."""
+    found = _open(Path(path)).metadata.metadata or {}
+    prefix, version = schema.METADATA_PREFIX.encode(), schema.VERSION_KEY.encode()
+    return {
+        key.removeprefix(prefix).decode(): text.decode()
+        for key, text in found.items()
+        if key.startswith(prefix) and key != version
+    }
+
+
+def _find_files(root: Path) -> list[Path]:
+    """The file itself, or the Parquet files under a folder. Names that start with a dot or an
+    underscore are unfinished files and the housekeeping of Spark."""
+    if not root.exists():
+        raise BadFile(str(root), ["there is no such file or folder"])
+    if not root.is_dir():
+        return [root]
+    found = [
+        file
+        for file in sorted(root.rglob("*.parquet"))
+        if file.is_file() and not any(p[0] in "._" for p in file.relative_to(root).parts)
+    ]
+    # Spark leaves only this mark when it writes a partitioned table without rows.
+    if not found and not (root / "_SUCCESS").exists():
+        raise BadFile(str(root), ["there is no file *.parquet in this folder"])
+    return found
+
+
+def _open(file: Path) -> pq.ParquetFile:
+    try:
+        metadata = pq.read_metadata(file)
+        leaves = [metadata.schema.column(index) for index in range(metadata.num_columns)]
+        strings = [
+            leaf.path
+            for leaf in leaves
+            if leaf.path in schema.STRING_COLUMNS and leaf.physical_type == "BYTE_ARRAY"
+        ]
+        return pq.ParquetFile(
+            file, metadata=metadata, read_dictionary=strings, page_checksum_verification=True
+        )
+    except (pa.ArrowException, OSError) as error:
+        raise _unreadable(file, error) from error
+
+
+def _unreadable(file: Path, error: Exception) -> BadFile:
+    reason = str(error).partition("\n")[0]
+    return BadFile(str(file), [f"this is no Parquet file, or a damaged one: {reason}"])
+
+
+def _read_tables(file: Path) -> Iterator[pa.Table]:
+    """The row groups of a file, each with a column `run`."""
+    parquet = _open(file)
+    version = (parquet.metadata.metadata or {}).get(schema.VERSION_KEY.encode())
+    if version not in {None, schema.VERSION.encode()}:
+        raise BadFile(
+            str(file),
+            [f"trace format {version.decode()}, but this is a reader of {schema.VERSION}"],
+        )
+    run = _run_from_path(file)
+    schema.check_schema(str(file), parquet.schema_arrow, run_from_path=run is not None)
+    columns = [name for name in schema.SCHEMA.names if name in parquet.schema_arrow.names]
+    for group in range(parquet.num_row_groups):
+        try:
+            table = parquet.read_row_group(group, columns=columns)
+        except (pa.ArrowException, OSError) as error:
+            raise _unreadable(file, error) from error
+        if "run" not in columns:
+            value = None if run == _HIVE_NULL else run
+            table = table.append_column("run", pa.repeat(pa.scalar(value, pa.string()), len(table)))
+        yield table
+
+
+def _run_from_path(file: Path) -> str | None:
+    """The run that a Hive folder name such as `run=seed%207` gives to the files in it."""
+    for part in reversed(file.parts[:-1]):
+        if part.startswith("run="):
+            return unquote(part.removeprefix("run="))
+    return None

@@ -1,0 +1,158 @@
+"""What every command does: help, JSON, exit statuses, one clear message."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from antecede.cli import app
+from antecede.orders import names
+from tests.cli.conftest import Antecede
+
+COMMANDS = [command.name for command in app.registered_commands]
+SMALL = ("--processes", 3, "--messages", 40)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_has_an_example(antecede: Antecede, command: str) -> None:
+    outcome = antecede(command, "--help")
+    assert outcome.status == 0
+    assert re.search(rf"Example: antecede {command}\b", outcome.out)
+
+
+def test_protocols_lists_all_of_them(antecede: Antecede) -> None:
+    outcome = antecede("protocols")
+    assert outcome.status == 0
+    assert [line.split()[0] for line in outcome.out.splitlines()[1:]] == list(names())
+    plain = json.loads(antecede("protocols", "--json").out)
+    assert [protocol["name"] for protocol in plain] == list(names())
+
+
+def test_simulate_prints_a_table_and_nothing_else(antecede: Antecede) -> None:
+    outcome = antecede("simulate", "--protocol", "vector", *SMALL)
+    assert outcome.status == 0
+    assert outcome.err == ""
+    header, row = outcome.out.splitlines()[:2]
+    assert header.split()[:3] == ["protocol", "messages", "deliveries"]
+    assert row.split()[:3] == ["vector", "40", "120"]
+
+
+def test_all_protocols_see_the_same_traffic(antecede: Antecede) -> None:
+    outcome = antecede("simulate", "--protocol", "all", *SMALL, "--rate", 50, "--json")
+    summaries = {summary["protocol"]: summary for summary in json.loads(outcome.out)}
+    assert list(summaries) == list(names())
+    assert {summary["messages"] for summary in summaries.values()} == {40}
+    assert summaries["none"]["violations"] > 0
+    assert summaries["vector"]["violations"] == summaries["pairs"]["violations"] == 0
+    assert summaries["vector"]["delay_s"] == summaries["pairs"]["delay_s"]
+    assert outcome.status == 0
+
+
+def test_all_says_which_protocols_cannot_carry_the_traffic(antecede: Antecede) -> None:
+    outcome = antecede("simulate", "--protocol", "all", *SMALL, "--workload", "unicast")
+    assert outcome.status == 0
+    assert "Left out: vector: workload: 'unicast' addresses any set of processes" in outcome.out
+
+
+def test_a_scenario_file_is_overridden_by_flags(antecede: Antecede, tmp_path: Path) -> None:
+    scenario = tmp_path / "run.toml"
+    scenario.write_text('protocol = "vector"\nprocesses = 3\nmessages = 30\n')
+    outcome = antecede("simulate", "--scenario", scenario, "--messages", 20, "--json")
+    assert json.loads(outcome.out)["messages"] == 20
+
+
+def test_what_simulate_writes_verify_reads(antecede: Antecede, tmp_path: Path) -> None:
+    kept, broken = tmp_path / "kept.parquet", tmp_path / "broken.parquet"
+    antecede("simulate", "--protocol", "vector", *SMALL, "--out", kept)
+    antecede("simulate", "--protocol", "none", *SMALL, "--rate", 50, "--out", broken)
+    outcome = antecede("verify", kept)
+    assert outcome.status == 0
+    assert "causal order was kept" in outcome.out
+    outcome = antecede("verify", broken)
+    assert outcome.status == 1
+    assert re.search(r"p\d delivered p\d:\d+ at \S+ s without p\d:\d+", outcome.out)
+    verdict = json.loads(antecede("verify", broken, "--json").out)
+    assert verdict["violations"] >= len(verdict["witnesses"]) > 0
+    assert verdict["runs"] == 1
+
+
+def test_all_writes_one_trace_of_many_runs(antecede: Antecede, tmp_path: Path) -> None:
+    antecede("simulate", "--protocol", "all", *SMALL, "--out", tmp_path / "traces")
+    verdict = json.loads(antecede("verify", tmp_path / "traces", "--json").out)
+    assert verdict["runs"] == len(names())
+
+
+def test_explore_passes_and_fails(antecede: Antecede) -> None:
+    outcome = antecede("explore", "--protocol", "vector", "--messages", 3)
+    assert outcome.status == 0
+    assert "every delivery was in order" in outcome.out
+    outcome = antecede("explore", "--protocol", "fifo", "--expect", "causal", "--messages", 3)
+    assert outcome.status == 1
+    assert "1. process" in outcome.out
+    outcome = antecede(
+        "explore", "--protocol", "none", "--expect", "fifo", "--messages", 2, "--json"
+    )
+    result = json.loads(outcome.out)
+    assert result["passed"] is False
+    assert result["failure"]["steps"]
+
+
+def test_explore_takes_groups(antecede: Antecede) -> None:
+    groups = ("--group", "0,1", "--group", "1,2")
+    outcome = antecede("explore", "--protocol", "vector", "--messages", 3, *groups)
+    assert outcome.status == 0
+
+
+BAD = [
+    (["simulate", "--protocol", "vectr", *SMALL], "there is no protocol 'vectr'; there are"),
+    (["simulate", "--protocol", "vector", "--processes", 0], "processes: "),
+    (["simulate"], "name a protocol"),
+    (["simulate", "--protocol", "vector", *SMALL, "--crash", "soon"], "PROCESS@SECONDS"),
+    (["simulate", "--protocol", "vector", *SMALL, "--option", "carry"], "NAME=VALUE"),
+    (["simulate", "--protocol", "vector", *SMALL, "--option", "carry=some"], "carry"),
+    (["simulate", "--protocol", "vector", *SMALL, "--k", 3], "it knows: carry"),
+    (["simulate", "--protocol", "vector", *SMALL, "--workload", "unicast"], "any set of processes"),
+    (["simulate", "--protocol", "all", *SMALL, "--loss", 2], "network.loss"),
+    (["simulate", "--protocol", "vector", *SMALL, "--delay", "often"], "no kind of delay"),
+    (["explore", "--protocol", "vector", "--group", "a,b"], "such as 0,1,2"),
+    (["explore", "--protocol", "vector", "--expect", "magic"], "nothing, fifo, causal"),
+    (["verify", "nowhere.parquet"], "nowhere.parquet"),
+    (["fly"], "fly"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "words"), BAD, ids=lambda value: str(value)[:60])
+def test_misuse_is_one_clear_message(
+    antecede: Antecede, arguments: list[object], words: str
+) -> None:
+    outcome = antecede(*arguments)
+    assert outcome.status == 2
+    assert words in outcome.err
+    assert outcome.out == ""
+    assert "Traceback" not in outcome.err
+
+
+def test_every_mistake_of_a_scenario_file_is_named(antecede: Antecede, tmp_path: Path) -> None:
+    scenario = tmp_path / "bad.toml"
+    scenario.write_text(
+        'protocol = "vectr"\nprocesses = 0\n\n[network]\nloss = 2.0\ndelay = "exponential:0.1"\n'
+    )
+    outcome = antecede("simulate", "--scenario", scenario)
+    assert outcome.status == 2
+    assert f"{scenario}: 3 mistakes" in outcome.err
+    for words in ("line 1: protocol", "line 2: processes", "line 5: network.loss"):
+        assert words in outcome.err
+
+
+def test_an_existing_output_is_refused_without_force(antecede: Antecede, tmp_path: Path) -> None:
+    out = tmp_path / "run.parquet"
+    command = ("simulate", "--protocol", "vector", *SMALL, "--out", out)
+    assert antecede(*command).status == 0
+    before = out.read_bytes()
+    outcome = antecede(*command, "--seed", 9)
+    assert outcome.status == 2
+    assert "--force" in outcome.err
+    assert out.read_bytes() == before
+    assert antecede(*command, "--seed", 9, "--force").status == 0
+    assert out.read_bytes() != before

@@ -1,0 +1,106 @@
+"""Every protocol of the registry, exhaustively at a small size; and its planted bugs are found."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import pytest
+
+from antecede.explore import Exploration, Failure, Kind, OrderFactory, Settings, explore, replay
+from antecede.order import Addressing, Gives, Order
+from antecede.orders import find, names
+from tests.mutants import Mutant, mutants_of, mutated
+
+
+class Scope(NamedTuple):
+    """What is explored: with `cleaner`, one process may be woken once, whichever it is."""
+
+    processes: int
+    messages: int
+    kind: Kind
+    groups: tuple[int, ...] = ()
+    cleaner: bool = False
+
+
+CHAIN = (0b0011, 0b1110)
+CYCLE = (0b011, 0b110, 0b101)
+
+
+def _scopes(order: type[Order]) -> Iterator[Scope]:
+    """Small ones first."""
+    addressing = order.traits.addressing
+    yield Scope(3, 3, Kind.GROUP)
+    if addressing >= Addressing.GROUPS:
+        yield Scope(3, 3, Kind.GROUPS, CYCLE)
+        yield Scope(4, 3, Kind.GROUPS, CHAIN)
+    if addressing is Addressing.SETS:
+        yield Scope(3, 3, Kind.UNICAST, cleaner=True)
+        yield Scope(3, 2, Kind.SETS_AND_SELF)
+        yield Scope(3, 4, Kind.SETS)
+        yield Scope(4, 4, Kind.UNICAST)
+    elif not order.traits.null_messages:
+        yield Scope(3, 4, Kind.GROUP)
+
+
+def _explore(factory: str | OrderFactory, order: type[Order], scope: Scope) -> Exploration:
+    # Null messages are sent on waking up; other protocols can do without, and what they do then
+    # is explored for one process at a time, because everything is in flight at once.
+    wakes: int | tuple[int, ...] = 4 if order.traits.null_messages else 0
+    if scope.cleaner:
+        wakes = (0, 1, 0)
+    return explore(
+        factory,
+        scope.processes,
+        scope.messages,
+        addressing=scope.kind,
+        groups=scope.groups,
+        settings=Settings(max_wakes=wakes),
+        symmetry=not scope.cleaner,
+    )
+
+
+def _protocols_and_scopes() -> list[tuple[str, Scope]]:
+    return [(name, scope) for name in names() for scope in _scopes(find(name))]
+
+
+@pytest.mark.parametrize(("name", "scope"), _protocols_and_scopes())
+def test_a_protocol_keeps_its_promise(name: str, scope: Scope) -> None:
+    found = _explore(name, find(name), scope)
+    assert found.failure is None, str(found.failure)
+    assert found.passed, found.incomplete
+
+
+@pytest.mark.parametrize("name", [n for n in names() if find(n).traits.gives < Gives.CAUSAL])
+def test_what_promises_less_is_not_causal(name: str) -> None:
+    assert explore(name, 3, 3, settings=Settings(expect=Gives.CAUSAL)).failure is not None
+
+
+def _planted() -> list[tuple[str, Mutant]]:
+    found = []
+    for name in names():
+        try:
+            found += [(name, mutant) for mutant in mutants_of(name)]
+        except LookupError:
+            continue  # the conformance suite says so, without hiding the other protocols
+    return found
+
+
+@pytest.mark.parametrize(
+    ("name", "mutant"),
+    [pytest.param(name, mutant, id=f"{name}-{mutant.name}") for name, mutant in _planted()],
+)
+def test_a_mutant_is_caught(name: str, mutant: Mutant) -> None:
+    order = mutated(name, mutant)
+    failure = _first_failure(order)
+    assert failure is not None
+    finding = replay(failure, order)
+    assert finding is not None
+    assert (finding.kind, finding.sentence) == (failure.kind, failure.sentence)
+    assert replay(failure, find(name)) is None
+
+
+def _first_failure(order: type[Order]) -> Failure | None:
+    for scope in _scopes(order):
+        failure = _explore(order, order, scope).failure
+        if failure is not None:
+            return failure
+    return None

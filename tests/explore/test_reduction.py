@@ -1,0 +1,123 @@
+"""The reduction loses nothing: with and without it a program ends in the same ways, and the same
+programs fail."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from antecede.explore import Explorer, Kind, OrderFactory, Program, Send, Settings, programs
+from antecede.explore.node import Talks
+from antecede.message import Membership
+from antecede.order import Addressing, Channels, Gives, Order
+from antecede.orders import find, names
+from tests.explore.planted import Deaf, Echo, Fragile, Relay, Sleeper, recording
+from tests.mutants import mutants_of, mutated
+
+CHAIN = Membership(3, (0b011, 0b110))
+PAIR = Membership(2)
+THREE = Membership(3)
+
+Ends = set[tuple[tuple[bytes, int, int], ...]]
+
+
+def _small_programs(order: type[Order], messages: int) -> Iterator[Program]:
+    if order.traits.addressing is Addressing.SETS:
+        yield from programs(THREE, messages, Kind.SETS)
+    else:
+        yield from programs(THREE, messages, Kind.GROUP)
+    if order.traits.addressing is Addressing.GROUPS:
+        yield from programs(CHAIN, messages, Kind.GROUPS)
+
+
+def _ends(factory: OrderFactory, program: Program, settings: Settings, *, reduction: bool) -> Ends:
+    """Who has delivered what, in which order, with which causal past, when schedules end."""
+    explorer = Explorer(factory, program.membership, settings)
+    while True:
+        try:
+            return explorer.search(program, reduction=reduction).ends()
+        except Talks as found:
+            explorer.learn(found)
+
+
+def _assert_same_ends(order: type[Order], program: Program, settings: Settings) -> None:
+    factory = recording(order)
+    everything = _ends(factory, program, settings, reduction=False)
+    assert everything
+    assert _ends(factory, program, settings, reduction=True) == everything
+
+
+@pytest.mark.parametrize("name", [n for n in names() if not find(n).traits.null_messages])
+def test_a_protocol_ends_in_the_same_ways(name: str) -> None:
+    order = find(name)
+    settings = Settings(max_wakes=0, expect=Gives.NOTHING)
+    for program in _small_programs(order, 3):
+        _assert_same_ends(order, program, settings)
+
+
+@pytest.mark.parametrize("channels", list(Channels))
+@pytest.mark.parametrize("order", [find("none"), find("fifo"), Deaf, Sleeper])
+def test_disorder_ends_in_the_same_ways(order: type[Order], channels: Channels) -> None:
+    settings = Settings(expect=Gives.NOTHING, channels=channels)
+    for program in programs(THREE, 3, Kind.UNICAST):
+        _assert_same_ends(order, program, settings)
+    for program in programs(THREE, 2, Kind.SETS):
+        _assert_same_ends(order, program, settings)
+
+
+@pytest.mark.parametrize("name", [n for n in names() if find(n).traits.null_messages])
+def test_null_messages_end_in_the_same_ways(name: str) -> None:
+    settings = Settings(max_wakes=2)
+    for messages in (1, 2):
+        for program in programs(CHAIN, messages, Kind.GROUPS):
+            _assert_same_ends(find(name), program, settings)
+
+
+@pytest.mark.parametrize("order", [Echo, Relay])
+def test_talkers_end_in_the_same_ways(order: type[Order]) -> None:
+    settings = Settings(expect=Gives.NOTHING)
+    for program in programs(THREE, 2, Kind.SETS):
+        _assert_same_ends(order, program, settings)
+    for program in programs(PAIR, 3, Kind.UNICAST):
+        _assert_same_ends(order, program, settings)
+
+
+def test_disorder_ends_in_many_ways() -> None:
+    """The comparison above has something to compare. Three processes broadcast once each: which
+    message comes before which send is one of the 25 acyclic graphs of three nodes, and a process
+    with no or with two messages before its send has them in two orders on either side of it."""
+    no_edge, one, chain, fork, join, all_three = 8, 6 * 4, 6 * 2, 3 * 2, 3 * 8, 6 * 4
+    program = Program(THREE, ((Send(0b111, 0),),) * 3)
+    settings = Settings(expect=Gives.NOTHING)
+    for reduction in (True, False):
+        ends = _ends(recording(find("none")), program, settings, reduction=reduction)
+        assert len(ends) == no_edge + one + chain + fork + join + all_three
+
+
+def _assert_same_verdicts(order: type[Order], settings: Settings, messages: int) -> int:
+    """The number of programs that fail."""
+    failed = 0
+    for program in _small_programs(order, messages):
+        verdicts = []
+        for reduction in (True, False):
+            chosen = Settings(
+                reduction=reduction, expect=settings.expect, max_wakes=settings.max_wakes
+            )
+            found = Explorer(order, program.membership, chosen).explore(program)
+            assert not found.incomplete
+            failure = found.failure
+            verdicts.append(failure and (failure.kind, failure.sentence, failure.steps))
+        assert verdicts[0] == verdicts[1], program
+        failed += verdicts[0] is not None
+    return failed
+
+
+@pytest.mark.parametrize("order", [find("none"), find("fifo"), Deaf, Fragile])
+def test_the_same_programs_fail(order: type[Order]) -> None:
+    assert _assert_same_verdicts(order, Settings(expect=Gives.CAUSAL), 3) > 0
+
+
+@pytest.mark.parametrize("name", [n for n in names() if not find(n).traits.null_messages])
+def test_the_same_programs_fail_for_mutants(name: str) -> None:
+    settings = Settings(max_wakes=0)
+    for mutant in mutants_of(name):
+        _assert_same_verdicts(mutated(name, mutant), settings, 3)
