@@ -109,7 +109,7 @@ class Sleeper(Unordered):
     """Delivers what has come when it wakes up, `SNOOZES` wake-ups late."""
 
     SNOOZES = 0
-    state_type = _Waiting
+    state_type = _Waiting  # type: ignore[assignment]
     state: _Waiting  # type: ignore[assignment]
 
     def initial_state(self) -> Any:
@@ -133,7 +133,7 @@ class DeepSleeper(Sleeper):
 
 
 class Recording(Order):
-    """Another order that remembers, as part of its state, the order of its deliveries."""
+    """Another order that remembers, as part of its state, the order of its sends and deliveries."""
 
     inner: Order
     log: list[MessageId]
@@ -154,6 +154,7 @@ class Recording(Order):
         return effects
 
     def send(self, message: Message, now: float = 0.0) -> list[Effect]:
+        self.log.append(message.id)
         return self._note(self.inner.send(message, now))
 
     def receive(self, packet: Packet[Any], now: float = 0.0) -> list[Effect]:

@@ -20,9 +20,15 @@ class Scope(NamedTuple):
     groups: tuple[int, ...] = ()
     cleaner: bool = False
 
+    def __str__(self) -> str:
+        groups = "+".join(f"{group:b}" for group in self.groups)
+        return f"{self.processes}x{self.messages}-{groups or self.kind}" + "-cleaner" * self.cleaner
+
 
 CHAIN = (0b0011, 0b1110)
 CYCLE = (0b011, 0b110, 0b101)
+NESTED = (0b111, 0b110)
+RING = (0b0011, 0b0110, 0b1100, 0b1001)
 
 
 def _scopes(order: type[Order]) -> Iterator[Scope]:
@@ -31,7 +37,9 @@ def _scopes(order: type[Order]) -> Iterator[Scope]:
     yield Scope(3, 3, Kind.GROUP)
     if addressing >= Addressing.GROUPS:
         yield Scope(3, 3, Kind.GROUPS, CYCLE)
+        yield Scope(3, 3, Kind.GROUPS, NESTED)
         yield Scope(4, 3, Kind.GROUPS, CHAIN)
+        yield Scope(4, 4, Kind.GROUPS, RING)
     if addressing is Addressing.SETS:
         yield Scope(3, 3, Kind.UNICAST, cleaner=True)
         yield Scope(3, 2, Kind.SETS_AND_SELF)
@@ -58,15 +66,44 @@ def _explore(factory: str | OrderFactory, order: type[Order], scope: Scope) -> E
     )
 
 
-def _protocols_and_scopes() -> list[tuple[str, Scope]]:
-    return [(name, scope) for name in names() for scope in _scopes(find(name))]
-
-
-@pytest.mark.parametrize(("name", "scope"), _protocols_and_scopes())
+@pytest.mark.parametrize(
+    ("name", "scope"),
+    [
+        pytest.param(name, scope, id=f"{name}-{scope}")
+        for name in names()
+        for scope in _scopes(find(name))
+    ],
+)
 def test_a_protocol_keeps_its_promise(name: str, scope: Scope) -> None:
     found = _explore(name, find(name), scope)
     assert found.failure is None, str(found.failure)
     assert found.passed, found.incomplete
+
+
+def test_extra_messages_of_bounded() -> None:
+    """With k = n, four messages among three processes call for extra messages."""
+    assert explore("bounded", 3, 4, addressing=Kind.UNICAST, options={"k": 3}).passed
+    assert explore("bounded", 3, 3, addressing=Kind.SETS, options={"k": 3}).passed
+
+
+def test_vectors_of_own_groups_suffice_without_a_cycle() -> None:
+    assert explore("vector", 4, 4, groups=CHAIN, options={"carry": "own"}).passed
+    assert explore("vector", 4, 4, groups=RING, options={"carry": "own"}).failure is not None
+
+
+def test_the_clean_up_of_piggyback_as_printed_is_too_early() -> None:
+    """An acknowledgement then says that a message was noted, not that it has arrived."""
+    failure = explore(
+        "piggyback",
+        3,
+        2,
+        addressing=Kind.UNICAST,
+        options={"cleanup": "printed"},
+        settings=Settings(max_wakes=(0, 1, 0)),
+        symmetry=False,
+    ).failure
+    assert failure is not None
+    assert failure.sentence == "process 0 delivered 1:2 without 1:1, which it depends on"
 
 
 @pytest.mark.parametrize("name", [n for n in names() if find(n).traits.gives < Gives.CAUSAL])

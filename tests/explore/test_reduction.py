@@ -30,7 +30,7 @@ def _small_programs(order: type[Order], messages: int) -> Iterator[Program]:
 
 
 def _ends(factory: OrderFactory, program: Program, settings: Settings, *, reduction: bool) -> Ends:
-    """Who has delivered what, in which order, with which causal past, when schedules end."""
+    """Who has sent and delivered what, in which order, when schedules end."""
     explorer = Explorer(factory, program.membership, settings)
     while True:
         try:

@@ -20,8 +20,8 @@ MUTANTS = [
     ),
     Mutant(
         name="delivered-everywhere",
-        old="H[sender][number].C = 1 << sender | 1 << self.process",
-        new="H[sender][number].C = message.destinations",
+        old="delivered.C = 1 << message.id.sender | 1 << self.process",
+        new="delivered.C = message.destinations",
     ),
     Mutant(
         name="earlier-messages-cover",

@@ -42,9 +42,15 @@ def test_5_2_information_on_the_own_groups_is_not_enough(protocol: str, mutant: 
     assert [violation.process for violation in early(network.history)] == [1]
 
 
-def _around_the_cycle(protocol: str | type[Order]) -> GroupNetwork:
+@pytest.mark.parametrize(("carry", "violations"), [("own", 1), ("all", 0)])
+def test_5_2_vectors_of_the_own_groups_are_not_enough_either(carry: str, violations: int) -> None:
+    network = _around_the_cycle("vector", carry=carry)
+    assert network.outcome() == (violations, 0)
+
+
+def _around_the_cycle(protocol: str | type[Order], **options: Any) -> GroupNetwork:
     """Whatever process 0 sends to process 1 is on its way for long."""
-    network = GroupNetwork(protocol, CYCLE)
+    network = GroupNetwork(protocol, CYCLE, **options)
     for sender, group in [(0, 0), (2, 1), (5, 2), (6, 3)]:
         network.to(sender, group)
         while True:

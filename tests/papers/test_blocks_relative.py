@@ -170,6 +170,23 @@ def test_nulls_that_set_the_vector_at_receipt_promise_too_much() -> None:
         network.bring(second, 1)
 
 
+def test_nulls_that_set_the_vector_at_receipt_break_order() -> None:
+    """0 holds three messages of group 0 for block 1 of group 1. The null of 2 makes its message
+    look delivered, and the answer to it overtakes it."""
+    for protocol, violations in readings("blocks-relative", "null-is-delivered"):
+        network = GroupNetwork(protocol, OVERLAP)
+        network.bring(network.to(0, 1), 1)
+        network.bring(network.to(1, 0), 2, 0)
+        network.bring(network.to(2, 0), 1, 0)
+        network.bring(network.to(1, 0), 2, 0)
+        assert network.held(0) == ["1:1", "1:2", "2:1"]
+        for process in (2, 1):
+            network.wake(process)
+            network.next(process, 0)
+        assert network.held(0) == []
+        assert len(early(network.history)) == violations
+
+
 def test_one_round_of_nulls_is_enough() -> None:
     """And none at all where only one member leads out of a group."""
     network = GroupNetwork("blocks-relative", [{0, 1, 2}, {2, 3, 4}])

@@ -85,7 +85,8 @@ def test_implicit_tracking_a_missing_entry_is_settled() -> None:
 
 
 def test_a_settled_entry_does_not_come_back() -> None:
-    """The reverse: a process that has forgotten 0:1 does not take it over from an old log."""
+    """The reverse: 3 knows that 2 has delivered 0:1 and takes nothing else over from an old log. As
+    that log does not name 1, both destinations are settled."""
     network = Network(team("optimal", 4))
     first = network.send(0, 1, 2)
     network.bring(first, 1)
@@ -93,7 +94,7 @@ def test_a_settled_entry_does_not_come_back() -> None:
     network.bring(first, 2)
     network.bring(network.send(2, 0), 0)
     network.bring(network.send(0, 3), 3)
-    assert log(network, 3)[0] == {2: 0}
+    assert log(network, 3)[0] == {1: process_set([1]), 2: 0}
     network.bring(old, 3)
     assert log(network, 3)[0] == {2: 0}
 
@@ -166,7 +167,7 @@ def test_a_stamp_carries_what_is_necessary_and_nothing_else(fanout: int | None) 
             expected = {fact for fact in needed[message.id] if fact[1] not in elsewhere}
             assert carried(flight) == expected
             facts += len(expected)
-    assert facts > 1000
+    assert facts > 500
 
 
 @pytest.mark.parametrize("fanout", [1, None])
@@ -194,8 +195,8 @@ def test_a_destination_is_named_once_per_sender() -> None:
 
 
 def mean_entries(protocol: str, size: int, fanout: int) -> float:
-    history = run(team(protocol, size), traffic(size, 20 * size, 1, fanout), seed=1)
-    sizes = [flight.packet.stamp.entries() for flight in history.flights]
+    history = run(team(protocol, size), traffic(size, 10 * size, 1, fanout), seed=1)
+    sizes: list[int] = [flight.packet.stamp.entries() for flight in history.flights]
     return sum(sizes) / len(sizes)
 
 

@@ -5,12 +5,13 @@ from typing import Any
 
 import pytest
 
+from antecede.errors import MalformedStamp
 from antecede.explore import explore
-from antecede.message import Membership, Message
+from antecede.message import Membership, Message, MessageId
 from antecede.order import Effect, Order, Packet
 from antecede.orders._counting import Condition
 from antecede.orders._vectortime import behind, precedes
-from antecede.orders.pairs import OrderingBuffers, PairsOptions, State
+from antecede.orders.pairs import OrderingBuffers, Pairs, PairsOptions, State
 from tests.mutants import mutants_of, mutated
 from tests.papers.harness import Early, Network, early, late, run, team, traffic, undelivered
 
@@ -271,3 +272,31 @@ def test_the_numbers_of_a_run_stay_smaller_when_deliveries_do_not_tick() -> None
         run(orders, program, seed=3)
         largest.append(max(max(state.time) for state in _states(orders)))
     assert largest[1] < largest[0]
+
+
+@pytest.mark.parametrize(
+    ("time", "pairs", "field"),
+    [
+        ((1, 0), (), "time"),
+        ((0, 0, 0), (), "time"),  # does not count the send itself
+        ((1, 1, 0), (), "time"),  # the receiver has done nothing yet
+        ((2, 0, 0), ((0, (1, 0, 0)),), "pairs[0]"),  # a pair for the sender
+        ((2, 0, 0), ((3, (1, 0, 0)),), "pairs[0]"),  # there is no such site
+        ((2, 0, 0), ((2, ()), (2, ())), "pairs[1]"),
+        ((2, 0, 0), ((2, ()), (1, (1, 0, 0))), "pairs[1]"),
+        ((2, 0, 0), ((2, (1, 0)),), "pairs[0]"),
+        ((2, 0, 0), ((2, (3, 0, 0)),), "pairs[0]"),  # a time below zero
+        ((2, 0, 0), ((1, ()),), "pairs[0]"),  # the message would wait for itself
+        ((2, 0, 1), ((1, (0, 0, 1)),), "pairs[0]"),
+    ],
+)
+def test_a_stamp_that_cannot_be_right_is_refused_and_changes_nothing(
+    time: tuple[int, ...], pairs: tuple[tuple[int, tuple[int, ...]], ...], field: str
+) -> None:
+    order = OrderingBuffers(1, Membership(3))
+    before = order.snapshot()
+    message = Message(MessageId(0, 1), 0b110)
+    with pytest.raises(MalformedStamp) as refusal:
+        order.receive(Packet(0, message, Pairs(time, pairs)))
+    assert refusal.value.field == field
+    assert order.snapshot() == before

@@ -1,14 +1,24 @@
 """Rodrigues and Verissimo, appendix A: lemmas 1 to 6, theorems 1 and 2, and theorem 3, which the
 appendix leaves out."""
 
+import random
 from typing import Any
 
 import pytest
 
 from antecede.explore import explore
-from antecede.message import MessageId
+from antecede.message import MessageId, members
 from antecede.orders.histories import Histories
-from tests.papers.harness import History, early, late, run, team, traffic, undelivered
+from tests.papers.harness import (
+    History,
+    Network,
+    early,
+    late,
+    run,
+    team,
+    traffic,
+    undelivered,
+)
 
 RULES: list[dict[str, Any]] = [
     {"rules": "R1-R4"},
@@ -93,3 +103,61 @@ def test_lemmas_1_3_4_and_6_is_in_d_means_delivered(options: dict[str, Any]) -> 
                 assert isinstance(order, Histories)
                 delivered = str(event.message.id) in history.deliveries(order.process)
                 assert order._is_in(event.message.id) == delivered
+
+
+class Past:
+    """What precedes the next message of each process, kept step by step from the history."""
+
+    def __init__(self, network: Network) -> None:
+        self._network = network
+        self._events = 0
+        self.known: list[set[MessageId]] = [set() for _ in network.orders]
+        self.delivered: list[set[MessageId]] = [set() for _ in network.orders]
+        self.before: dict[MessageId, set[MessageId]] = {}
+        self.destinations: dict[MessageId, int] = {}
+
+    def update(self) -> None:
+        for event in self._network.history.events[self._events :]:
+            identity = event.message.id
+            here = self.known[event.process]
+            if event.kind == "send":
+                self.before[identity] = set(here)
+                self.destinations[identity] = event.message.destinations & ~(1 << identity.sender)
+            if event.kind == "deliver":
+                self.delivered[event.process].add(identity)
+            if event.kind != "receive":
+                here |= {identity} | self.before[identity]
+        self._events = len(self._network.history.events)
+
+    def is_accounted_for(self, message: MessageId, cited: set[MessageId], process: int) -> bool:
+        """Whether a message is cited, or a cited one to this destination comes after it."""
+        if message in cited:
+            return True
+        return any(
+            message in self.before[other] and self.destinations[other] >> process & 1
+            for other in cited
+        )
+
+
+@pytest.mark.parametrize("options", RULES[2:], ids=NAMES[2:])
+def test_theorem_3_what_is_forgotten_is_delivered_or_covered(options: dict[str, Any]) -> None:
+    """The invariant behind R7 and R8: of all that precedes the next message of p, what is addressed
+    to q is in H_p, or delivered at q, or precedes something addressed to q that is in H_p."""
+    for seed in range(8):
+        chance = random.Random(seed)
+        network = Network(team("histories", 4, **options))
+        past = Past(network)
+        for _ in range(60):
+            if network.in_flight and chance.random() < 0.6:
+                network.arrive(chance.choice(network.in_flight))
+            else:
+                sender, *others = chance.sample(range(4), chance.randint(2, 4))
+                network.send(sender, *others)
+            past.update()
+            for p, order in enumerate(network.orders):
+                cited = {MessageId(s, c) for s, numbers in order.state.H.items() for c in numbers}
+                for message in past.known[p]:
+                    for q in members(past.destinations[message]):
+                        assert message in past.delivered[q] or past.is_accounted_for(
+                            message, cited, q
+                        )

@@ -5,6 +5,7 @@ applied to the history of the run. It names what was overtaken and through which
 """
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from functools import partial
 from operator import itemgetter
 from typing import Any, NamedTuple
@@ -65,6 +66,10 @@ class Failure(msgspec.Struct, frozen=True, kw_only=True):
             raise BadInput(f"not a failure of the explorer: {error}") from None
 
 
+class Impossible(Misuse):
+    """A step that cannot happen now."""
+
+
 class Finding(NamedTuple):
     """The outcome of a run that went wrong."""
 
@@ -80,14 +85,17 @@ def factory_of(protocol: str, options: dict[str, Any]) -> OrderFactory:
 
 def replay(failure: Failure, factory: OrderFactory | None = None) -> Finding | None:
     """Run a failure's schedule against an order (unless told otherwise, the protocol it was found
-    in), then let everything that is left happen; what goes wrong, or None."""
+    in), then let everything that is left happen; what goes wrong, or None. A step that is
+    impossible with this order, such as the arrival of a packet that it does not send, is left
+    out."""
     if factory is None:
         if not failure.protocol:
             raise Misuse("the failure names no protocol; say which order to run it against")
         factory = factory_of(failure.protocol, failure.options)
     run = Run(failure.program, factory, failure.expect, failure.channels)
     for step in failure.steps:
-        run.step(step)
+        with suppress(Impossible):
+            run.step(step)
         if run.finding is not None:
             return run.finding
     run.drain()
@@ -108,7 +116,7 @@ def shrink(failure: Failure, factory: OrderFactory) -> list[Step]:
                 run.step(step)
             is_clean = run.finding is None
             run.step(fewer[-1])
-        except Misuse:  # a step that the one left out makes possible
+        except Impossible:  # a step that the one left out makes possible
             continue
         if is_clean and run.finding is not None and run.finding.kind is failure.kind:
             steps = fewer
@@ -171,7 +179,7 @@ class Run:
         if step.kind == "send":
             index = self._number_sent[process]
             if index == len(self._messages[process]):
-                raise Misuse(f"process {process} has nothing more to send")
+                raise Impossible(f"process {process} has nothing more to send")
             message = self._messages[process][index]
             self._number_sent[process] += 1
             self._before[message.id] = list(self._history[process])
@@ -187,19 +195,19 @@ class Run:
             return line, partial(order.receive, packet, self._now[process])
         if step.kind == "wake":
             if not self._wakes[process]:
-                raise Misuse(f"process {process} has not asked to be woken")
+                raise Impossible(f"process {process} has not asked to be woken")
             self._now[process] = max(self._now[process], self._wakes[process].pop(0))
             return f"wakes at {self._now[process]:g}", partial(order.wake, self._now[process])
-        raise Misuse(f"there is no step '{step.kind}'; there are send, receive and wake")
+        raise Impossible(f"there is no step '{step.kind}'; there are send, receive and wake")
 
     def _take(self, step: Step) -> Packet[Any]:
         packets = self._transmitted.get((step.source, step.process), [])
         packet = packets[step.ordinal - 1] if 0 < step.ordinal <= len(packets) else None
         overtakes = any(earlier is not None for earlier in packets[: step.ordinal - 1])
         if self._channels is Channels.FIFO and overtakes:
-            raise Misuse(f"{step} overtakes another packet on a FIFO channel")
+            raise Impossible(f"{step} overtakes another packet on a FIFO channel")
         if packet is None:
-            raise Misuse(
+            raise Impossible(
                 f"packet number {step.ordinal} from process {step.source} to process "
                 f"{step.process} is not on its way"
             )

@@ -21,6 +21,7 @@ Paper: R. J. de Araújo Macêdo, "Causal Order Protocols for Group Communication
 
 from collections import deque
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from typing import Literal
 
 import msgspec
@@ -50,6 +51,12 @@ from antecede.order import (
 )
 from antecede.orders._blocks import PAPER, BlockOptions, Blocks
 from antecede.orders._counting import Condition
+
+
+@lru_cache(maxsize=1024)
+def _processes(known: bytes) -> tuple[int, ...]:
+    """The processes of a set that travels; the same few sets travel most of the time."""
+    return tuple(members(set_from_bytes(known)))
 
 
 class FastOptions(BlockOptions, frozen=True):
@@ -135,7 +142,8 @@ class BlocksFast(Blocks):
             raise MalformedStamp("gldv", "has an entry 0")
         if number <= max(gldv, default=0):  # pr1, pr2
             raise MalformedStamp("number", f"{number} is not above all entries of the vector")
-        own = dict(zip(members(known), gldv, strict=True)).get(self.process, 0)
+        below = known & ((1 << self.process) - 1)
+        own = gldv[below.bit_count()] if known >> self.process & 1 else 0
         if own > self.state.gldv.get(self.process, 0):
             raise MalformedStamp("gldv", f"counts {own} for this process, which is not there yet")
 
@@ -164,8 +172,7 @@ class BlocksFast(Blocks):
 
     def _missing(self, packet: Packet[Global]) -> Iterator[tuple[int, int]]:
         """Of each process in S, the number that is not reached."""
-        known = set_from_bytes(packet.stamp.known)
-        for process, number in zip(members(known), packet.stamp.gldv, strict=True):
+        for process, number in zip(_processes(packet.stamp.known), packet.stamp.gldv, strict=True):
             if self._neighbours >> process & 1 and self._reached(process) < number:
                 yield process, number
 
@@ -175,7 +182,7 @@ class BlocksFast(Blocks):
     def accept(self, packet: Packet[Global]) -> Iterable[Condition]:
         state, source, stamp = self.state, packet.source, packet.stamp
         state.counter = max(state.counter, stamp.number)  # CA2
-        for process, number in zip(members(set_from_bytes(stamp.known)), stamp.gldv, strict=True):
+        for process, number in zip(_processes(stamp.known), stamp.gldv, strict=True):
             if self.options.test == "received" or not self._neighbours >> process & 1:
                 state.gldv[process] = max(state.gldv.get(process, 0), number)
         state.gldv[source] = max(state.gldv.get(source, 0), stamp.number)

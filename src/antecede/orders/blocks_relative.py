@@ -99,6 +99,7 @@ class BlocksRelative(Blocks):
 
     def configure(self) -> None:
         super().configure()
+        self._members = {x: tuple(members(self.membership.group(x))) for x in self._own_groups}
         ways_out = {group: bridges(self.membership, group) for group in self._own_groups}
         # Where one member at most leads out, nobody waits for the blocks of the group.
         self._bridges = {group: out for group, out in ways_out.items() if out.bit_count() > 1}
@@ -113,7 +114,7 @@ class BlocksRelative(Blocks):
     def _start(self, state: State, group: int) -> None:
         state.counters[group] = 0
         state.matrices[group] = BlockMatrix.empty(self.others(group))
-        state.ldv[group] = dict.fromkeys(members(self.membership.group(group)), 0)
+        state.ldv[group] = dict.fromkeys(self._members[group], 0)
 
     def resume(self) -> None:
         self._pending: dict[int, list[tuple[int, MessageId]]] = {x: [] for x in self._own_groups}
@@ -140,7 +141,7 @@ class BlocksRelative(Blocks):
         state.counters[group] = number
         ldv = state.ldv[group]
         gbn = tuple((y, state.gbn[y]) for y in sorted(state.gbn) if y != group)
-        stamp = Relative(number, tuple(ldv[p] for p in sorted(ldv)), gbn)  # A1,
+        stamp = Relative(number, tuple(ldv[p] for p in self._members[group]), gbn)  # A1,
         ldv[self.process] = number  # A2
         state.gbn[group] = number
         state.matrices[group].mark_own(number)
@@ -155,7 +156,7 @@ class BlocksRelative(Blocks):
             raise MalformedStamp("ldv", f"has {len(stamp.ldv)} entries for {len(mine)} members")
         if stamp.number <= max(stamp.ldv):  # pv1
             raise MalformedStamp("number", f"{stamp.number} is not above all entries of the vector")
-        own = stamp.ldv[sorted(mine).index(self.process)]
+        own = stamp.ldv[self._members[group].index(self.process)]
         if own > mine[self.process]:
             raise MalformedStamp("ldv", f"counts {own} for this process, which is not there yet")
         groups = [entry[0] for entry in stamp.gbn]
@@ -190,8 +191,9 @@ class BlocksRelative(Blocks):
 
     def _undelivered_here(self, packet: Packet[Relative]) -> Iterator[tuple[int, int]]:
         """C01, what fails of it: the (member, number) of its own group still to be delivered."""
-        ldv = self.state.ldv[self._place(packet)[0]]
-        for process, number in zip(sorted(ldv), packet.stamp.ldv, strict=True):
+        group = self._place(packet)[0]
+        ldv = self.state.ldv[group]
+        for process, number in zip(self._members[group], packet.stamp.ldv, strict=True):
             if number > ldv[process]:
                 yield process, number
 

@@ -10,10 +10,10 @@ R1 to R4 are the plain histories, which only grow. R5 keeps one number a sender 
 carbon copies, R7 leaves out of a stamp what all its destinations have been told, and R8 forgets
 what all that it was addressed to have been told.
 
-Invariants: whatever precedes the next message of p and is addressed to q is cited in H_p, or
-precedes something addressed to q that is. With R8 and the union over all of H, of the messages of
-one sender in H_p each has a destination that no later one has, and that is neither p nor the
-sender: H_p names at most (n-1)² messages.
+Invariants: of all that precedes the next message of p, what is addressed to q is in H_p, or
+delivered at q, or precedes something addressed to q that is in H_p. With R8 and the union over all
+of H, of the messages of one sender in H_p each has a destination that no later one has, and that is
+neither p nor the sender: H_p names at most (n-1)² messages.
 
 Repaired here: is-in compares messages of one sender (R5); a sender delivers to itself and updates
 its own D as it sends (R4), so its own copy orders nothing and is left out of A; the union of R6.3
@@ -151,17 +151,22 @@ class Histories(Counting):
             for entries in self.state.H.values():
                 for entry in entries.values():
                     entry.C |= reported
-        self._add_to_causal(message.id, message.destinations)
+        self._add_to_causal(*message.id, message.destinations)
         if self._collects:
             self._remove_reported(list(self.state.H))
         self._add_to_delivered(message.id)
 
-    def _add_to_causal(self, message: MessageId, destinations: ProcessSet) -> None:
+    def _add_to_causal(self, sender: int, number: int, destinations: ProcessSet) -> Entry:
         """R4: the message is in H. One that nobody but its sender delivers orders nothing."""
-        others = destinations & ~(1 << message.sender)
-        if others:
-            entries = self.state.H.setdefault(message.sender, {})
-            entries.setdefault(message.number, Entry(others, 0))
+        others = destinations & ~(1 << sender)
+        entries = self.state.H.get(sender, {})
+        entry = entries.get(number)
+        if entry is None:
+            entry = Entry(others, 0)
+            if others:
+                entries[number] = entry
+                self.state.H[sender] = entries
+        return entry
 
     def _add_to_delivered(self, message: MessageId) -> Condition:
         """R4, R5: one more message is in D."""
@@ -176,10 +181,10 @@ class Histories(Counting):
         """R8: forget what all its destinations have been told of, among these senders' messages."""
         H = self.state.H
         for sender in senders:
-            kept = {number: entry for number, entry in H[sender].items() if entry.A & ~entry.C}
-            if kept:
-                H[sender] = kept
-            else:
+            entries = H[sender]
+            for number in [number for number, n in entries.items() if not n.A & ~n.C]:
+                del entries[number]
+            if not entries:
                 del H[sender]
 
     # Receiving: R3, R4, R5, R6.3, R8.
@@ -225,8 +230,9 @@ class Histories(Counting):
 
     def _missing(self, packet: Packet[Timestamp]) -> Iterator[MessageId]:
         """R3: what is cited, addressed here and not delivered yet."""
+        byte, bit = divmod(self.process, 8)
         for sender, number, destinations in packet.stamp.H:
-            if set_from_bytes(destinations) >> self.process & 1:
+            if len(destinations) > byte and destinations[byte] >> bit & 1:
                 cited = MessageId(sender, number)
                 if not self._is_in(cited):
                     yield cited
@@ -246,36 +252,40 @@ class Histories(Counting):
 
     def _record_delivery(self, message: Message, stamp: Timestamp) -> None:
         """R4: the delivered message and what it cites precede the next one sent here."""
-        for sender, number, destinations in stamp.H:
-            self._add_to_causal(MessageId(sender, number), set_from_bytes(destinations))
-        self._add_to_causal(message.id, message.destinations)
+        arrived = [
+            self._add_to_causal(sender, number, set_from_bytes(destinations))
+            for sender, number, destinations in stamp.H
+        ]
+        delivered = self._add_to_causal(*message.id, message.destinations)
         if self._collects:
-            self._report_delivery(message, stamp)
+            self._report_delivery(message, stamp, arrived)
+            delivered.C = 1 << message.id.sender | 1 << self.process
+            senders = sorted({message.id.sender, *[sender for sender, _, _ in stamp.H]})
+            self._add_later_destinations(senders, stamp)
+            self._remove_reported(senders)
 
-    def _report_delivery(self, message: Message, stamp: Timestamp) -> None:
-        """R6.3: what this delivery tells of who has been told what. Then R8."""
+    def _report_delivery(self, message: Message, stamp: Timestamp, arrived: list[Entry]) -> None:
+        """R6.3: the sender has told the destinations of its earlier messages and all it cites."""
         sender, number = message.id
-        H = self.state.H
-        for earlier, entry in H[sender].items():
+        for earlier, entry in self.state.H[sender].items():
             if earlier < number:
                 entry.C |= message.destinations
         reported = message.destinations | 1 << sender
-        arrived = [MessageId(cited, count) for cited, count, _ in stamp.H]
-        for cited, copies in zip(arrived, stamp.C or (b"",) * len(arrived), strict=True):
-            H[cited.sender][cited.number].C |= set_from_bytes(copies) | reported
-        H[sender][number].C = 1 << sender | 1 << self.process
-        senders = sorted({sender, *(cited.sender for cited in arrived)})
-        self._add_later_destinations(senders, set(arrived))
-        self._remove_reported(senders)
+        for entry in arrived:
+            entry.C |= reported
+        if stamp.C:  # R6.1
+            for entry, copies in zip(arrived, stamp.C, strict=True):
+                entry.C |= set_from_bytes(copies)
 
-    def _add_later_destinations(self, senders: Iterable[int], arrived: set[MessageId]) -> None:
+    def _add_later_destinations(self, senders: Iterable[int], stamp: Timestamp) -> None:
         """R6.3, its union: whoever is addressed by a later message of the same sender has been told
         of an earlier one. Only these senders have new messages in H."""
         everywhere = self.options.union == "all"
+        arrived = set() if everywhere else {(sender, number) for sender, number, _ in stamp.H}
         for sender in senders:
             later = 0
             for number, entry in sorted(self.state.H[sender].items(), reverse=True):
-                if everywhere or MessageId(sender, number) in arrived:
+                if everywhere or (sender, number) in arrived:
                     entry.C |= later
                 later |= entry.A
 

@@ -50,15 +50,26 @@ def shipped() -> list[str]:
     return sorted(file.name.removesuffix(_SUFFIX) for file in files if file.name.endswith(_SUFFIX))
 
 
-@lru_cache(maxsize=4)
 def load_graph(name: str, session: str | None = None) -> Graph:
     """The graph of this name or in this file. Without a session, the first in the file."""
-    file: Traversable = Path(name)
     if "." not in name and "/" not in name:
         if name not in shipped():
             raise Misuse(
                 f"there is no graph '{name}'; there are {', '.join(shipped())}, or name a file"
             )
+        return _load(name, session, None)
+    try:
+        modified = Path(name).stat().st_mtime_ns
+    except OSError as error:
+        raise BadFile(name, [f"cannot be read: {error.strerror}"]) from None
+    return _load(name, session, modified)
+
+
+@lru_cache(maxsize=4)
+def _load(name: str, session: str | None, modified: int | None) -> Graph:
+    """`modified` is None for a graph that ships; a file that has changed is read anew."""
+    file: Traversable = Path(name)
+    if modified is None:
         file = resources.files("antecede") / "data" / f"{name}{_SUFFIX}"
     try:
         with file.open("rb") as packed, gzip.open(packed, "rt", newline="") as text:

@@ -33,7 +33,11 @@ def load_scenario(path: str | os.PathLike[str]) -> Scenario:
         return Scenario.model_validate(data)
     except ValidationError as error:
         lines = _lines(text)
-        mistakes = [_with_line(place, words, lines) for place, words in _mistakes(error, data)]
+        found = [(_line(place, lines), place, words) for place, words in _mistakes(error, data)]
+        mistakes = [
+            f"line {line}: {place}: {words}" if line else f"{place}: {words}"
+            for line, place, words in sorted(found)
+        ]
         raise BadFile(file, mistakes) from None
 
 
@@ -63,7 +67,7 @@ def _mistakes(error: ValidationError, data: Mapping[str, Any]) -> list[tuple[str
             words = "is missing"
         elif detail["type"] == "union_tag_not_found":
             words = "'kind' is missing"
-        elif isinstance(detail["input"], str | int | float | bool):
+        elif isinstance(detail["input"], str | int | float) and "'" not in words:
             words += f" (it is {detail['input']!r})"
         found.append((place, words[:1].lower() + words[1:]))
     return found
@@ -87,12 +91,11 @@ def _place(location: Sequence[str | int], data: Any) -> str:
     return place or "the scenario"
 
 
-def _with_line(place: str, words: str, lines: Mapping[str, int]) -> str:
-    """The mistake with the line of its place, or of the closest thing around it."""
-    around = place
-    while around and around not in lines:
-        around = re.sub(r"(^|\.)[^.\[\]]+$|\[\d+\]$", "", around)
-    return f"line {lines[around]}: {place}: {words}" if around else f"{place}: {words}"
+def _line(place: str, lines: Mapping[str, int]) -> int:
+    """The line of a place, or of the closest thing around it; 0 if there is none."""
+    while place and place not in lines:
+        place = re.sub(r"(^|\.)[^.\[\]]+$|\[\d+\]$", "", place)
+    return lines.get(place, 0)
 
 
 def _lines(text: str) -> dict[str, int]:

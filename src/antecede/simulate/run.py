@@ -7,6 +7,7 @@ shared between runs: any number of them can go on in one process or in many.
 """
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from heapq import heappop, heappush
 from itertools import count
 from math import inf
@@ -134,9 +135,10 @@ class Simulation:
             if receive is None:
                 continue
             effects = receive(packet, now)
-            if flight is not None and flight.unreceived & bits[process]:
+            bit = bits[process]
+            if flight is not None and (unreceived := flight.unreceived) & bit:
                 message = packet.message
-                flight.unreceived ^= bits[process]
+                unreceived = flight.unreceived = unreceived ^ bit
                 sender, number = message.id  # type: ignore[union-attr]
                 if (
                     len(effects) == 1
@@ -144,13 +146,13 @@ class Simulation:
                     and effect.message is message
                 ):
                     buffer += pack_record(ARRIVE, process, sender, number, now, flight.sent, now)
-                    if not flight.unreceived and not flight.held:
-                        del outstanding[message.id]  # type: ignore[union-attr]
+                    if not unreceived and not flight.held:
+                        del outstanding[message.id]
                     if reacts:
                         self._react(process, flight.tag, now, own=False)
                     continue
                 buffer += pack_record(RECEIVE, process, sender, number, now, flight.sent, now)
-                flight.held |= bits[process]
+                flight.held |= bit
                 self._arrived[process][message.id] = now  # type: ignore[union-attr]
             if effects:
                 self._apply(process, effects, now)
@@ -176,7 +178,10 @@ class Simulation:
         """A delivery causes sends, which happen after everything else that happens now."""
         for send in self._traffic.delivered(process, tag, now, own):
             self._sends_due += 1
-            self._schedule(now, process, lambda _, now, send=send: self._send(send, now))
+            self._schedule(now, process, partial(self._answer, send))
+
+    def _answer(self, send: Send, process: int, now: float) -> None:
+        self._send(send, now)
 
     def _send(self, send: Send, now: float) -> None:
         """The application of a process sends a message."""
@@ -204,7 +209,7 @@ class Simulation:
             heap, next_sequence = self._heap, self._sequence.__next__
             for destination, delay in zip(copies, lane.delays(process, len(copies)), strict=True):
                 heappush(heap, (now + delay, next_sequence(), destination, packet, flight))
-            del effects[0]
+            effects = effects[1:]
         else:
             self._recorder.sends.append((destinations, *self._size_of_copies(message, effects)))
             flight.fates = dict(zip(copies, lane.fates(process, copies), strict=True))
@@ -272,7 +277,7 @@ class Simulation:
         carried.add(len(destinations), self._measure(packet.stamp)[1])
         flight = None if message is None else self._outstanding.get(message.id)
         drawn: dict[int, Fate] = {}
-        if flight is not None and flight.fates and packet.message.id.sender == source:
+        if flight is not None and flight.fates and message and message.id.sender == source:
             drawn = flight.fates
         undrawn = [destination for destination in destinations if destination not in drawn]
         fates = iter(self._links.control.fates(source, undrawn) if undrawn else ())

@@ -1,8 +1,8 @@
 """A scenario: everything that determines a simulated run.
 
 It is validated as a whole, stored with the trace, and enough to repeat the run anywhere. A process
-is given by its index or by its name. `antecede.simulate.loading` reads scenarios from files and flags
-and says what is wrong with them in words.
+is given by its index or by its name. `antecede.simulate.loading` reads scenarios from files and
+from flags and says what is wrong with them in words.
 """
 
 from collections.abc import Callable, Iterable
@@ -95,7 +95,8 @@ class Scenario(Part):
             layout = (groups.layout, processes, groups.count, groups.size, 0)
             _without_error(lambda: lay_out(*layout))
         elif isinstance(groups, list):
-            _check_references((member for group in groups for member in group), info)
+            for index, group in enumerate(groups):
+                _check_references(f"groups[{index}]", group, info)
         return groups
 
     @field_validator("workload")
@@ -127,19 +128,21 @@ class Scenario(Part):
     @field_validator("network")
     @classmethod
     def _check_network(cls, network: Network, info: ValidationInfo) -> Network:
-        for link in network.links:
-            _check_references([*link.source, *link.to], info)
-        for partition in network.partitions:
-            refs = [ref for side in partition.sides for ref in side]
-            _check_references(refs, info)
-            if len(set(refs)) != len(refs):
-                raise ValueError("a process stands on two sides of a partition")
+        for index, link in enumerate(network.links):
+            _check_references(f"network.links[{index}]", [*link.source, *link.to], info)
+        for index, partition in enumerate(network.partitions):
+            place = f"network.partitions[{index}].sides"
+            processes = [process for side in partition.sides for process in side]
+            _check_references(place, processes, info)
+            if len(set(processes)) != len(processes):
+                raise _at(place, "a process stands on two sides")
         return network
 
     @field_validator("crashes")
     @classmethod
     def _check_crashes(cls, crashes: list[Crash], info: ValidationInfo) -> list[Crash]:
-        _check_references((crash.process for crash in crashes), info)
+        for index, crash in enumerate(crashes):
+            _check_references(f"crashes[{index}].process", [crash.process], info)
         return crashes
 
     @cached_property
@@ -193,10 +196,12 @@ class Scenario(Part):
     def to_toml(self) -> str:
         """A file that `load_scenario` reads; what has its default is left out."""
         plain = self.model_dump(by_alias=True, exclude_none=True, exclude_defaults=True)
-        for part in ("workload", "network"):
-            if part in plain:
-                whole = getattr(self, part).model_dump(by_alias=True, exclude_none=True)
-                plain[part] = whole
+        if "network" in plain:
+            plain["network"] = self.network.model_dump(by_alias=True, exclude_none=True)
+        if self.workload == _default_workload({"groups": self.groups}):
+            del plain["workload"]
+        else:
+            plain["workload"] = self.workload.model_dump(exclude_none=True)
         return to_toml(plain)
 
     def index(self, process: int | str) -> int:
@@ -229,21 +234,20 @@ def _check_addressing(protocol: str, workload: Any, groups: Any) -> None:
         )
 
 
-def _check_references(processes: Iterable[int | str], info: ValidationInfo) -> None:
+def _check_references(place: str, processes: Iterable[int | str], info: ValidationInfo) -> None:
     """Refuse indices and names of processes that do not exist."""
     names, size = info.data.get("names"), info.data.get("processes")
     workload = info.data.get("workload")
     if size is None and isinstance(workload, Replay):
         size = _graph(workload, info.data.get("messages")).size
-    if size is None and names is None:
+    if names is None and size is not None:
+        names = [f"p{index}" for index in range(size)]
+    if names is None:
         return
-    size = size or len(names)
-    known = names or [f"p{index}" for index in range(size)]
     for process in processes:
-        if process not in known if isinstance(process, str) else process >= size:
-            raise ValueError(
-                f"there is no process {process!r}; there are {known[0]} to {known[-1]}"
-            )
+        if process not in names if isinstance(process, str) else process >= len(names):
+            known = f"there are {len(names)}, {names[0]} to {names[-1]}"
+            raise _at(place, f"there is no process {process!r}; {known}")
 
 
 def _without_error(action: Callable[[], T]) -> T:

@@ -86,7 +86,7 @@ class ToSomeProcesses(Addresses):
     def __init__(self, scenario: Scenario, multicast: Multicast) -> None:
         super().__init__(scenario)
         self._size = multicast.size
-        self._probability = multicast.probability
+        self._probability = multicast.probability or 0.0
 
     def choose(self, process: int, key: int) -> tuple[ProcessSet, int]:
         random = np.random.Generator(np.random.PCG64(key))

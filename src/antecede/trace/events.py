@@ -17,6 +17,7 @@ NULL: Final = int(np.iinfo(np.int64).min)
 
 Integers = npt.NDArray[np.int64]
 Codes = npt.NDArray[np.int32]
+Words = npt.NDArray[np.int8]
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,10 +25,10 @@ class Events:
     """Events as parallel columns. Names are indices into `Run.processes`, kinds and layers the
     numbers of `antecede.trace.schema`."""
 
-    layer: Codes
+    layer: Words
     process: Codes
     seq: Integers
-    kind: Codes
+    kind: Words
     sender: Codes
     number: Integers
     time: npt.NDArray[np.float64]
@@ -36,7 +37,7 @@ class Events:
     stamp_bytes: Integers
     row: Integers
     """Where the trace files have the event; `Sources.place` turns it into words."""
-    message: Integers
+    message: Codes
     """The message of the event: messages of a layer are counted from 0 in the order of their sends.
     -1 for membership events, and everywhere until the rules have been checked."""
     destination_start: Integers
@@ -51,6 +52,8 @@ class Events:
         """The events with these indices, in the order of these indices."""
         if np.array_equal(chosen, np.arange(len(self))):
             return self
+        if len(chosen) and np.array_equal(chosen, np.arange(chosen[0], chosen[0] + len(chosen))):
+            return self._stretch(int(chosen[0]), int(chosen[0]) + len(chosen))
         counts = np.diff(self.destination_start)[chosen]
         start = offsets_of(counts)
         kept = np.arange(start[-1]) + np.repeat(self.destination_start[chosen] - start[:-1], counts)
@@ -61,8 +64,23 @@ class Events:
         }
         return replace(self, **columns, destination_start=start, destination=self.destination[kept])
 
+    def _stretch(self, first: int, stop: int) -> Self:
+        """The same for events that stand one behind the other, without copying them."""
+        start = self.destination_start[first : stop + 1]
+        columns = {
+            field.name: getattr(self, field.name)[first:stop]
+            for field in fields(self)
+            if not field.name.startswith("destination")
+        }
+        destination = self.destination[start[0] : start[-1]]
+        return replace(
+            self, **columns, destination_start=start - start[0], destination=destination
+        )
+
     def with_names(self, codes: Codes) -> Self:
         """The same with other indices for its processes: `codes[i]` in place of i."""
+        if np.array_equal(codes[:-1], np.arange(len(codes) - 1)):
+            return self
         return replace(
             self,
             process=codes[self.process],

@@ -4,11 +4,11 @@ Everything that judges a run walks over its events in such an order. Two things 
 the local order of a process, and a message, whose send comes before its receptions and deliveries.
 """
 
-from collections import deque
 from typing import Final
 
 import numpy as np
 
+from antecede.compiled import loop_for
 from antecede.errors import BadTrace
 from antecede.trace.events import NULL, Integers, Run
 from antecede.trace.schema import KINDS
@@ -37,7 +37,7 @@ def linear_extension(run: Run, by_process: Integers, send: Integers) -> Integers
             event = min(stuck)
             detail = "no order of the events respects the positions that are given"
             raise BadTrace(LINEAR_EXTENSION, run.where(event), detail)
-    return np.array(order, np.int64)
+    return order
 
 
 def _check_distinct(run: Run, by_position: Integers) -> None:
@@ -69,35 +69,75 @@ def _check_positions(run: Run, by_process: Integers, send: Integers) -> None:
 
 def _schedule(
     run: Run, by_process: Integers, needs: list[Integers]
-) -> tuple[list[int], dict[int, int]]:
-    """Kahn's algorithm, with the processes taking turns, so that the order stays close to how the
-    run may have gone. An event comes after the one before it at its process and after `need[event]`
-    for every need. Gives the order, and the events that got stuck with what each waits for."""
+) -> tuple[Integers, dict[int, int]]:
+    """An order in which an event comes after the one before it at its process and after
+    `need[event]` for every need; and the events that got stuck, with what each waits for."""
+    size = len(by_process)
     process = run.events.process[by_process]
     is_last = np.append(np.diff(process) != 0, True)
-    follower = np.full(len(process), -1)
+    follower = np.full(size, -1)
     follower[by_process[~is_last]] = by_process[1:][~is_last[:-1]]
-    followers = follower.tolist()
-    needed = [np.where(need == np.arange(len(need)), -1, need).tolist() for need in needs]
-    is_first = np.append(True, is_last[:-1])
-    ready = deque(by_process[is_first].tolist())
-    waiting: dict[int, list[int]] = {}
-    done = bytearray(len(process))
-    order = []
-    while ready:
-        event = ready.popleft()
-        for need in needed:
-            before = need[event]
-            if before >= 0 and not done[before]:
-                waiting.setdefault(before, []).append(event)
-                break
-        else:
-            done[event] = True
-            order.append(event)
-            if followers[event] >= 0:
-                ready.append(followers[event])
-            ready.extend(waiting.pop(event, ()))
-    return order, {event: before for before, events in waiting.items() for event in events}
+    needed = np.stack([np.where(need == np.arange(size), -1, need) for need in needs])
+    starters = by_process[np.append(True, is_last[:-1])]
+    order = np.empty(size, np.int64)
+    waits_for = np.full(size, -1)
+    links = np.full((3, size), -1)
+    scheduled = loop_for(schedule, size * len(needs))(
+        starters, follower, needed, order, waits_for, links
+    )
+    stuck = np.flatnonzero(waits_for >= 0)
+    return order[:scheduled], dict(zip(stuck.tolist(), waits_for[stuck].tolist(), strict=True))
+
+
+def schedule(
+    starters: Integers,
+    follower: Integers,
+    needed: Integers,
+    order: Integers,
+    waits_for: Integers,
+    links: Integers,
+) -> int:
+    """Kahn's algorithm, with the processes taking turns, so that the order stays close to how the
+    run may have gone. Every process has one event on its mind: ready, in a ring, or waiting for an
+    event elsewhere, in a list. `links` are the first and the last event that waits for an event,
+    and the next that waits for the same. Gives the number of events that found their place."""
+    turns = len(starters)
+    ring = starters.copy()
+    head = 0
+    ready = turns
+    done = np.zeros(len(follower), np.bool_)
+    first, final, following = links[0], links[1], links[2]
+    scheduled = 0
+    while ready > 0:
+        event = ring[head]
+        head = (head + 1) % turns
+        ready -= 1
+        missing = -1
+        for need in range(len(needed)):
+            before = needed[need, event]
+            if missing < 0 and before >= 0 and not done[before]:
+                missing = before
+        waits_for[event] = missing
+        if missing >= 0:
+            if first[missing] < 0:
+                first[missing] = event
+            else:
+                following[final[missing]] = event
+            final[missing] = event
+            following[event] = -1
+            continue
+        done[event] = True
+        order[scheduled] = event
+        scheduled += 1
+        if follower[event] >= 0:
+            ring[(head + ready) % turns] = follower[event]
+            ready += 1
+        waiting = first[event]
+        while waiting >= 0:
+            ring[(head + ready) % turns] = waiting
+            ready += 1
+            waiting = following[waiting]
+    return scheduled
 
 
 def _cycle(run: Run, stuck: dict[int, int]) -> BadTrace:

@@ -1,0 +1,141 @@
+"""`python -m bench.docs`: write the generated parts of README.md and docs/protocols.md anew.
+
+Everything measured here is counted, not timed, on seeded simulations: the same figures come out on
+every machine.
+"""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from antecede.cli._protocols import COLUMNS, row
+from antecede.order import Addressing
+from antecede.orders import find, names
+from antecede.simulate import Summary, make_scenario, simulate
+
+ROOT = Path(__file__).resolve().parent.parent
+README = ROOT / "README.md"
+PAGE = ROOT / "docs" / "protocols.md"
+BEGIN = "<!-- protocols: written by `make docs` -->\n"
+END = "<!-- end of protocols -->"
+
+SIZES = (16, 64)
+TRAFFIC: dict[str, tuple[Addressing, dict[str, Any]]] = {
+    "Unicast between all pairs": (Addressing.SETS, {"workload": {"kind": "unicast"}}),
+    "Broadcast in one group": (Addressing.ONE_GROUP, {"workload": {"kind": "broadcast"}}),
+    "A ring of overlapping groups of 5": (
+        Addressing.GROUPS,
+        {"workload": {"kind": "groups"}, "groups": {"layout": "ring", "size": 5}},
+    ),
+}
+INTRODUCTION = """# The protocols
+
+Written by `make docs`; do not edit. Everything is counted on seeded simulations, so the same figures
+come out everywhere.
+
+## What each needs and gives
+
+*Prompt*: it never holds a message whose causal predecessors have all been delivered. *State*: the
+bound on the ordering information that one process keeps, which the conformance suite checks after
+every event. *Options* are given with `--option NAME=VALUE`.
+
+"""
+MEASURED = """
+## What each costs
+
+Poisson traffic, {rate:g} messages per second and process, exponential delays with a mean of
+{delay_ms:g} ms, {per_process} messages a process, seed {seed}. Every protocol sees the same messages
+and, where it allows links that reorder, the same delays. *Elements* and *bytes*: ordering information
+on a message, mean. *Control*: packets of the protocol's own per message, and their bytes. *Held*: from
+arrival to delivery, in mean network delays; *late*: from sending to delivery, likewise. Protocols on
+FIFO links wait a part of that in the link.
+"""
+RATE = 10.0
+DELAY_S = 0.1
+PER_PROCESS = 40
+SEED = 1
+
+
+def main() -> None:
+    text = README.read_text("utf-8")
+    README.write_text(with_table(text), "utf-8")
+    PAGE.write_text(needs_and_gives() + measured(), "utf-8")
+
+
+def with_table(readme: str) -> str:
+    """README.md with the table of protocols as the code has it."""
+    before, found, rest = readme.partition(BEGIN)
+    if not found or END not in rest:
+        raise SystemExit(f"README.md lacks the lines {BEGIN.strip()} and {END}")
+    shown = [COLUMNS.index(column) for column in COLUMNS if column not in ("options", "state")]
+    rows = ([row(find(name))[index] for index in shown] for name in names())
+    table = markdown([COLUMNS[index] for index in shown], rows)
+    return f"{before}{BEGIN}{table}{rest[rest.index(END) :]}"
+
+
+def needs_and_gives() -> str:
+    """The first part of the page."""
+    columns = (*COLUMNS[:-1], "prompt", "options")
+    rows = []
+    for name in names():
+        order = find(name)
+        *cells, options = row(order)
+        rows.append([*cells, "yes" if order.traits.prompt else "no", options])
+    return INTRODUCTION + markdown(columns, rows)
+
+
+def measured() -> str:
+    """The second part of the page: one table a kind of traffic and size."""
+    page = MEASURED.format(rate=RATE, delay_ms=DELAY_S * 1e3, per_process=PER_PROCESS, seed=SEED)
+    for title, (needs, fields) in TRAFFIC.items():
+        for size in SIZES:
+            rows = [
+                measured_row(run(name, size, fields))
+                for name in names()
+                if find(name).traits.addressing >= needs
+            ]
+            columns = ("protocol", "elements", "bytes", "control", "bytes", "held", "late")
+            page += f"\n### {title}, {size} processes\n\n" + markdown(columns, rows)
+    return page
+
+
+def run(name: str, size: int, fields: dict[str, Any]) -> Summary:
+    """A protocol on this traffic."""
+    groups = fields.get("groups")
+    fields = {**fields, "groups": {**groups, "count": size // 4}} if groups else fields
+    return simulate(
+        make_scenario(
+            {
+                "protocol": name,
+                "processes": size,
+                "messages": PER_PROCESS * size,
+                "seed": SEED,
+                "rate": RATE,
+                "network": {"delay": f"exponential:{DELAY_S}"},
+                **fields,
+            }
+        )
+    )
+
+
+def measured_row(summary: Summary) -> list[str]:
+    control = summary.control_packets / summary.messages
+    control_bytes = summary.control_bytes / summary.messages
+    return [
+        summary.protocol + (" (FIFO links)" if summary.fifo_added else ""),
+        f"{summary.stamp_entries.mean:.1f}",
+        f"{summary.stamp_bytes.mean:.1f}",
+        f"{control:.2f}",
+        f"{control_bytes:.1f}",
+        f"{summary.hold_s.mean / DELAY_S:.2f}",
+        f"{summary.delay_s.mean / DELAY_S:.2f}",
+    ]
+
+
+def markdown(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [columns, ["---"] * len(columns), *rows]
+    return "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,34 @@
+"""Loops over columns of integers: compiled where there is much to do, plain Python where not.
+
+A loop is an ordinary function over numpy arrays and numbers, written in the part of Python that
+numba knows. It is never decorated: importing its module does not import numba, which takes longer
+than a small trace, and a test or a debugger can run it as it stands.
+"""
+
+from collections.abc import Callable
+from typing import Any, Final, TypeVar
+
+Loop = TypeVar("Loop", bound=Callable[..., Any])
+
+MUCH: Final = 200_000
+"""Steps from which on numba repays its import; so many take plain Python some tenths of a second."""
+
+_compiled: dict[Callable[..., Any], Callable[..., Any]] = {}
+
+
+def loop_for(function: Loop, steps: int) -> Loop:
+    """The function, compiled if it has many steps to go."""
+    return function if steps < MUCH else compiled(function)
+
+
+def compiled(function: Loop) -> Loop:
+    """The function in machine code, kept on the disk for later sessions where that is possible."""
+    if function not in _compiled:
+        import numba  # noqa: PLC0415 - see above
+
+        try:
+            made = numba.njit(cache=True, nogil=True)(function)
+        except RuntimeError:  # no folder for it that can be written
+            made = numba.njit(nogil=True)(function)
+        _compiled[function] = made
+    return _compiled[function]  # type: ignore[return-value]

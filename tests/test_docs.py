@@ -1,0 +1,22 @@
+"""The generated pages are what the code generates."""
+
+from bench import docs
+
+
+def test_the_readme_has_the_table_of_protocols() -> None:
+    text = docs.README.read_text("utf-8")
+    assert docs.with_table(text) == text, "run `make docs`"
+
+
+def test_the_page_of_protocols_has_their_needs() -> None:
+    page = docs.PAGE.read_text("utf-8")
+    assert page.startswith(docs.needs_and_gives()), "run `make docs`"
+
+
+def test_the_page_of_protocols_has_the_measured_figures() -> None:
+    """One of its tables, measured again: a change that moves it moves the others, too."""
+    page = docs.PAGE.read_text("utf-8")
+    _, fields = docs.TRAFFIC["Broadcast in one group"]
+    for name in ("vector", "pairs", "blocks-slow"):
+        row = docs.markdown((), [docs.measured_row(docs.run(name, 16, fields))]).splitlines()[-1]
+        assert row in page, "run `make docs`"
