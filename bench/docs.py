@@ -19,7 +19,7 @@ PAGE = ROOT / "docs" / "protocols.md"
 BEGIN = "<!-- protocols: written by `make docs` -->\n"
 END = "<!-- end of protocols -->"
 
-SIZES = (16, 64)
+SIZES = (8, 32)
 TRAFFIC: dict[str, tuple[Addressing, dict[str, Any]]] = {
     "Unicast between all pairs": (Addressing.SETS, {"workload": {"kind": "unicast"}}),
     "Broadcast in one group": (Addressing.ONE_GROUP, {"workload": {"kind": "broadcast"}}),
@@ -30,8 +30,8 @@ TRAFFIC: dict[str, tuple[Addressing, dict[str, Any]]] = {
 }
 INTRODUCTION = """# The protocols
 
-Written by `make docs`; do not edit. Everything is counted on seeded simulations, so the same figures
-come out everywhere.
+Written by `make docs`; do not edit. Everything is counted on seeded simulations, so the same
+figures come out everywhere.
 
 ## What each needs and gives
 
@@ -44,11 +44,11 @@ MEASURED = """
 ## What each costs
 
 Poisson traffic, {rate:g} messages per second and process, exponential delays with a mean of
-{delay_ms:g} ms, {per_process} messages a process, seed {seed}. Every protocol sees the same messages
-and, where it allows links that reorder, the same delays. *Elements* and *bytes*: ordering information
-on a message, mean. *Control*: packets of the protocol's own per message, and their bytes. *Held*: from
-arrival to delivery, in mean network delays; *late*: from sending to delivery, likewise. Protocols on
-FIFO links wait a part of that in the link.
+{delay_ms:g} ms, {per_process} messages a process, seed {seed}. Every protocol sees the same
+messages and, where it allows links that reorder, the same delays. *Elements* and *bytes*: ordering
+information on a message, mean. *Control*: packets of the protocol's own per message, and their
+bytes. *Held*: from arrival to delivery, in mean network delays; *late*: from sending to delivery,
+likewise. Protocols on FIFO links wait a part of that in the link.
 """
 RATE = 10.0
 DELAY_S = 0.1

@@ -20,7 +20,7 @@ from typing import Annotated, Any, ClassVar, Generic, TypeVar
 import msgspec
 
 from antecede.errors import MalformedStamp, Misuse
-from antecede.message import Membership, Message, MessageId, ProcessSet, members
+from antecede.message import NO_GROUP, Membership, Message, MessageId, ProcessSet, members
 from antecede.snapshot import freeze, thaw
 
 Count = Annotated[int, msgspec.Meta(ge=0)]
@@ -124,11 +124,11 @@ class Scope(StrEnum):
     MESSAGE = "message"
     """The message with this number."""
     HERE = "here"
-    """The count-th packet that the process addressed to this one."""
+    """The packets that the process addressed to this one, up to the count-th."""
     GROUP = "group"
-    """The count-th message of the process in the group."""
+    """The messages of the process in the group, up to the count-th."""
     TIME = "time"
-    """All that is addressed here and precedes the count-th event of the process' clock."""
+    """A message addressed here that brings word of the count-th event of the process' clock."""
     BLOCK = "block"
     """All that the process sends in the group with numbers up to `count`: messages delivered, and
     word that there are no more."""
@@ -140,7 +140,7 @@ class Awaited(msgspec.Struct, frozen=True, order=True):
     process: int
     count: int
     scope: Scope = Scope.MESSAGE
-    group: int = -1
+    group: int = NO_GROUP
 
     def sentence(self) -> str:
         """For people."""
@@ -148,18 +148,17 @@ class Awaited(msgspec.Struct, frozen=True, order=True):
             case Scope.MESSAGE:
                 return f"message {self.process}:{self.count}"
             case Scope.HERE:
-                return f"packet number {self.count} from process {self.process} to this one"
+                return f"packets of process {self.process} to this one, up to number {self.count}"
             case Scope.GROUP:
                 return (
-                    f"message number {self.count} of process {self.process} in group {self.group}"
+                    f"messages of process {self.process} in group {self.group}, "
+                    f"up to number {self.count}"
                 )
             case Scope.TIME:
-                return f"what process {self.process} knew of at its time {self.count}"
+                return f"a message that knows of time {self.count} of process {self.process}"
             case Scope.BLOCK:
-                return (
-                    f"what process {self.process} sends in group {self.group} "
-                    f"with numbers up to {self.count}"
-                )
+                where = "" if self.group == NO_GROUP else f" in group {self.group}"
+                return f"what process {self.process} sends{where} with numbers up to {self.count}"
 
 
 class Held(msgspec.Struct, frozen=True):

@@ -65,7 +65,7 @@ def test_5_4_as_printed_waits_for_a_number_used_elsewhere() -> None:
         network.to(1, 0)
     assert network.outcome() == (0, 4), "more traffic does not help"
     [held, *_] = network.orders[2].held()
-    assert held.awaited == (Awaited(1, 1, Scope.BLOCK, 0),)
+    assert held.awaited == (Awaited(1, 1, Scope.BLOCK),)
 
 
 def test_5_4_repaired_the_sender_itself_shows_what_is_not_addressed_here() -> None:

@@ -204,8 +204,8 @@ def test_4_2_3_figure_5_step_by_step() -> None:
     assert s3.time == [0, 0, 0, 0]
     assert [str(held.message) for held in orders[2].held()] == [str(m4), str(m6)]
     assert [awaited.sentence() for awaited in orders[2].held()[1].awaited] == [
-        "what process 0 knew of at its time 2",
-        "what process 1 knew of at its time 2",
+        "a message that knows of time 2 of process 0",
+        "a message that knows of time 2 of process 1",
     ]
     network.bring(m1, 2)
     assert network.history.deliveries(2) == [str(m1), str(m4), str(m6)]

@@ -24,7 +24,7 @@ def test_figure_6_the_plain_protocol_blocks_for_ever() -> None:
     assert network.history.deliveries(1) == []
     held = network.orders[1].held()
     assert [entry.message for entry in held] == [m3, later, from_s4]
-    assert held[0].awaited[0].sentence() == "what process 0 knew of at its time 1"
+    assert held[0].awaited[0].sentence() == "a message that knows of time 1 of process 0"
 
 
 def test_figure_6_does_not_stop_piggyback() -> None:

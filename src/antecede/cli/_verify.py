@@ -17,6 +17,9 @@ def verify(
     layer: Annotated[
         str, typer.Option(help="app: the application's messages; hop: those of routers.")
     ] = "app",
+    engine: Annotated[
+        str, typer.Option(help="local: the kernel; oracle: the definition itself, slow.")
+    ] = "local",
     as_json: JsonFlag = False,
 ) -> None:
     """Say whether a trace kept causal order, with a witness for every violation.
@@ -25,7 +28,7 @@ def verify(
 
     Example: antecede verify run.parquet
     """
-    verdict = verify_trace(trace, layer)
+    verdict = verify_trace(trace, layer, engine)
     if as_json:
         print_json(verdict.to_json())
     else:
@@ -43,6 +46,12 @@ def tell(verdict: Verdict) -> None:
     crashed = verdict.undelivered_at_crashed
     at_crashed = f", {crashed:,} of them at processes that crashed" if crashed else ""
     print(f"undelivered: {verdict.undelivered:,}{at_crashed}")
+    if delays := verdict.delays.deliveries and verdict.delays:
+        print(
+            f"held, on average: {delays.mean(delays.forced_s):.6g} s for messages that had not "
+            f"arrived (forced), {delays.mean(delays.inherited_s):.6g} s for messages that were "
+            f"held themselves (inherited), {delays.mean(delays.own_s):.6g} s without need (own)"
+        )
     if verdict.holds:
         print("causal order was kept")
         return

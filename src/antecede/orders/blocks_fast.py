@@ -210,8 +210,7 @@ class BlocksFast(Blocks):
 
     def awaited(self, packet: Packet[Global]) -> Iterable[Awaited]:
         for process, number in self._missing(packet):
-            group = next(g for g in self._own_groups if self.membership.group(g) >> process & 1)
-            yield Awaited(process, number, Scope.BLOCK, group)
+            yield Awaited(process, number, Scope.BLOCK)
 
     def entries(self) -> int:
         return 2 + len(self.state.gldv) + len(self.state.received)

@@ -229,7 +229,8 @@ class BlocksRelative(Blocks):
     def accept(self, packet: Packet[Relative]) -> Iterable[Condition]:
         state, stamp = self.state, packet.stamp
         group, place = self._place(packet)
-        self._pending[group].remove(place)
+        pending = self._pending[group]
+        del pending[bisect_left(pending, place)]
         del self._undelivered[place[1]]
         state.counters[group] = max(state.counters[group], stamp.number)  # CA2
         state.ldv[group][packet.source] = stamp.number  # A3

@@ -238,8 +238,7 @@ class Bounded(Counting):
 
     def awaited(self, packet: Packet[Constraints]) -> Iterable[Awaited]:
         for i, count in self._violated(packet):
-            for number in range(self.state.DELIV[i] + 1, count + 1):
-                yield Awaited(i, number, Scope.HERE)
+            yield Awaited(i, count, Scope.HERE)
 
     def entries(self) -> int:
         """The non-zero entries of the matrix, as k counts them."""

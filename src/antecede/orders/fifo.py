@@ -90,9 +90,7 @@ class Fifo(Counting):
         return ((packet.source, packet.stamp.serial),)
 
     def awaited(self, packet: Packet[Serial]) -> Iterable[Awaited]:
-        first = self.state.delivered[packet.source] + 1
-        for serial in range(first, packet.stamp.serial):
-            yield Awaited(packet.source, serial, Scope.HERE)
+        return [Awaited(packet.source, packet.stamp.serial - 1, Scope.HERE)]
 
     def entries(self) -> int:
         return 2 * self.membership.size

@@ -1,4 +1,4 @@
-"""Extended causal histories (Rodrigues, Verissimo), rules R1 to R8.
+"""Extended causal histories (Rodrigues, Verissimo), rules R1 to R8, and R9 over a network.
 
 A process p knows three things. The causal history H_p names the messages that precede the next one
 it sends, each with its destinations A. The delivery history D_p names what it has delivered. The
@@ -10,6 +10,11 @@ R1 to R4 are the plain histories, which only grow. R5 keeps one number a sender 
 carbon copies, R7 leaves out of a stamp what all its destinations have been told, and R8 forgets
 what all that it was addressed to have been told.
 
+R9 uses the network. Where processes talk to their neighbours only, and S separates F from B, word
+of a message to B that sets out from S towards F can come back to B through S alone. So a member of
+S leaves it out of what it sends towards F as soon as all of S has been told. A process that is in
+neither F nor B is never presumed to be in one: nothing is left out for its sake.
+
 Invariants: of all that precedes the next message of p, what is addressed to q is in H_p, or
 delivered at q, or precedes something addressed to q that is in H_p. With R8 and the union over all
 of H, of the messages of one sender in H_p each has a destination that no later one has, and that is
@@ -17,7 +22,9 @@ neither p nor the sender: H_p names at most (n-1)² messages.
 
 Repaired here: is-in compares messages of one sender (R5); a sender delivers to itself and updates
 its own D as it sends (R4), so its own copy orders nothing and is left out of A; the union of R6.3
-runs over all of H, for without it H grows for ever (`union="arrived"` shows it).
+runs over all of H, for without it H grows for ever (`union="arrived"` shows it). In R9 a process
+need not report to itself (`own_implied`), and a message that addresses members of S beside those of
+B is left out, too (`gateways`); whoever is no neighbour cannot be addressed.
 
 Paper: L. Rodrigues, P. Verissimo, "Causal separators and topological timestamping: an approach to
 support causal multicast in large-scale systems", report, INESC 1994; in part at ICDCS 1995.
@@ -39,16 +46,25 @@ from antecede.message import (
 )
 from antecede.order import Addressing, Awaited, Count, Effect, Options, Packet, Stamp, Traits
 from antecede.orders._counting import Condition, Counting
+from antecede.orders._surroundings import Cut, Links, Sides, Surroundings, survey
 
 
 class HistoriesOptions(Options, frozen=True):
     """`rules`: those that are applied. `carbon_copies`: whether C travels with H (R6.1). `union`:
     whether R6.3 adds the destinations of later messages to the carbon copies of all of H, or, as
-    printed, only to those of the identifiers that have just arrived."""
+    printed, only to those of the identifiers that have just arrived.
 
-    rules: Literal["R1-R4", "R1-R5", "R1-R8"] = "R1-R8"
+    R9 needs the `links` of the network and the `separators` to be used. `own_implied`: whether a
+    member of a separator counts as told of what it knows. `gateways`: whether what addresses
+    members of S and B is left out, or, as printed, only what addresses members of B."""
+
+    rules: Literal["R1-R4", "R1-R5", "R1-R8", "R1-R9"] = "R1-R8"
     carbon_copies: bool = False
     union: Literal["all", "arrived"] = "all"
+    links: Links = ()
+    separators: tuple[Sides, ...] = ()
+    own_implied: bool = True
+    gateways: bool = True
 
 
 class Timestamp(Stamp, frozen=True):
@@ -94,10 +110,25 @@ class Histories(Counting):
     options: HistoriesOptions
 
     def __init__(
-        self, process: int, membership: Membership, options: Options | None = None
+        self,
+        process: int,
+        membership: Membership,
+        options: Options | None = None,
+        surroundings: Surroundings | None = None,
     ) -> None:
+        """`surroundings`: what R9 is to know, where it is not to be found out from the options."""
         super().__init__(process, membership, options)
         chosen = self.options
+        if surroundings is None and chosen.rules == "R1-R9":
+            surroundings = survey(process, membership.size, chosen.links, chosen.separators)
+        elif surroundings is None and (chosen.links or chosen.separators):
+            raise Misuse(f"links and separators are for rule R9; the rules are {chosen.rules}")
+        self._surroundings = surroundings
+        self._cuts = (
+            surroundings.cuts(process, own_implied=chosen.own_implied, gateways=chosen.gateways)
+            if surroundings
+            else []
+        )
         if not self._collects and (chosen.carbon_copies or chosen.union == "arrived"):
             raise Misuse(
                 f"carbon_copies and union are parts of rule R6; the rules are {chosen.rules}"
@@ -111,13 +142,13 @@ class Histories(Counting):
     @property
     def _collects(self) -> bool:
         """Whether R6 to R8 are applied."""
-        return self.options.rules == "R1-R8"
+        return self.options.rules in ("R1-R8", "R1-R9")
 
     def initial_state(self) -> State:
         """R1."""
         return State({}, [0] * self.membership.size, {})
 
-    # Sending: R2, R4, R6.1, R6.2, R7, R8.
+    # Sending: R2, R4, R6.1, R6.2, R7, R8, R9.
 
     def send(self, message: Message, now: float = 0.0) -> list[Effect]:
         self.check_addressing(message)
@@ -125,13 +156,19 @@ class Histories(Counting):
         self._record_send(message)
         return self.multicast(message, stamp)
 
+    def check_addressing(self, message: Message) -> None:
+        super().check_addressing(message)
+        if self._surroundings is not None:
+            self._surroundings.check_destinations(message)
+
     def timestamp(self, destinations: ProcessSet) -> Timestamp:
         """R2: what a message to these destinations cites; R6.1: with the carbon copies."""
+        cuts = self._cuts_before(destinations)
         cited = [
             (sender, number, entry)
             for sender, entries in sorted(self.state.H.items())
             for number, entry in sorted(entries.items())
-            if not self.is_redundant(entry, destinations)
+            if not self.is_redundant(entry, destinations) and not self.is_behind(entry, cuts)
         ]
         return Timestamp(
             tuple([(sender, number, set_to_bytes(entry.A)) for sender, number, entry in cited]),
@@ -143,6 +180,19 @@ class Histories(Counting):
     def is_redundant(self, entry: Entry, destinations: ProcessSet) -> bool:
         """R7: whether all of these destinations have been told of the message."""
         return self._collects and not destinations & ~entry.C
+
+    def _cuts_before(self, destinations: ProcessSet) -> list[Cut]:
+        """R9: the separators that this process is a member of and these destinations lie ahead of.
+        The sender's own copy never leaves."""
+        others = destinations & ~(1 << self.process)
+        return [cut for cut in self._cuts if not others & ~cut.front]
+
+    def is_behind(self, entry: Entry, cuts: list[Cut]) -> bool:
+        """R9: whether the message stays behind one of these separators, all told of it."""
+        for cut in cuts:
+            if not entry.A & ~cut.back and not cut.told & ~entry.C:
+                return True
+        return False
 
     def _record_send(self, message: Message) -> None:
         """R4, and R6.2: everything in H has now been reported to the destinations."""
@@ -191,6 +241,8 @@ class Histories(Counting):
 
     def check(self, packet: Packet[Timestamp], message: Message) -> None:
         stamp = packet.stamp
+        if self._surroundings is not None:
+            self._surroundings.check_source(packet.source)
         everybody = self.membership.everybody
         previous = (-1, 0)
         for place, (sender, number, wire) in enumerate(stamp.H):

@@ -125,8 +125,7 @@ class Matrix(Counting):
 
     def awaited(self, packet: Packet[Sent]) -> Iterable[Awaited]:
         for sender, count in self._missing(packet):
-            for serial in range(self.state.delivered[sender] + 1, count + 1):
-                yield Awaited(sender, serial, Scope.HERE)
+            yield Awaited(sender, count, Scope.HERE)
 
     def entries(self) -> int:
         return self.membership.size**2 + self.membership.size

@@ -155,8 +155,7 @@ class Vector(Counting):
 
     def awaited(self, packet: Packet[Vectors]) -> Iterable[Awaited]:
         for group, rank, value in self._missing(packet):
-            for count in range(self.state.vectors[group][rank] + 1, value + 1):
-                yield Awaited(self._members[group][rank], count, Scope.GROUP, group)
+            yield Awaited(self._members[group][rank], value, Scope.GROUP, group)
 
     def entries(self) -> int:
         return sum(map(len, self.state.vectors))

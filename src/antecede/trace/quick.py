@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from antecede.compiled import loop_for
-from antecede.trace.events import NULL, Codes, Integers, Run
+from antecede.trace.events import NULL, Codes, Integers, Run, Words
 from antecede.trace.schema import DELIVER, LAYERS, SEND, VIEW
 
 SHORT: Final = 32
@@ -64,8 +64,8 @@ def _numbers(run: Run) -> Integers:
 
 
 def check(
-    kind: npt.NDArray[np.int8],
-    layer: npt.NDArray[np.int8],
+    kind: Words,
+    layer: Words,
     process: Codes,
     seq: Integers,
     sender: Codes,

@@ -14,18 +14,19 @@ import pyarrow.parquet as pq
 from antecede.errors import BadFile
 from antecede.trace import schema
 from antecede.trace.events import Trace
-from antecede.trace.loader import Loader
+from antecede.trace.loader import STAMPS, Loader
 
 _HIVE_NULL = "__HIVE_DEFAULT_PARTITION__"
 
 
-def read_trace(path: str | os.PathLike[str]) -> Trace:
+def read_trace(path: str | os.PathLike[str], *, stamps: bool = True) -> Trace:
     """The trace in a Parquet file or a folder of Parquet files, checked against every rule of the
-    format."""
+    format. Without `stamps`, how much ordering information messages carried is left out."""
     root = Path(path)
-    loader = Loader()
-    for file in _find_files(root):
-        for table in _read_tables(file):
+    files = _find_files(root)
+    loader = Loader(stamps=stamps, rows=sum(_open(file).metadata.num_rows for file in files))
+    for file in files:
+        for table in _read_tables(file, stamps):
             loader.add(str(file), table)
     return Trace(str(root), loader.runs())
 
@@ -75,7 +76,8 @@ def _open(file: Path) -> pq.ParquetFile:
         strings = [
             leaf.path
             for leaf in leaves
-            if leaf.path in schema.STRING_COLUMNS and leaf.physical_type == "BYTE_ARRAY"
+            if leaf.path.partition(".")[0] in (*schema.STRING_COLUMNS, "destinations")
+            and leaf.physical_type == "BYTE_ARRAY"
         ]
         return pq.ParquetFile(
             file, metadata=metadata, read_dictionary=strings, page_checksum_verification=True
@@ -89,7 +91,7 @@ def _unreadable(file: Path, error: Exception) -> BadFile:
     return BadFile(str(file), [f"this is no Parquet file, or a damaged one: {reason}"])
 
 
-def _read_tables(file: Path) -> Iterator[pa.Table]:
+def _read_tables(file: Path, stamps: bool) -> Iterator[pa.Table]:
     """The row groups of a file, each with a column `run`."""
     parquet = _open(file)
     version = (parquet.metadata.metadata or {}).get(schema.VERSION_KEY.encode())
@@ -100,7 +102,8 @@ def _read_tables(file: Path) -> Iterator[pa.Table]:
         )
     run = _run_from_path(file)
     schema.check_schema(str(file), parquet.schema_arrow, run_from_path=run is not None)
-    columns = [name for name in schema.SCHEMA.names if name in parquet.schema_arrow.names]
+    wanted = [name for name in schema.SCHEMA.names if stamps or name not in STAMPS]
+    columns = [name for name in wanted if name in parquet.schema_arrow.names]
     for group in range(parquet.num_row_groups):
         try:
             table = parquet.read_row_group(group, columns=columns)

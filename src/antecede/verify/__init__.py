@@ -1,15 +1,24 @@
 """Whether messages were delivered in causal order, judged from a trace or while a run goes on."""
 
-from antecede.verify.check import verify_trace
+from antecede.verify.audit import audit
+from antecede.verify.check import ENGINES, verify_trace
+from antecede.verify.delays import Delays
+from antecede.verify.explain import Explanation, Predecessor, explain
 from antecede.verify.oracle import OnlineOracle, Violation, judge
 from antecede.verify.verdict import WITNESS_LIMIT, Verdict, Witness
 
 __all__ = [
+    "ENGINES",
     "WITNESS_LIMIT",
+    "Delays",
+    "Explanation",
     "OnlineOracle",
+    "Predecessor",
     "Verdict",
     "Violation",
     "Witness",
+    "audit",
+    "explain",
     "judge",
     "verify_trace",
 ]

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Any, Final
 
+from antecede.verify.delays import Delays
+
 WITNESS_LIMIT: Final = 100
 """Violations beyond these are counted, but not told one by one."""
 
@@ -56,6 +58,8 @@ class Verdict:
     """Those of them whose destination crashed."""
     witnesses: tuple[Witness, ...] = ()
     """For the first violations, at most `WITNESS_LIMIT`."""
+    delays: Delays = Delays()
+    """What deliveries waited for, where receptions were recorded. The oracle does not ask."""
 
     @property
     def holds(self) -> bool:
@@ -70,6 +74,7 @@ class Verdict:
             self.undelivered + other.undelivered,
             self.undelivered_at_crashed + other.undelivered_at_crashed,
             (*self.witnesses, *other.witnesses)[:WITNESS_LIMIT],
+            self.delays + other.delays,
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -81,5 +86,6 @@ class Verdict:
             "violations": self.violations,
             "undelivered": self.undelivered,
             "undelivered_at_crashed": self.undelivered_at_crashed,
+            "delays": self.delays.to_json() if self.delays.deliveries else None,
             "witnesses": [witness.to_json() for witness in self.witnesses],
         }

@@ -1,0 +1,1 @@
+"""Communication graphs, and what separates their parts."""

@@ -1,0 +1,283 @@
+"""Why was this message held, or how did it break order? One message at one process, on demand."""
+
+import math
+import os
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from antecede.compiled import loop_for
+from antecede.errors import Misuse
+from antecede.trace.events import Events, Run
+from antecede.trace.reader import read_trace
+from antecede.trace.schema import RECEIVE, SEND
+from antecede.verify.audit import find_witnesses, name_message
+from antecede.verify.check import layer_code
+from antecede.verify.delays import split_times
+from antecede.verify.kernel import NEVER
+from antecede.verify.prepare import Joined, Offsets, prepare
+from antecede.verify.verdict import Witness
+
+Column = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True)
+class Predecessor:
+    """A message, addressed to the same process, that had to be delivered there before."""
+
+    message: str
+    received_s: float | None
+    delivered_s: float | None
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """What happened to a message at a process. Times are in seconds, None where unknown."""
+
+    run: str
+    process: str
+    message: str
+    sent_s: float | None
+    received_s: float | None
+    delivered_s: float | None
+    delivered: bool
+    waited_for: tuple[Predecessor, ...] = ()
+    """The predecessors that were delivered there while it was held, in that order."""
+    missing: tuple[Predecessor, ...] = ()
+    """Those that the process had not delivered when it delivered the message, or ever."""
+    forced_s: float | None = None
+    inherited_s: float | None = None
+    own_s: float | None = None
+    violation: Witness | None = None
+    """The proof, if it was delivered too early."""
+
+    @property
+    def held_s(self) -> float | None:
+        if self.received_s is None or self.delivered_s is None:
+            return None
+        return self.delivered_s - self.received_s
+
+    def to_json(self) -> dict[str, Any]:
+        """What `explain --json` prints."""
+        told = asdict(self)
+        told["violation"] = self.violation.to_json() if self.violation else None
+        return {**told, "held_s": self.held_s}
+
+    def sentences(self) -> list[str]:
+        """The same for a person."""
+        told = [self._what_happened()]
+        if self.waited_for:
+            names = ", ".join(_described(waited) for waited in self.waited_for)
+            told.append(f"While it waited, {self.process} delivered what it depends on: {names}.")
+        elif self.delivered and self.held_s:
+            told.append("It waited for no other message.")
+        if self.held_s:
+            told.append(
+                f"Of the wait, {self.forced_s:.6g} s was forced: a message that it depends on had "
+                f"not arrived. {self.inherited_s:.6g} s was inherited from messages that were held "
+                f"longer than needed. {self.own_s:.6g} s was its own: causality did not require it."
+            )
+        if self.violation:
+            told.append(f"Causal order was BROKEN: {self.violation.sentence()}.")
+        if self.missing and (more := self.missing[1:] if self.violation else self.missing):
+            names = ", ".join(_described(missed) for missed in more)
+            lead = "It also overtook" if self.violation else "It depends on what is missing there:"
+            told.append(f"{lead} {names}.")
+        return told
+
+    def _what_happened(self) -> str:
+        subject = f"{self.process} received {self.message}{_at(self.received_s)}"
+        if self.received_s is None:
+            subject = f"The reception of {self.message} at {self.process} has no time"
+        if not self.delivered:
+            return f"{subject} and never delivered it."
+        if self.held_s is None:
+            return f"{subject}; it was delivered{_at(self.delivered_s)}."
+        return (
+            f"{subject} and delivered it{_at(self.delivered_s)}: "
+            + (f"held for {self.held_s:.6g} s." if self.held_s else "at once.")
+        )
+
+
+def explain(
+    path: str | os.PathLike[str],
+    process: str,
+    message: str,
+    run: str | None = None,
+    layer: str = "app",
+) -> Explanation:
+    """What happened to a message, given as SENDER:NUMBER, at one of its destinations."""
+    code = layer_code(layer)
+    chosen = _choose_run(read_trace(path, stamps=False).runs, run)
+    events = chosen.layer(code)
+    return _explain(chosen, events, prepare(events, len(chosen.processes)), process, message)
+
+
+def _choose_run(runs: Sequence[Run], name: str | None) -> Run:
+    names = [run.name for run in runs]
+    if not runs:
+        raise Misuse("the trace is empty")
+    if name is None and len(runs) == 1:
+        return runs[0]
+    if name not in names:
+        listed = ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
+        which = "there is more than one run" if name is None else f"there is no run '{name}'"
+        raise Misuse(f"{which}; name one of {listed} with --run")
+    return runs[names.index(name)]
+
+
+def _explain(
+    run: Run, events: Events, joined: Joined, process: str, message: str
+) -> Explanation:
+    prepared = joined.prepared
+    q = _find_process(run, process)
+    m = _find_message(run, events, joined, message)
+    copies = np.arange(prepared.start[m], prepared.start[m + 1])
+    copies = copies[prepared.column[copies] == q]
+    if not len(copies):
+        if events.process[joined.origin[m]] == q:
+            raise Misuse(f"{process} sent {message} itself: its own copy waits for nothing")
+        raise Misuse(f"{message} is not addressed to {process}")
+    copy = int(copies[0])
+    rank = int(prepared.rank[copy])
+    before = _predecessors(joined, m, q)
+    waited = before[(prepared.rank[before] > _rank_at_arrival(events, joined, copy, m, q))]
+    waited = waited[prepared.rank[waited] < rank]
+    missing = before[(prepared.rank[before] > rank) | (prepared.rank[before] == NEVER)]
+    if rank == NEVER:
+        waited, missing = waited[:0], before[prepared.rank[before] == NEVER]
+
+    def told(copies: Offsets) -> tuple[Predecessor, ...]:
+        return tuple(_predecessor(run, events, joined, int(copy)) for copy in copies)
+
+    early = np.array([copy] if rank != NEVER and len(missing) else [], np.int64)
+    witnesses = find_witnesses(run, events, joined, early)
+    return Explanation(
+        run.name,
+        process,
+        message,
+        _known(events.time[joined.origin[m]]),
+        _known(joined.received[copy]),
+        _known(joined.delivered[copy]),
+        rank != NEVER,
+        told(waited[np.argsort(prepared.rank[waited], kind="stable")]),
+        told(missing),
+        *_parts(joined, copy, before),
+        witnesses[0] if witnesses else None,
+    )
+
+
+def _find_process(run: Run, name: str) -> int:
+    if name not in run.processes:
+        raise Misuse(f"there is no process '{name}' in run '{run.name}'")
+    return list(run.processes).index(name)
+
+
+def _find_message(run: Run, events: Events, joined: Joined, text: str) -> int:
+    sender, colon, number = text.rpartition(":")
+    if not colon or not number.isdecimal():
+        raise Misuse(f"'{text}' is no message; write it as SENDER:NUMBER")
+    sent = (events.kind == SEND) & (events.sender == _find_process(run, sender))
+    found = np.flatnonzero(sent & (events.number == int(number)))
+    if not len(found):
+        raise Misuse(f"{sender} sends no message {number}; it sends {np.count_nonzero(sent)}")
+    return int(events.message[found[0]])
+
+
+def _predecessors(joined: Joined, message: int, process: int) -> Offsets:
+    """The copies to this process of all messages in the past of one, in the order of their
+    sends."""
+    prepared = joined.prepared
+    stop = int(joined.send[message])
+    in_past = np.zeros(message + 1, bool)
+    in_past[message] = True
+    loop_for(mark_past, stop)(
+        prepared.process[: stop + 1],
+        prepared.message[: stop + 1],
+        np.zeros(len(prepared.column_of), bool),
+        in_past,
+    )
+    in_past[message] = False
+    of_message = np.repeat(np.arange(message), np.diff(prepared.start[: message + 1]))
+    to_here = prepared.column[: len(of_message)] == process
+    return np.flatnonzero(to_here & in_past[of_message])
+
+
+def mark_past(process: Column, message: Column, process_past: Column, in_past: Column) -> None:
+    """Backwards from the send of a message that is marked: mark all that its send depends on."""
+    for event in range(len(process) - 1, -1, -1):
+        p = process[event]
+        m = message[event]
+        if m >= 0:
+            if process_past[p]:
+                in_past[m] = True
+            elif in_past[m]:
+                process_past[p] = True
+        elif process_past[p] and -1 - m < len(in_past):
+            in_past[-1 - m] = True
+
+
+def _rank_at_arrival(events: Events, joined: Joined, copy: int, message: int, process: int) -> int:
+    """How many messages of others the process had delivered when this one arrived. If its
+    reception was not recorded, it arrived when it was delivered."""
+    prepared = joined.prepared
+    is_arrival = (events.kind == RECEIVE) & (events.message == message)
+    arrivals = np.flatnonzero(is_arrival & (events.process == process))
+    if not len(arrivals):
+        return int(prepared.rank[copy])
+    # The first delivery there that is not before the arrival tells.
+    there = np.flatnonzero((prepared.process == process) & (prepared.message < 0))
+    ours = (events.process == process) & (events.sender != process)
+    delivered = np.flatnonzero(ours & (events.kind == RECEIVE + 1))
+    return int(prepared.reached[there][: np.searchsorted(delivered, arrivals[0])].max(initial=0))
+
+
+def _parts(
+    joined: Joined, copy: int, before: Offsets
+) -> tuple[float | None, float | None, float | None]:
+    """The parts of the delay, straight from their definition."""
+    if joined.prepared.rank[copy] == NEVER:
+        return None, None, None
+    delivered = np.where(joined.delivery[before] < 0, np.inf, joined.delivered[before])
+    arrived = np.where(np.isnan(joined.received[before]), delivered, joined.received[before])
+    split = split_times(
+        joined.received[[copy]],
+        joined.delivered[[copy]],
+        np.array([np.nanmax(arrived, initial=-np.inf)]),
+        np.array([np.nanmax(delivered, initial=-np.inf)]),
+    )
+    forced, inherited, own = (
+        _known(part[0]) for part in (split.forced_s, split.inherited_s, split.own_s)
+    )
+    return forced, inherited, own
+
+
+def _predecessor(run: Run, events: Events, joined: Joined, copy: int) -> Predecessor:
+    message = int(np.searchsorted(joined.prepared.start, copy, side="right")) - 1
+    return Predecessor(
+        name_message(run, events, joined, message),
+        _known(joined.received[copy]),
+        _known(joined.delivered[copy]),
+    )
+
+
+def _known(time: float) -> float | None:
+    return None if math.isnan(time) else float(time)
+
+
+def _at(time: float | None) -> str:
+    return "" if time is None else f" at {time:.6g} s"
+
+
+def _described(predecessor: Predecessor) -> str:
+    times = [
+        f"{verb}{_at(time)}"
+        for verb, time in (
+            ("arrived", predecessor.received_s),
+            ("delivered", predecessor.delivered_s),
+        )
+        if time is not None
+    ]
+    return predecessor.message + (f" ({', '.join(times)})" if times else "")

@@ -1,0 +1,174 @@
+"""Naming the culprits, for the early deliveries that are reported and for no others.
+
+The kernel knows that a delivery overtook something, not what. Two narrow passes over the log find
+out, both confined to the stretch in which the overtaken messages were in flight: one backwards, for
+the earliest sent message that each delivery overtook, and one forwards for each of these, for a
+shortest causal path from it.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from antecede.compiled import loop_for
+from antecede.errors import BrokenInvariant
+from antecede.verify.kernel import NEVER
+from antecede.verify.prepare import Integers, Joined, Offsets
+
+Column = np.ndarray[Any, Any]
+
+
+def first_early(joined: Joined, last: Integers, limit: int) -> Offsets:
+    """The copies that were delivered too early, the first so many in the order of delivery."""
+    early = np.flatnonzero(last > joined.prepared.rank)
+    return early[np.argsort(joined.delivery[early], kind="stable")][:limit]
+
+
+def overtaken_messages(joined: Joined, copies: Offsets) -> Offsets:
+    """For each of these early copies the earliest sent message that it overtook."""
+    prepared = joined.prepared
+    message = np.searchsorted(prepared.start, copies, side="right") - 1
+    sent = joined.send[message]
+    found = np.full(len(copies), -1, np.int64)
+    if not len(copies):
+        return found
+    stop = int(sent.max()) + 1
+    lanes = (len(copies) + 63) // 64
+    # Going backwards, a copy joins in where its message was sent.
+    order = np.argsort(-sent, kind="stable")
+    flagged = np.zeros(len(prepared.column_of), bool)
+    flagged[prepared.column[copies]] = True
+    steps = stop * lanes
+    loop_for(search_back, steps)(
+        prepared.process,
+        prepared.message,
+        prepared.start,
+        prepared.column,
+        prepared.rank,
+        flagged,
+        message[order],
+        prepared.column[copies][order],
+        prepared.rank[copies][order],
+        np.zeros((len(prepared.column_of), lanes), np.uint64),
+        np.zeros((len(joined.send), lanes), np.uint64),
+        _first_candidate(joined, copies, stop),
+        stop,
+        found,
+    )
+    result = np.empty_like(found)
+    result[order] = found
+    return result
+
+
+def _first_candidate(joined: Joined, copies: Offsets, stop: int) -> int:
+    """The first send of a message that any of these copies may have overtaken."""
+    prepared = joined.prepared
+    lowest = np.full(len(prepared.column_of), NEVER)
+    np.minimum.at(lowest, prepared.column[copies], prepared.rank[copies])
+    overtaking = prepared.rank > lowest[prepared.column]
+    first = int(np.argmax(overtaking))
+    message = int(np.searchsorted(prepared.start, first, side="right")) - 1
+    return min(int(joined.send[message]), stop)
+
+
+def search_back(
+    process: Column,
+    message: Column,
+    start: Column,
+    column: Column,
+    rank: Column,
+    flagged: Column,
+    early_message: Column,
+    early_column: Column,
+    early_rank: Column,
+    lanes_of_process: Column,
+    lanes_of_message: Column,
+    first: int,
+    stop: int,
+    found: Column,
+) -> None:
+    """From the last event down to `first`. Every early copy has a lane of bits: its bit is set at a
+    process when what the process did up to here is in the past of the copy's message, and at a
+    message when a delivery of it is. A send with the bit set is in that past; the last one found
+    that was overtaken is the earliest sent."""
+    joining = 0
+    one = np.uint64(1)
+    for event in range(stop - 1, first - 1, -1):
+        p = process[event]
+        m = message[event]
+        if m < 0:
+            m = -1 - m
+            for lane in range(lanes_of_process.shape[1]):
+                lanes_of_message[m, lane] |= lanes_of_process[p, lane]
+            continue
+        for lane in range(lanes_of_process.shape[1]):
+            lanes_of_process[p, lane] |= lanes_of_message[m, lane]
+        for copy in range(start[m], start[m + 1]):
+            if flagged[column[copy]]:
+                for early in range(len(early_message)):
+                    if (
+                        early_column[early] == column[copy]
+                        and rank[copy] > early_rank[early]
+                        and (lanes_of_process[p, early // 64] >> np.uint64(early % 64)) & one
+                    ):
+                        found[early] = m
+        # A message is no predecessor of itself: its own lanes begin with what came before.
+        while joining < len(early_message) and early_message[joining] == m:
+            lanes_of_process[p, joining // 64] |= one << np.uint64(joining % 64)
+            joining += 1
+
+
+def shortest_path(joined: Joined, first: int, second: int) -> list[int]:
+    """A shortest causal path from one message to another that depends on it, both included: each
+    was sent by a process after it had sent or delivered the one before."""
+    prepared = joined.prepared
+    begin, end = int(joined.send[first]), int(joined.send[second])
+    previous = np.full(second - first + 1, -1, np.int64)
+    steps = np.zeros(second - first + 1, np.int32)
+    nearest = np.full((2, len(prepared.column_of)), -1, np.int64)
+    loop_for(search_forth, end - begin)(
+        prepared.process[begin : end + 1],
+        prepared.message[begin : end + 1],
+        first,
+        previous,
+        steps,
+        nearest,
+    )
+    path = [second]
+    while path[-1] != first:
+        if previous[path[-1] - first] < 0:
+            raise BrokenInvariant(f"message {second} does not depend on message {first}")
+        path.append(int(previous[path[-1] - first]))
+    return path[::-1]
+
+
+def search_forth(
+    process: Column,
+    message: Column,
+    first: int,
+    previous: Column,
+    steps: Column,
+    nearest: Column,
+) -> None:
+    """Over the events from the send of `first` on: for every process the message nearest to `first`
+    that it has sent or delivered, and how many steps away (`nearest`); a message that it sends is
+    one step further (`previous` and `steps`, counted from `first`)."""
+    for event in range(len(process)):
+        p = process[event]
+        m = message[event]
+        if m == first:
+            nearest[0, p] = m
+            nearest[1, p] = 0
+        elif m >= 0:
+            if nearest[0, p] >= 0:
+                previous[m - first] = nearest[0, p]
+                steps[m - first] = nearest[1, p] + 1
+        else:
+            m = -1 - m
+            if m < first:
+                continue
+            away = steps[m - first]
+            reached = m == first or previous[m - first] >= 0
+            if reached and (nearest[0, p] < 0 or away < nearest[1, p]):
+                nearest[0, p] = m
+                nearest[1, p] = away
