@@ -9,13 +9,14 @@ import platform
 import sys
 from collections.abc import Callable
 
-from bench import machines, queue, simulator, sizes
+from bench import endurance, machines, queue, simulator, sizes
 
 BENCHMARKS: dict[str, Callable[[], None]] = {
     "simulator": simulator.main,
     "machines": machines.main,
     "queue": queue.main,
     "sizes": sizes.main,
+    "endurance": endurance.main,
 }
 
 

@@ -9,8 +9,8 @@ from antecede.order import Addressing
 from antecede.orders import find, names
 from bench.traffic import Choice, Measured, Traffic, group_broadcast, ring, unicast
 
-SIZES = (8, 16, 32, 64, 128, 256, 512)
-BUDGET_S = 6.0
+SIZES = (8, 32, 128, 512)
+BUDGET_S = 3.0
 YARDSTICK = "optimal"
 RING_GROUP = 4
 

@@ -1,7 +1,7 @@
 """Traffic between bare state machines: no network, no virtual time, no trace.
 
-A packet waits for a random number of steps and is then handed over; wake-ups happen when nothing is
-in flight. Only the calls of the state machines are timed.
+A packet waits for a random number of steps and is then handed over; a wake-up happens now and then,
+and when nothing is in flight. Only the calls of the state machines are timed.
 """
 
 import random
@@ -14,6 +14,9 @@ from antecede.message import Membership, Message, MessageId, ProcessSet, members
 from antecede.order import Channels, Deliver, Effect, Order, Packet, Transmit
 from antecede.orders import find, parse_options
 from antecede.wire import encode_stamp
+
+WAKES_PER_MESSAGE = 0.5
+"""How often a wake-up happens while there is traffic."""
 
 Choice = Callable[[random.Random], tuple[int, ProcessSet, int]]
 """Draws the next send: (sender, destinations, group)."""
@@ -62,6 +65,10 @@ class Measured:
     send_s: float = 0.0
     receive_s: float = 0.0
 
+    @property
+    def timed_s(self) -> float:
+        return self.send_s + self.receive_s
+
 
 class Traffic:
     """All processes of one protocol."""
@@ -84,23 +91,27 @@ class Traffic:
         self.measured = Measured()
 
     def run(self, messages: int, in_flight: int, budget_s: float = float("inf")) -> Measured:
-        """Send this many messages, keeping about so many packets in flight, and let them arrive;
-        stop early when the timed calls have taken `budget_s`."""
-        measured = self.measured
-        for _ in range(messages):
-            if measured.send_s + measured.receive_s > budget_s:
-                break
-            self._send()
-            while len(self.in_flight) > in_flight:
-                self._arrive()
-        while self.in_flight or self.wakes:
-            if measured.send_s + measured.receive_s > 2 * budget_s:
-                break
+        """Send this many messages and let all of them arrive; stop early when the timed calls have
+        taken `budget_s`."""
+        self.advance(messages, in_flight, budget_s)
+        while (self.in_flight or self.wakes) and self.measured.timed_s < 2 * budget_s:
             if self.in_flight:
                 self._arrive()
             else:
                 self._wake()
-        return measured
+        return self.measured
+
+    def advance(self, messages: int, in_flight: int, budget_s: float = float("inf")) -> None:
+        """Send so many messages more, keeping about so many packets in flight; wake-ups come when
+        there is room."""
+        for _ in range(messages):
+            if self.measured.timed_s > budget_s:
+                break
+            self._send()
+            while len(self.in_flight) > in_flight:
+                self._arrive()
+            if self.wakes and self.random.random() < WAKES_PER_MESSAGE:
+                self._wake()
 
     def _send(self) -> None:
         sender, destinations, group = self.choose(self.random)

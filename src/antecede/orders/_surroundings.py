@@ -38,9 +38,9 @@ class Surroundings(msgspec.Struct, frozen=True):
     neighbours: ProcessSet
     separators: tuple[Separator, ...]
 
-    def cuts(self, process: int, *, own_implied: bool, gateways: bool) -> list[Cut]:
+    def cuts(self, *, own_implied: bool, gateways: bool) -> list[Cut]:
         """The separators that the process is a member of."""
-        own = 1 << process
+        own = 1 << self.process
         return [
             Cut(
                 front=separator.front,

@@ -125,7 +125,7 @@ class Histories(Counting):
             raise Misuse(f"links and separators are for rule R9; the rules are {chosen.rules}")
         self._surroundings = surroundings
         self._cuts = (
-            surroundings.cuts(process, own_implied=chosen.own_implied, gateways=chosen.gateways)
+            surroundings.cuts(own_implied=chosen.own_implied, gateways=chosen.gateways)
             if surroundings
             else []
         )
@@ -189,10 +189,7 @@ class Histories(Counting):
 
     def is_behind(self, entry: Entry, cuts: list[Cut]) -> bool:
         """R9: whether the message stays behind one of these separators, all told of it."""
-        for cut in cuts:
-            if not entry.A & ~cut.back and not cut.told & ~entry.C:
-                return True
-        return False
+        return any(not entry.A & ~cut.back and not cut.told & ~entry.C for cut in cuts)
 
     def _record_send(self, message: Message) -> None:
         """R4, and R6.2: everything in H has now been reported to the destinations."""

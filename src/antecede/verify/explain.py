@@ -12,7 +12,7 @@ from antecede.compiled import loop_for
 from antecede.errors import Misuse
 from antecede.trace.events import Events, Run
 from antecede.trace.reader import read_trace
-from antecede.trace.schema import RECEIVE, SEND
+from antecede.trace.schema import DELIVER, RECEIVE, SEND
 from antecede.verify.audit import find_witnesses, name_message
 from antecede.verify.check import layer_code
 from antecede.verify.delays import split_times
@@ -222,16 +222,13 @@ def mark_past(process: Column, message: Column, process_past: Column, in_past: C
 def _rank_at_arrival(events: Events, joined: Joined, copy: int, message: int, process: int) -> int:
     """How many messages of others the process had delivered when this one arrived. If its
     reception was not recorded, it arrived when it was delivered."""
-    prepared = joined.prepared
     is_arrival = (events.kind == RECEIVE) & (events.message == message)
     arrivals = np.flatnonzero(is_arrival & (events.process == process))
     if not len(arrivals):
-        return int(prepared.rank[copy])
-    # The first delivery there that is not before the arrival tells.
-    there = np.flatnonzero((prepared.process == process) & (prepared.message < 0))
-    ours = (events.process == process) & (events.sender != process)
-    delivered = np.flatnonzero(ours & (events.kind == RECEIVE + 1))
-    return int(prepared.reached[there][: np.searchsorted(delivered, arrivals[0])].max(initial=0))
+        return int(joined.prepared.rank[copy])
+    of_others = (events.process == process) & (events.sender != process)
+    delivered = np.flatnonzero(of_others & (events.kind == DELIVER))
+    return int(np.searchsorted(delivered, arrivals[0]))
 
 
 def _parts(
