@@ -25,6 +25,4 @@ def main() -> None:
             cut = " " if measured.sends == messages else "*"
             cells.append(f"{measured.deliveries / measured.timed_s:>13,.0f}{cut}")
         print(f"{name:18}{'unicast' if is_unicast else 'broadcast':12}" + "".join(cells))
-    print(
-        "\nDeliveries per second of CPU time, sends included. * cut off after the budget of CPU time."
-    )
+    print("\nDeliveries per second of CPU time, sends included. * cut off after the budget.")

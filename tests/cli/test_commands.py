@@ -156,3 +156,10 @@ def test_an_existing_output_is_refused_without_force(antecede: Antecede, tmp_pat
     assert out.read_bytes() == before
     assert antecede(*command, "--seed", 9, "--force").status == 0
     assert out.read_bytes() != before
+
+
+def test_loss_on_fifo_channels_is_outside_the_promise(antecede: Antecede) -> None:
+    lossy = ("--processes", 4, "--messages", 300, "--loss", 0.1, "--json")
+    outcome = antecede("simulate", "--protocol", "blocks-fast", *lossy)
+    assert json.loads(outcome.out)["violations"] > 0
+    assert outcome.status == 0
