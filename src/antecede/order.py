@@ -129,6 +129,8 @@ class Scope(StrEnum):
     """The messages of the process in the group, up to the count-th."""
     TIME = "time"
     """A message addressed here that brings word of the count-th event of the process' clock."""
+    HOP = "hop"
+    """The hop message with this number, of the overlay that carries the messages."""
     BLOCK = "block"
     """All that the process sends in the group with numbers up to `count`: messages delivered, and
     word that there are no more."""
@@ -147,6 +149,8 @@ class Awaited(msgspec.Struct, frozen=True, order=True):
         match self.scope:
             case Scope.MESSAGE:
                 return f"message {self.process}:{self.count}"
+            case Scope.HOP:
+                return f"hop message {self.process}:{self.count}"
             case Scope.HERE:
                 return f"packets of process {self.process} to this one, up to number {self.count}"
             case Scope.GROUP:

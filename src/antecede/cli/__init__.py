@@ -8,7 +8,7 @@ import sys
 
 import typer
 
-from antecede.cli import _explore, _protocols, _simulate, _verify
+from antecede.cli import _explain, _explore, _import, _protocols, _simulate, _verify
 from antecede.errors import BadInput, Misuse
 
 app = typer.Typer(
@@ -23,6 +23,8 @@ app.command("protocols")(_protocols.protocols)
 app.command("simulate")(_simulate.simulate)
 app.command("explore")(_explore.explore)
 app.command("verify")(_verify.verify)
+app.command("explain")(_explain.explain)
+app.command("import")(_import.import_)
 
 INTERRUPTED = 130
 """The status that a shell gives to a command ended by control-C."""

@@ -31,7 +31,7 @@ NO_DESTINATIONS: Final = (
 
 
 @dataclass(frozen=True)
-class Mapping_:
+class Reading:
     """How to read a file: for every trace column the file's, for every kind the file's word."""
 
     columns: Mapping[str, str]
@@ -61,7 +61,7 @@ def import_json_lines(
 
 def _mapping(
     columns: Mapping[str, str] | None, kinds: Mapping[str, str] | None, separator: str
-) -> Mapping_:
+) -> Reading:
     for name in columns or {}:
         if name not in COLUMNS:
             raise Misuse(f"no column '{name}' in a trace; there are {', '.join(COLUMNS)}")
@@ -72,7 +72,7 @@ def _mapping(
         words[word] = KINDS.index(kind)
     if not separator:
         raise Misuse("the separator of destinations must not be empty")
-    return Mapping_({name: name for name in COLUMNS} | dict(columns or {}), words, separator)
+    return Reading({name: name for name in COLUMNS} | dict(columns or {}), words, separator)
 
 
 @dataclass
@@ -90,7 +90,7 @@ class _Event:
     layer: str | None
 
 
-def _import(path: Path, lines: Iterator[tuple[int, dict[str, Any]]], how: Mapping_) -> Imported:
+def _import(path: Path, lines: Iterator[tuple[int, dict[str, Any]]], how: Reading) -> Imported:
     events: list[_Event] = []
     mistakes: list[str] = []
     for line, row in lines:
@@ -111,7 +111,7 @@ def _import(path: Path, lines: Iterator[tuple[int, dict[str, Any]]], how: Mappin
     return Imported(str(path), [r.table() for r in rows], [r.lines for r in rows], warnings)
 
 
-def _event(line: int, row: Mapping[str, Any], how: Mapping_, run: str) -> _Event:
+def _event(line: int, row: Mapping[str, Any], how: Reading, run: str) -> _Event:
     """One row of the file; a ValueError says what is wrong with it."""
 
     def value(name: str) -> Any:

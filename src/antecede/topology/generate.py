@@ -144,15 +144,15 @@ def internet(size: int, seed: int = 1) -> Topology:
         tier = "c" if node < core else "r" if node < regions else "h"
         draft.node(f"{tier}{node}", "", router=node < regions)
     draft.links += [(node, (node + 1) % core) for node in range(core)]
-    # One entry for every end of a link: a draw from it prefers those with many.
+    # One entry for every end of a link at a router: a draw from it prefers those with many.
     ends = [end for link in draft.links for end in link]
     for node in range(core, size):
-        inner = [end for end in ends if end < (regions if node >= regions else node)]
-        double = 0.5 if node < regions else 0.1
         # random() alone is promised to give the same numbers in every version of Python.
-        uplinks = {inner[int(random.random() * len(inner))]}
-        if random.random() < double:
-            uplinks.add(inner[int(random.random() * len(inner))])
+        uplinks = {ends[int(random.random() * len(ends))]}
+        if random.random() < (0.5 if node < regions else 0.1):
+            uplinks.add(ends[int(random.random() * len(ends))])
         draft.join([node], sorted(uplinks))
-        ends += [node, *sorted(uplinks)]
+        ends += sorted(uplinks)
+        if node < regions:
+            ends.append(node)
     return draft.finish(f"internet:{size},{seed}")

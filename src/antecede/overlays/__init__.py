@@ -1,0 +1,27 @@
+"""How a multicast crosses the network: every hop is a message of its own, ordered by an order.
+
+A file ``overlays/some_name.py`` that does not begin with an underscore is the protocol
+``some-name``, exactly as in `antecede.orders`.
+"""
+
+from antecede.message import MessageId
+from antecede.order import Count, Order, Stamp
+
+__all__ = ["HopStamp", "Overlay"]
+
+
+class HopStamp(Stamp, frozen=True):
+    """The ordering information on a hop message; its identity is the process that sends it and
+    this `number`, which counts its hop messages from 1."""
+
+    number: Count
+
+
+class Overlay(Order):
+    """A protocol whose packets are hop messages. Each of them carries an application message
+    (`Packet.message`), which can have come a long way: its sender need not be the packet's
+    source."""
+
+    hops: list[MessageId]
+    """The hop messages that the last event delivered here, in order. For whoever watches: the
+    overlay itself does not look at it."""

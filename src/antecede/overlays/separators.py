@@ -1,0 +1,284 @@
+"""Causal separators on a routed overlay (Rodrigues, Verissimo): rules R1 to R9, hop by hop.
+
+The extended communication graph: application processes are linked to the servers of their nodes,
+these to routers, and a multicast becomes a chain of hop messages between neighbours. Every hop is
+stamped and ordered by `histories`, among hop messages, and every set of routers is a separator of
+what lies on its different sides: it filters by R9. A stamp so grows with the neighbourhood of a
+link, not with the system.
+
+A process knows the zones that its set stands in (`_zones` says what sets and zones are, and which
+conditions they keep); the hop messages it has sent; the histories of the hops; and, of the hop
+messages that it holds, the application messages they carry. It delivers a message that is addressed
+to it when the hop that brought it is delivered, and forwards it at once into every other zone that
+leads to a destination.
+
+Invariant: of two messages of which one precedes the other, all members of a set that both pass
+deliver the first before the second. Order of the hops alone does not give that: if the routers of a
+set shared the work message by message, two messages could part and overtake each other. Hence
+one router of a set forwards into a zone, always the same one; or all do, and whoever has passed
+a message drops its copies.
+
+Without zones and links everybody is linked with everybody, and every message takes one hop.
+
+Paper: L. Rodrigues, P. Verissimo, "Causal separators and topological timestamping: an approach to
+support causal multicast in large-scale systems", report, INESC 1994; in part at ICDCS 1995.
+"""
+
+from collections.abc import Iterable
+from typing import Any, Literal
+
+import msgspec
+
+from antecede.errors import MalformedStamp, Misuse
+from antecede.message import Membership, Message, MessageId, ProcessSet, members, process_set
+from antecede.order import (
+    Addressing,
+    Awaited,
+    Count,
+    Deliver,
+    Effect,
+    Held,
+    Options,
+    Packet,
+    Scope,
+    Traits,
+    Transmit,
+)
+from antecede.orders._surroundings import Surroundings
+from antecede.orders.histories import Histories, HistoriesOptions, Timestamp
+from antecede.orders.histories import State as HopState
+from antecede.overlays import HopStamp, Overlay
+from antecede.overlays._plan import plan_zones
+from antecede.overlays._zones import Links, Place, Port, Structure, Zone, Zones, structure
+from antecede.topology.separator import Separator
+
+
+class SeparatorsOptions(Options, frozen=True):
+    """`links`: who is linked to whom. `zones`: for each zone its sets of processes; without them
+    they are chosen (`_plan`). `forwarding`: whether one router of a set forwards into a zone, or
+    all. `filters`: the sets that apply R9. `own_implied` and `gateways`: see `histories`."""
+
+    links: Links = ()
+    zones: Zones = ()
+    forwarding: Literal["one", "all"] = "one"
+    filters: Literal["all", "none"] | tuple[tuple[int, ...], ...] = "all"
+    own_implied: bool = True
+    gateways: bool = True
+
+
+class Hop(HopStamp, frozen=True):
+    """What the hop message cites, as in `histories`."""
+
+    H: tuple[tuple[Count, Count, bytes], ...]
+    C: tuple[bytes, ...] = ()
+
+    def entries(self) -> int:
+        """The identifiers."""
+        return len(self.H)
+
+
+class State(msgspec.Struct, array_like=True):
+    """`sent`: how many hop messages were sent here. `hops`: the histories of the hops. `carried`:
+    what held hop messages carry. `passed`: where all forward, the number of the last message of
+    each process that has come by."""
+
+    sent: int
+    hops: HopState
+    carried: dict[MessageId, Message]
+    passed: dict[int, int]
+
+
+class Separators(Overlay):
+    traits = Traits(
+        title="causal separators on a routed overlay",
+        paper="Rodrigues, Verissimo 1994",
+        addressing=Addressing.SETS,
+        prompt=False,
+        state_bound="(n−1)² hop messages in the causal history",
+    )
+    options_type = SeparatorsOptions
+    stamp_type = Hop
+    state_type = State
+    state: State
+    options: SeparatorsOptions
+
+    def __init__(
+        self, process: int, membership: Membership, options: Options | None = None
+    ) -> None:
+        chosen = self.options_type() if options is None else options
+        if not isinstance(chosen, SeparatorsOptions):
+            raise Misuse(f"{type(chosen).__name__} are no options of separators")
+        self._structure = _structure(membership.size, chosen)
+        if not 0 <= process < membership.size:
+            raise Misuse(f"process {process} is not one of the {membership.size} processes")
+        self._place = self._structure.places[process]
+        self._doors = _doors(self._place)
+        self._order = Histories(
+            process,
+            Membership(membership.size),
+            HistoriesOptions(own_implied=chosen.own_implied, gateways=chosen.gateways),
+            Surroundings(
+                process, self._structure.neighbours(process), _separators(self._place, chosen)
+            ),
+        )
+        super().__init__(process, membership, options)
+
+    def initial_state(self) -> State:
+        return State(0, self._order.initial_state(), {}, {})
+
+    def resume(self) -> None:
+        self._order.state = self.state.hops
+        self._order.resume()
+        self.hops = []
+
+    # Sending and forwarding.
+
+    def check_addressing(self, message: Message) -> None:
+        super().check_addressing(message)
+        apart = (message.destinations | 1 << self.process) & ~self._structure.hosts
+        if apart:
+            raise Misuse(
+                f"message {message.id}: {list(members(apart))} share sets with other routers; "
+                f"applications live at processes that are alone in their sets"
+            )
+
+    def send(self, message: Message, now: float = 0.0) -> list[Effect]:
+        self.check_addressing(message)
+        self.hops = []
+        effects: list[Effect] = []
+        for zone, own in self._place.zones:
+            effects += self._hop(message, zone, own)
+        if message.destinations >> self.process & 1:
+            effects.append(Deliver(message))
+        return effects
+
+    def _hop(self, message: Message, zone: Zone, own: Port) -> list[Effect]:
+        """The hop of a message into a zone: one multicast to all members of all next sets."""
+        to = zone.next_hop(own, message.destinations)
+        if not to:
+            return []
+        self.state.sent += 1
+        number = self.state.sent
+        stamp = self._order.timestamp(to)
+        self._order.send(Message(MessageId(self.process, number), to))
+        hop = Packet(self.process, message, Hop(number, stamp.H, stamp.C))
+        return [Transmit(hop, to)]
+
+    def forwarder(self, message: Message, place: int) -> int:
+        """Which member of the set forwards a message into its zone number `place`."""
+        routers = list(members(self._place.members))
+        return routers[place % len(routers)]
+
+    def _pass_on(self, message: Message, source: int) -> list[Effect]:
+        """A hop has brought a message: deliver it, and forward it into the other zones."""
+        effects: list[Effect] = []
+        if self.options.forwarding == "all":
+            sender, number = message.id
+            if number <= self.state.passed.get(sender, 0):
+                return []
+            self.state.passed[sender] = number
+        if message.destinations >> self.process & 1:
+            effects.append(Deliver(message))
+        entrance, _ = self._doors[source]
+        for place, (zone, own) in enumerate(self._place.zones):
+            if zone is not entrance and (
+                self.options.forwarding == "all" or self.forwarder(message, place) == self.process
+            ):
+                effects += self._hop(message, zone, own)
+        return effects
+
+    # Receiving.
+
+    def receive(self, packet: Packet[Hop], now: float = 0.0) -> list[Effect]:
+        message, hop = self._read(packet)
+        stamp = Timestamp(packet.stamp.H, packet.stamp.C)
+        delivered = self._order.receive(Packet(packet.source, hop, stamp))
+        if hop.id in self._order.state.held:
+            self.state.carried.setdefault(hop.id, message)
+        self.hops = [effect.message.id for effect in delivered if isinstance(effect, Deliver)]
+        effects: list[Effect] = []
+        for passed in self.hops:
+            carried = message if passed == hop.id else self.state.carried.pop(passed)
+            effects += self._pass_on(carried, passed.sender)
+        return effects
+
+    def _read(self, packet: Packet[Hop]) -> tuple[Message, Message]:
+        """The application message and the hop message that a packet stands for. Whom the hop is
+        addressed to follows from its source and its destinations."""
+        message = packet.message
+        if message is None:
+            raise MalformedStamp("message", "is missing")
+        if packet.source not in self._doors:
+            raise MalformedStamp("source", f"is {packet.source}, to which there is no link")
+        zone, port = self._doors[packet.source]
+        sender, number = message.id
+        if sender >= self.membership.size or not port.side >> sender & 1:
+            raise MalformedStamp("sender", f"is {sender}, which is not behind {packet.source}")
+        if number < 1:
+            raise MalformedStamp("number", f"is {number}; messages are numbered from 1")
+        if message.destinations & ~self._structure.hosts:
+            raise MalformedStamp("destinations", "contains processes that no application lives at")
+        to = zone.next_hop(port, message.destinations)
+        if not to >> self.process & 1:
+            raise MalformedStamp("destinations", f"does not lead to process {self.process}")
+        return message, Message(MessageId(packet.source, packet.stamp.number), to)
+
+    # What it knows.
+
+    def held(self) -> list[Held]:
+        """Where all forward, copies of a message that has passed are not held, and of the others
+        the one that comes first is shown."""
+        found: dict[MessageId, Held] = {}
+        for held in self._order.held():
+            message = self.state.carried[held.message].id
+            if message.number > self.state.passed.get(message.sender, 0) and message not in found:
+                awaited = [Awaited(one.process, one.count, Scope.HOP) for one in held.awaited]
+                found[message] = Held(message, tuple(awaited))
+        return [found[message] for message in sorted(found)]
+
+    def entries(self) -> int:
+        """The hop messages in H."""
+        return self._order.entries()
+
+    def entries_bound(self) -> int | None:
+        return self._order.entries_bound()
+
+
+def _structure(size: int, options: SeparatorsOptions) -> Structure:
+    zones, links = options.zones, options.links
+    if not zones:
+        everybody = (tuple((process,) for process in range(size)),) if size > 1 else ()
+        zones = plan_zones(size, links) if links else everybody
+    return structure(size, zones, links)
+
+
+def _doors(place: Place) -> dict[int, tuple[Zone, Port]]:
+    """By neighbour, the zone that it shares with a process, and its port there."""
+    return {
+        process: (zone, port)
+        for zone, own in place.zones
+        for port in zone.ports
+        if port is not own
+        for process in members(port.members)
+    }
+
+
+def _separators(place: Place, options: SeparatorsOptions) -> tuple[Separator, ...]:
+    """The own set as a separator of what lies beyond one of its zones from all the rest."""
+    filters = options.filters
+    if filters == "none" or len(place.zones) < 2:
+        return ()
+    if filters != "all" and place.members not in map(process_set, _as_sets(filters)):
+        return ()
+    beyond: list[ProcessSet] = []
+    for zone, own in place.zones:
+        ahead = 0
+        for port in zone.ports:
+            if port is not own:
+                ahead |= port.side
+        beyond.append(ahead)
+    return tuple([Separator(place.members, ahead, sum(beyond) - ahead) for ahead in beyond])
+
+
+def _as_sets(filters: Any) -> Iterable[tuple[int, ...]]:
+    return filters  # type: ignore[no-any-return]
