@@ -10,7 +10,7 @@ from typing import Any
 
 from antecede.cli._protocols import COLUMNS, row
 from antecede.order import Addressing
-from antecede.orders import find, names
+from antecede.protocols import find, names
 from antecede.simulate import Summary, make_scenario, simulate
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -5,7 +5,7 @@ promised bound. Bytes: the largest snapshot, with its growing counters and the m
 
 from antecede.message import Membership
 from antecede.order import Addressing
-from antecede.orders import find, names
+from antecede.protocols import find, names
 from bench.traffic import Traffic, group_broadcast, unicast
 
 PROCESSES = 4

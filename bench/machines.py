@@ -4,7 +4,7 @@ broadcast in one group where it cannot."""
 
 from antecede.message import Membership
 from antecede.order import Addressing
-from antecede.orders import find, names
+from antecede.protocols import find, names
 from bench.traffic import Traffic, group_broadcast, unicast
 
 SIZES = (8, 64, 512)

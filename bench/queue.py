@@ -10,7 +10,7 @@ from typing import Any
 
 from antecede.message import Membership, Message, MessageId
 from antecede.order import Addressing, Deliver, Packet, Transmit
-from antecede.orders import create, find, names
+from antecede.protocols import create, find, names
 
 LENGTHS = (0, 100, 10_000)
 TIMED = 2_000

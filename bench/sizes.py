@@ -6,7 +6,7 @@ they serve, and shown apart as packets per message."""
 
 from antecede.message import Membership
 from antecede.order import Addressing
-from antecede.orders import find, names
+from antecede.protocols import find, names
 from bench.traffic import Choice, Measured, Traffic, group_broadcast, ring, unicast
 
 SIZES = (8, 32, 128, 512)

@@ -12,7 +12,7 @@ from typing import Any
 
 from antecede.message import Membership, Message, MessageId, ProcessSet, members, process_set
 from antecede.order import Channels, Deliver, Effect, Order, Packet, Transmit
-from antecede.orders import find, parse_options
+from antecede.protocols import find, parse_options
 from antecede.wire import encode_stamp
 
 WAKES_PER_MESSAGE = 0.5

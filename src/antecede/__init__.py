@@ -11,7 +11,7 @@ from antecede.errors import (
 )
 from antecede.message import Membership, Message, MessageId, members, process_set
 from antecede.order import Deliver, Effect, Held, Order, Packet, Transmit, Wake
-from antecede.orders import create, find, names
+from antecede.protocols import create, find, names
 from antecede.wire import decode_packet, encode_packet
 
 __all__ = [

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from antecede.cli import app
-from antecede.orders import names
+from antecede.protocols import names
 from tests.cli.conftest import Antecede
 
 COMMANDS = [command.name for command in app.registered_commands]

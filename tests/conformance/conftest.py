@@ -3,7 +3,7 @@
 import pytest
 
 from antecede.order import Order
-from antecede.orders import find, names
+from antecede.protocols import find, names
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

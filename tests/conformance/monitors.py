@@ -119,6 +119,9 @@ def locate(network: Network, process: int, awaited: Awaited) -> Fact | Flight | 
         case Scope.HERE:
             flights = network.channels.get((awaited.process, process), [])
             return flights[awaited.count - 1] if 1 <= awaited.count <= len(flights) else None
+        case Scope.HOP:
+            flights = network.channels.get((awaited.process, process), [])
+            return next((f for f in flights if f.packet.stamp.number == awaited.count), None)
         case Scope.TIME | Scope.BLOCK:
             return None
 

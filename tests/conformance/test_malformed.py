@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from antecede.errors import MalformedStamp
 from antecede.order import Channels, Order, Stamp
-from antecede.orders import find
+from antecede.protocols import find
 from antecede.wire import decode_packet, encode_packet
 from tests.conformance.network import Flight, Network
 from tests.conformance.traffic import layouts

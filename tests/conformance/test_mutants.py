@@ -3,7 +3,7 @@
 import pytest
 
 from antecede.order import Order
-from antecede.orders import names
+from antecede.protocols import names
 from tests.conformance.monitors import EVERYTHING
 from tests.conformance.network import Failure, Network
 from tests.conformance.traffic import layouts

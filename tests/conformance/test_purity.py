@@ -12,7 +12,7 @@ import pytest
 from antecede.errors import Misuse
 from antecede.message import NO_GROUP, Membership, Message, MessageId, ProcessSet
 from antecede.order import Addressing, Order
-from antecede.orders import find
+from antecede.protocols import find
 from tests.conformance.monitors import Recorder, Stamps
 from tests.conformance.network import Network
 from tests.conformance.traffic import layouts

@@ -22,7 +22,7 @@ from antecede.explore import survey as survey_module
 from antecede.explore.schedule import Impossible, Run, shrink
 from antecede.message import Membership
 from antecede.order import Channels, Gives, Order
-from antecede.orders import find
+from antecede.protocols import find
 from tests.explore.planted import (
     Chatterer,
     Deaf,

@@ -7,7 +7,7 @@ import pytest
 
 from antecede.explore import Exploration, Failure, Kind, OrderFactory, Settings, explore, replay
 from antecede.order import Addressing, Gives, Order
-from antecede.orders import find, names
+from antecede.protocols import find, names
 from tests.mutants import Mutant, mutants_of, mutated
 
 

@@ -9,7 +9,7 @@ from antecede.explore import Explorer, Kind, OrderFactory, Program, Send, Settin
 from antecede.explore.node import Talks
 from antecede.message import Membership
 from antecede.order import Addressing, Channels, Gives, Order
-from antecede.orders import find, names
+from antecede.protocols import find, names
 from tests.explore.planted import Deaf, Echo, Fragile, Relay, Sleeper, recording
 from tests.mutants import mutants_of, mutated
 

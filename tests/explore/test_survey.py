@@ -7,7 +7,7 @@ from antecede.explore import Explorer, Kind, Settings, explore, programs
 from antecede.explore import survey as survey_module
 from antecede.message import Membership
 from antecede.order import Gives
-from antecede.orders import find
+from antecede.protocols import find
 
 CHAIN = (0b011, 0b110)
 

@@ -14,7 +14,7 @@ from types import ModuleType
 import msgspec
 
 from antecede.order import Gives, Order
-from antecede.orders import find
+from antecede.protocols import find
 
 
 class Mutant(msgspec.Struct, frozen=True):

@@ -5,7 +5,7 @@ from typing import Any
 
 from antecede.message import Membership, Message, MessageId, members, process_set
 from antecede.order import Order
-from antecede.orders import find, parse_options
+from antecede.protocols import find, parse_options
 from tests.mutants import Mutant, mutants_of, mutated
 from tests.papers.harness import History, Network, early, run, traffic, undelivered
 

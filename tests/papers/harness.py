@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from antecede.message import NO_GROUP, Membership, Message, MessageId, members, process_set
 from antecede.order import Deliver, Effect, Order, Packet, Transmit, Wake
-from antecede.orders import create
+from antecede.protocols import create
 
 
 class Send(NamedTuple):

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from antecede.errors import MalformedStamp, Misuse
 from antecede.message import Membership, members, process_set
 from antecede.order import Deliver, Order, Packet, Transmit
-from antecede.orders import create
+from antecede.protocols import create
 from tests.papers.blocks import CYCLE, PROTOCOLS, GroupNetwork, membership_of, orders_of, planted
 from tests.papers.harness import Network, early, undelivered
 

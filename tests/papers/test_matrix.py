@@ -116,5 +116,5 @@ def test_a_held_message_names_all_that_it_waits_for() -> None:
     network.send(0, 2)
     network.bring(network.send(0, 1), 1)
     network.bring(network.send(1, 2), 2)
-    awaited = (Awaited(0, 1, Scope.HERE), Awaited(0, 2, Scope.HERE))
+    awaited = (Awaited(0, 2, Scope.HERE),)
     assert network.orders[2].held() == [Held(MessageId(1, 1), awaited)]

@@ -56,6 +56,49 @@ def undelivered(execution: Execution) -> set[tuple[str, Message]]:
     }
 
 
+class Delay(NamedTuple):
+    """The parts of a delay."""
+
+    forced: float
+    inherited: float
+    own: float
+
+
+def delays(execution: Execution, times: dict[Event, float]) -> dict[tuple[str, Message], Delay]:
+    """For every delivery with a reception before it: until when it had to wait for the arrival,
+    and until when for the delivery, of something that it depends on."""
+    happened_before = _closure(execution)
+    sends = {event.message: event for event in _all(execution) if event.kind == "send"}
+    arrived: dict[tuple[str, Message], float] = {}
+    received: dict[tuple[str, Message], float] = {}
+    delivered: dict[tuple[str, Message], float] = {}
+    for events in execution.local.values():
+        for event in events:
+            key = (event.process, event.message)
+            if event.kind in {"receive", "deliver"} and not _is_own_copy(event):
+                arrived.setdefault(key, times[event])
+            if event.kind == "receive" and key not in delivered:
+                received.setdefault(key, times[event])
+            if event.kind == "deliver":
+                delivered[key] = times[event]
+    found = {}
+    for process, message in delivered.keys() & received.keys():
+        begin, end = received[process, message], delivered[process, message]
+        before = [
+            earlier
+            for earlier, sent in sends.items()
+            if process in sent.destinations
+            and process != earlier.sender
+            and sent in happened_before[sends[message]]
+        ]
+        possible = max([begin, *(arrived.get((process, m), end) for m in before)])
+        allowed = max([begin, *(delivered.get((process, m), end) for m in before)])
+        allowed = min(allowed, end)
+        possible = min(possible, allowed)
+        found[process, message] = Delay(possible - begin, allowed - possible, end - allowed)
+    return found
+
+
 def direct_dependencies(execution: Execution) -> dict[Message, set[Message]]:
     """What each sender had sent or delivered when it sent the message."""
     return {

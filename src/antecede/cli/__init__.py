@@ -8,7 +8,7 @@ import sys
 
 import typer
 
-from antecede.cli import _explain, _explore, _import, _protocols, _simulate, _verify
+from antecede.cli import _explain, _explore, _import, _protocols, _simulate, _topology, _verify
 from antecede.errors import BadInput, Misuse
 
 app = typer.Typer(
@@ -25,6 +25,7 @@ app.command("explore")(_explore.explore)
 app.command("verify")(_verify.verify)
 app.command("explain")(_explain.explain)
 app.command("import")(_import.import_)
+app.add_typer(_topology.app, name="topology")
 
 INTERRUPTED = 130
 """The status that a shell gives to a command ended by control-C."""

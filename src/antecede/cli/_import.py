@@ -130,15 +130,14 @@ def import_(
     runs = write_imported(imported, out, force=force)
     for warning in imported.warnings:
         print(f"antecede: warning: {warning}", file=sys.stderr)
-    counts = {
-        "runs": len(runs),
-        "messages": sum(int((run.events.kind == SEND).sum()) for run in runs),
-        "deliveries": sum(int((run.events.kind == DELIVER).sum()) for run in runs),
-    }
+    messages = sum(int((run.events.kind == SEND).sum()) for run in runs)
+    deliveries = sum(int((run.events.kind == DELIVER).sum()) for run in runs)
     if as_json:
+        counts = {"runs": len(runs), "messages": messages, "deliveries": deliveries}
         print_json({**counts, "warnings": list(imported.warnings)})
     else:
-        print(", ".join(f"{count:,} {name}" for name, count in counts.items()) + f" in {out}")
+        in_runs = f"{len(runs):,} run{'s' * (len(runs) != 1)}"
+        print(f"{in_runs}, {messages:,} messages, {deliveries:,} deliveries written to {out}")
 
 
 def _pairs(flag: str, texts: Iterable[str] | None) -> dict[str, str] | None:

@@ -4,7 +4,7 @@ from typing import Any
 
 from antecede.cli._shared import JsonFlag, print_json, print_table
 from antecede.order import Addressing, Gives, Order
-from antecede.orders import find, names
+from antecede.protocols import find, names
 
 ADDRESSING = {
     Addressing.ONE_GROUP: "one group",

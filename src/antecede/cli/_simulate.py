@@ -17,7 +17,7 @@ from antecede.cli._shared import (
 )
 from antecede.errors import Misuse
 from antecede.order import Channels, Gives
-from antecede.orders import names
+from antecede.protocols import names
 from antecede.simulate import Scenario, Spread, Summary, load_scenario, make_scenario
 from antecede.simulate import simulate as run_scenario
 
@@ -35,6 +35,14 @@ def simulate(
     seed: Annotated[int | None, typer.Option(help="One seed explains a run.")] = None,
     option: OptionFlags = None,
     k: Annotated[int | None, typer.Option(help="The same as --option k=K (bounded).")] = None,
+    topology: Annotated[
+        str | None,
+        typer.Option(
+            help="A network: a GraphML file, one of the Topology Zoo, or a generator such as "
+            "tree:2,3,4; one process at each node that hosts, or --processes spread over them.",
+            rich_help_panel=NETWORK,
+        ),
+    ] = None,
     workload: Annotated[
         str | None,
         typer.Option(
@@ -111,6 +119,7 @@ def simulate(
     Example: antecede simulate --protocol all --processes 8 --messages 2000 --seed 1
     """
     fields = {
+        "topology": topology,
         "processes": processes,
         "messages": messages,
         "seed": seed,
@@ -240,6 +249,13 @@ def tell(summaries: list[Summary], left_out: list[str]) -> None:
         "\nelements, bytes: ordering information on a message; held: from arrival to delivery; "
         "control: packets of the protocol's own."
     )
+    for summary in summaries:
+        if summary.hops:
+            print(
+                f"{summary.protocol}: {summary.hops:,} hop messages, on average "
+                f"{summary.hop_stamp_entries.mean:.2f} elements and "
+                f"{summary.hop_stamp_bytes.mean:.1f} bytes each."
+            )
     fifo = [summary.protocol for summary in summaries if summary.fifo_added]
     if fifo:
         print(f"On FIFO links, which they need: {', '.join(fifo)}.")

@@ -17,7 +17,7 @@ from antecede.explore.automaton import Flaw, OrderFactory
 from antecede.explore.program import Program, braces
 from antecede.message import Message, MessageId, members
 from antecede.order import Channels, Deliver, Effect, Gives, Order, Packet, Transmit, Wake
-from antecede.orders import find, parse_options
+from antecede.protocols import find, parse_options
 from antecede.wire import decode_packet, encode_packet
 
 _MAX_DRAIN = 100_000

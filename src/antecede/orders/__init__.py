@@ -1,12 +1,13 @@
-"""The protocols, one file each, and the registry that finds a protocol by its file.
+"""The orders, one file each, and the registry that finds an order by its file.
 
 A file ``orders/some_name.py`` that does not begin with an underscore is the protocol ``some-name``;
 it defines exactly one concrete subclass of `Order`. Nothing is registered by importing.
+`antecede.protocols` knows the overlays, too.
 """
 
 import inspect
 import pkgutil
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib import import_module
 from typing import Any
@@ -17,22 +18,32 @@ from antecede.errors import BrokenInvariant, Misuse
 from antecede.message import Membership
 from antecede.order import Options, Order
 
-__all__ = ["create", "find", "names", "parse_options"]
+__all__ = ["create", "find", "load", "names", "names_in", "parse_options"]
 
 
 @cache
 def names() -> tuple[str, ...]:
-    """The names of all protocols."""
-    modules = [module.name for module in pkgutil.iter_modules(__path__)]
-    return tuple(sorted(name.replace("_", "-") for name in modules if not name.startswith("_")))
+    """The names of all orders."""
+    return names_in(__path__)
 
 
 @cache
 def find(name: str) -> type[Order]:
-    """The protocol of this name."""
+    """The order of this name."""
     if name not in names():
         raise Misuse(f"there is no protocol '{name}'; there are {', '.join(names())}")
-    module = import_module(f"{__name__}.{name.replace('-', '_')}")
+    return load(__name__, name)
+
+
+def names_in(folders: Iterable[str]) -> tuple[str, ...]:
+    """The names of the protocols whose files are in these folders."""
+    modules = [module.name for module in pkgutil.iter_modules(folders)]
+    return tuple(sorted(name.replace("_", "-") for name in modules if not name.startswith("_")))
+
+
+def load(package: str, name: str) -> type[Order]:
+    """The protocol of this name from its file in a package."""
+    module = import_module(f"{package}.{name.replace('-', '_')}")
     orders = [
         member
         for member in vars(module).values()
@@ -52,9 +63,10 @@ def find(name: str) -> type[Order]:
     return order
 
 
-def parse_options(name: str, options: Mapping[str, Any]) -> Options:
+def parse_options(name: str | type[Order], options: Mapping[str, Any]) -> Options:
     """The options of a protocol from what a person wrote."""
-    options_type = find(name).options_type
+    order = find(name) if isinstance(name, str) else name
+    name, options_type = order.name, order.options_type
     try:
         return msgspec.convert(dict(options), options_type)
     except msgspec.ValidationError as error:

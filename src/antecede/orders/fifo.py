@@ -90,7 +90,9 @@ class Fifo(Counting):
         return ((packet.source, packet.stamp.serial),)
 
     def awaited(self, packet: Packet[Serial]) -> Iterable[Awaited]:
-        return [Awaited(packet.source, packet.stamp.serial - 1, Scope.HERE)]
+        previous = packet.stamp.serial - 1
+        if self.state.delivered[packet.source] < previous:
+            yield Awaited(packet.source, previous, Scope.HERE)
 
     def entries(self) -> int:
         return 2 * self.membership.size

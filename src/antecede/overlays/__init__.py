@@ -4,10 +4,14 @@ A file ``overlays/some_name.py`` that does not begin with an underscore is the p
 ``some-name``, exactly as in `antecede.orders`.
 """
 
-from antecede.message import MessageId
-from antecede.order import Count, Order, Stamp
+from abc import abstractmethod
 
-__all__ = ["HopStamp", "Overlay"]
+from antecede.message import MessageId, ProcessSet
+from antecede.order import Count, Order, Stamp
+from antecede.overlays._plan import plan_zones
+from antecede.overlays._zones import Zones
+
+__all__ = ["HopStamp", "Overlay", "Zones", "plan_zones"]
 
 
 class HopStamp(Stamp, frozen=True):
@@ -25,3 +29,8 @@ class Overlay(Order):
     hops: list[MessageId]
     """The hop messages that the last event delivered here, in order. For whoever watches: the
     overlay itself does not look at it."""
+
+    @property
+    @abstractmethod
+    def hosts(self) -> ProcessSet:
+        """The processes that applications can live at; the others only forward."""

@@ -65,7 +65,7 @@ def _zones(network: Topology, block: ProcessSet) -> list[tuple[int, ...]]:
     root = max(inside, key=lambda node: (near[node].bit_count(), -node))
     seen = 1 << root
     walk = [root]
-    found = []
+    found: list[tuple[int, ...]] = []
     for node in walk:
         for other in members(near[node] & ~seen):
             found.append((min(node, other), max(node, other)))

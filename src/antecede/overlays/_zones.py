@@ -61,6 +61,10 @@ class Zone(msgspec.Struct, frozen=True, dict=True):
                 to |= port.members
         return to
 
+    def beyond(self, own: Port) -> ProcessSet:
+        """All that this port reaches through the zone."""
+        return sum(port.side for port in self.ports if port is not own)
+
 
 class Place(msgspec.Struct, frozen=True):
     """Where a process stands: the members of its set, and the zones of the set, each with the port
@@ -81,12 +85,9 @@ class Structure(msgspec.Struct, frozen=True):
     def neighbours(self, process: int) -> ProcessSet:
         """The processes that share a zone with this one; members of one set do not talk."""
         place = self.places[process]
-        near = 0
-        for zone, own in place.zones:
-            for port in zone.ports:
-                if port is not own:
-                    near |= port.members
-        return near
+        return sum(
+            port.members for zone, own in place.zones for port in zone.ports if port is not own
+        )
 
 
 @lru_cache(maxsize=16)
@@ -178,8 +179,9 @@ class _Tree:
                         continue
                     if other in seen:
                         raise Misuse(
-                            f"the sets do not form a tree: two ways lead to {_braces(sets[other])}, "
-                            f"and messages on one could overtake those on the other"
+                            f"the sets do not form a tree: two ways lead to "
+                            f"{_braces(sets[other])}, and what takes one could overtake what takes "
+                            f"the other"
                         )
                     seen.add(other)
                     walk.append((other, zone))

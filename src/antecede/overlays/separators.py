@@ -24,13 +24,21 @@ Paper: L. Rodrigues, P. Verissimo, "Causal separators and topological timestampi
 support causal multicast in large-scale systems", report, INESC 1994; in part at ICDCS 1995.
 """
 
-from collections.abc import Iterable
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
 
 from antecede.errors import MalformedStamp, Misuse
-from antecede.message import Membership, Message, MessageId, ProcessSet, members, process_set
+from antecede.message import (
+    Membership,
+    Message,
+    MessageId,
+    ProcessSet,
+    members,
+    process_set,
+    set_from_bytes,
+    set_to_bytes,
+)
 from antecede.order import (
     Addressing,
     Awaited,
@@ -53,6 +61,10 @@ from antecede.overlays._zones import Links, Place, Port, Structure, Zone, Zones,
 from antecede.topology.separator import Separator
 
 
+_LISTED_BYTES = 3
+"""What a process takes in a list."""
+
+
 class SeparatorsOptions(Options, frozen=True):
     """`links`: who is linked to whom. `zones`: for each zone its sets of processes; without them
     they are chosen (`_plan`). `forwarding`: whether one router of a set forwards into a zone, or
@@ -67,10 +79,10 @@ class SeparatorsOptions(Options, frozen=True):
 
 
 class Hop(HopStamp, frozen=True):
-    """What the hop message cites, as in `histories`."""
+    """`H`: what the hop message cites, as in `histories`; but a hop has few destinations among many
+    processes, so they are listed where that is shorter."""
 
-    H: tuple[tuple[Count, Count, bytes], ...]
-    C: tuple[bytes, ...] = ()
+    H: tuple[tuple[Count, Count, bytes | tuple[Count, ...]], ...]
 
     def entries(self) -> int:
         """The identifiers."""
@@ -116,7 +128,9 @@ class Separators(Overlay):
         self._order = Histories(
             process,
             Membership(membership.size),
-            HistoriesOptions(own_implied=chosen.own_implied, gateways=chosen.gateways),
+            HistoriesOptions(
+                rules="R1-R9", own_implied=chosen.own_implied, gateways=chosen.gateways
+            ),
             Surroundings(
                 process, self._structure.neighbours(process), _separators(self._place, chosen)
             ),
@@ -130,6 +144,10 @@ class Separators(Overlay):
         self._order.state = self.state.hops
         self._order.resume()
         self.hops = []
+
+    @property
+    def hosts(self) -> ProcessSet:
+        return self._structure.hosts
 
     # Sending and forwarding.
 
@@ -159,10 +177,11 @@ class Separators(Overlay):
             return []
         self.state.sent += 1
         number = self.state.sent
-        stamp = self._order.timestamp(to)
-        self._order.send(Message(MessageId(self.process, number), to))
-        hop = Packet(self.process, message, Hop(number, stamp.H, stamp.C))
-        return [Transmit(hop, to)]
+        return [
+            Transmit(_carrying(message, number, effect.packet), effect.to)
+            for effect in self._order.send(Message(MessageId(self.process, number), to))
+            if isinstance(effect, Transmit)
+        ]
 
     def forwarder(self, message: Message, place: int) -> int:
         """Which member of the set forwards a message into its zone number `place`."""
@@ -191,7 +210,7 @@ class Separators(Overlay):
 
     def receive(self, packet: Packet[Hop], now: float = 0.0) -> list[Effect]:
         message, hop = self._read(packet)
-        stamp = Timestamp(packet.stamp.H, packet.stamp.C)
+        stamp = _unlisted(packet.stamp, self.membership.size)
         delivered = self._order.receive(Packet(packet.source, hop, stamp))
         if hop.id in self._order.state.held:
             self.state.carried.setdefault(hop.id, message)
@@ -244,12 +263,40 @@ class Separators(Overlay):
         return self._order.entries_bound()
 
 
+def _carrying(message: Message, number: int, hop: Packet[Timestamp]) -> Packet[Hop]:
+    """A hop message as it travels, with the message that it carries."""
+    cited = [(sender, count, _listed(to)) for sender, count, to in hop.stamp.H]
+    return Packet(hop.source, message, Hop(number, tuple(cited)))
+
+
+def _listed(wire: bytes) -> bytes | tuple[int, ...]:
+    """A set of processes as a list, if that is likely to be shorter."""
+    bits = set_from_bytes(wire)
+    return tuple(members(bits)) if _LISTED_BYTES * bits.bit_count() < len(wire) else wire
+
+
+def _unlisted(stamp: Hop, size: int) -> Timestamp:
+    """What `histories` knows of a stamp."""
+    cited = []
+    for place, (sender, count, to) in enumerate(stamp.H):
+        if isinstance(to, tuple):
+            if any(process >= size for process in to):
+                raise MalformedStamp(f"H[{place}]", f"{sender}:{count} has unknown destinations")
+            to = set_to_bytes(process_set(to))  # noqa: PLW2901
+        cited.append((sender, count, to))
+    return Timestamp(tuple(cited), ())
+
+
 def _structure(size: int, options: SeparatorsOptions) -> Structure:
     zones, links = options.zones, options.links
     if not zones:
         everybody = (tuple((process,) for process in range(size)),) if size > 1 else ()
         zones = plan_zones(size, links) if links else everybody
-    return structure(size, zones, links)
+    found = structure(size, zones, links)
+    for one in () if isinstance(options.filters, str) else options.filters:
+        if process_set(one) not in {place.members for place in found.places}:
+            raise Misuse(f"filters: {list(one)} is none of the sets")
+    return found
 
 
 def _doors(place: Place) -> dict[int, tuple[Zone, Port]]:
@@ -266,19 +313,9 @@ def _doors(place: Place) -> dict[int, tuple[Zone, Port]]:
 def _separators(place: Place, options: SeparatorsOptions) -> tuple[Separator, ...]:
     """The own set as a separator of what lies beyond one of its zones from all the rest."""
     filters = options.filters
-    if filters == "none" or len(place.zones) < 2:
+    if len(place.zones) < 2 or filters == "none":
         return ()
-    if filters != "all" and place.members not in map(process_set, _as_sets(filters)):
+    if not isinstance(filters, str) and place.members not in map(process_set, filters):
         return ()
-    beyond: list[ProcessSet] = []
-    for zone, own in place.zones:
-        ahead = 0
-        for port in zone.ports:
-            if port is not own:
-                ahead |= port.side
-        beyond.append(ahead)
+    beyond = [zone.beyond(own) for zone, own in place.zones]
     return tuple([Separator(place.members, ahead, sum(beyond) - ahead) for ahead in beyond])
-
-
-def _as_sets(filters: Any) -> Iterable[tuple[int, ...]]:
-    return filters  # type: ignore[no-any-return]

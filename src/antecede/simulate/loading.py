@@ -17,7 +17,8 @@ _ASSIGNMENT = re.compile(r"\s*([A-Za-z0-9_\-.\"' ]+?)\s*=")
 
 
 def load_scenario(path: str | os.PathLike[str]) -> Scenario:
-    """The scenario in a TOML file. A graph that it names by a path is looked for beside it."""
+    """The scenario in a TOML file. A graph or a topology that it names by a path is looked for
+    beside it."""
     file = str(path)
     try:
         text = Path(path).read_text("utf-8")
@@ -29,6 +30,9 @@ def load_scenario(path: str | os.PathLike[str]) -> Scenario:
     workload = data.get("workload")
     if isinstance(workload, dict) and "." in str(workload.get("graph", "")):
         workload["graph"] = str(Path(path).parent / workload["graph"])
+    topology = data.get("topology")
+    if isinstance(topology, str) and ("." in topology or "/" in topology):
+        data["topology"] = str(Path(path).parent / topology)
     try:
         return Scenario.model_validate(data)
     except ValidationError as error:

@@ -12,12 +12,16 @@ import numpy as np
 
 from antecede.message import ProcessSet
 from antecede.simulate.measures import Distribution
-from antecede.trace import APP, CRASH, DELIVER, NO_STAMP, RECEIVE, SEND, TraceWriter
+from antecede.trace import APP, CRASH, DELIVER, HOP, NO_STAMP, RECEIVE, SEND, TraceWriter
 from antecede.trace.encoder import NOBODY, ROW_TYPE
 from antecede.verify import OnlineOracle
 
 ARRIVE: Final = 7
 """A message arrives from the network and is delivered at once."""
+HOP_SEND: Final = 8
+HOP_RECEIVE: Final = 9
+HOP_DELIVER: Final = 10
+"""The same events of hop messages, in their own layer."""
 
 RECORD: Final = Struct("<biiqddd")
 """kind, process, sender, number, time, time of the send, time of the arrival."""
@@ -36,14 +40,18 @@ _RECORD_TYPE = np.dtype(
 )
 _FULL = 32_768 * RECORD.size
 
+Sent = tuple[ProcessSet, int, int]
+"""Destinations, elements and bytes of the stamp."""
+
 
 class Recorder:
-    """Feed `buffer` with packed records, and for every send `sends` with its destinations and the
-    elements and bytes of its stamp; call `flush_if_full` now and then and `flush` at the end."""
+    """Feed `buffer` with packed records, and for every send, be it of a hop message, `sends` with
+    its destinations and the elements and bytes of its stamp; call `flush_if_full` now and then and
+    `flush` at the end."""
 
     def __init__(self, writer: TraceWriter | None, oracle: OnlineOracle | None) -> None:
         self.buffer = bytearray()
-        self.sends: list[tuple[ProcessSet, int, int]] = []
+        self.sends: list[Sent] = []
         self.rows = 0
         self.messages = 0
         self.deliveries = 0
@@ -54,6 +62,9 @@ class Recorder:
         self.hold_s = Distribution()
         self.stamp_entries = Distribution()
         self.stamp_bytes = Distribution()
+        self.hops = 0
+        self.hop_stamp_entries = Distribution()
+        self.hop_stamp_bytes = Distribution()
         self._flushed = 0
         self._writer = writer
         self._oracle = oracle
@@ -82,15 +93,28 @@ class Recorder:
         self.buffer.clear()
         sends = self.sends.copy()
         self.sends.clear()
-        self._measure(records, sends)
+        own = self._measure_hops(records, sends)
+        self._measure(records, own)
         if self._oracle is not None:
-            self._judge(self._oracle, records, sends)
+            self._judge(self._oracle, records, own)
         arrived = records["kind"] == ARRIVE
         self.rows += len(records) + int(arrived.sum())
         if self._writer is not None:
             self._writer.extend(_rows(records), sends)
 
-    def _measure(self, records: np.ndarray, sends: Sequence[tuple[ProcessSet, int, int]]) -> None:
+    def _measure_hops(self, records: np.ndarray, sends: list[Sent]) -> list[Sent]:
+        """Measure the sends of hop messages; return the others."""
+        kind = records["kind"]
+        kinds = kind[(kind == SEND) | (kind == HOP_SEND)].tolist()
+        hops = [send for send, kind in zip(sends, kinds, strict=True) if kind == HOP_SEND]
+        if not hops:
+            return sends
+        self.hops += len(hops)
+        self.hop_stamp_entries.add(np.array([entries for _, entries, _ in hops], float))
+        self.hop_stamp_bytes.add(np.array([size for _, _, size in hops], float))
+        return [send for send, kind in zip(sends, kinds, strict=True) if kind == SEND]
+
+    def _measure(self, records: np.ndarray, sends: Sequence[Sent]) -> None:
         kind = records["kind"]
         is_send = kind == SEND
         is_delivery = (kind == ARRIVE) | (kind == DELIVER)
@@ -115,7 +139,7 @@ class Recorder:
         self,
         oracle: OnlineOracle,
         records: np.ndarray,
-        sends: Sequence[tuple[ProcessSet, int, int]],
+        sends: Sequence[Sent],
     ) -> None:
         destinations = iter(sends)
         columns = (records[name].tolist() for name in ("kind", "process", "sender", "number"))
@@ -135,9 +159,11 @@ def _rows(records: np.ndarray) -> bytes:
     records = np.repeat(records, repeats)
     last = np.cumsum(repeats)[arrived] - 1
     rows = np.empty(len(records), ROW_TYPE)
-    rows["layer"] = APP
     for name in ("kind", "process", "sender", "number", "time"):
         rows[name] = records[name]
     rows["kind"][last - 1] = RECEIVE
     rows["kind"][last] = DELIVER
+    of_hop = rows["kind"] >= HOP_SEND
+    rows["layer"] = np.where(of_hop, HOP, APP)
+    rows["kind"][of_hop] -= HOP_SEND - SEND
     return rows.tobytes()

@@ -18,8 +18,16 @@ import msgspec
 from antecede.errors import BrokenInvariant, MalformedStamp
 from antecede.message import Message, MessageId, ProcessSet, members
 from antecede.order import Deliver, Effect, Order, Packet, Stamp, Transmit, Wake
+from antecede.overlays import Overlay
 from antecede.simulate.links import Fate, Links
-from antecede.simulate.recorder import ARRIVE, Recorder, pack_record
+from antecede.simulate.recorder import (
+    ARRIVE,
+    HOP_DELIVER,
+    HOP_RECEIVE,
+    HOP_SEND,
+    Recorder,
+    pack_record,
+)
 from antecede.simulate.scenario import Scenario
 from antecede.simulate.workload import Send, traffic_of
 from antecede.trace import DELIVER, NO_STAMP, RECEIVE, SEND
@@ -76,11 +84,17 @@ class Simulation:
             make(process, membership, options) for process in range(membership.size)
         ]
         self._receivers: list[Callable[[Packet[Any], float], list[Effect]] | None] = [
-            order.receive for order in self._orders
+            self._hop_receiver(order) if isinstance(order, Overlay) else order.receive
+            for order in self._orders
         ]
         """None at a process that has crashed."""
+        self._is_overlay = issubclass(make, Overlay)
+        self._hops: dict[MessageId, ProcessSet] = {}
+        """Of the hop messages on their way, who has not received them."""
         self._links = Links(scenario)
-        self._is_plain = self._links.application.is_plain and self._links.is_direct
+        self._is_plain = (
+            self._links.application.is_plain and self._links.is_direct and not self._is_overlay
+        )
         self._traffic = traffic_of(scenario)
         self._opening = self._traffic.opening()
         self._next_opening: Send | None = None
@@ -212,7 +226,8 @@ class Simulation:
             effects = effects[1:]
         else:
             self._recorder.sends.append((destinations, *self._size_of_copies(message, effects)))
-            flight.fates = dict(zip(copies, lane.fates(process, copies), strict=True))
+            if not self._is_overlay:
+                flight.fates = dict(zip(copies, lane.fates(process, copies), strict=True))
         if effects:
             self._apply(process, effects, now)
 
@@ -274,7 +289,10 @@ class Simulation:
         message = packet.message
         destinations = self._members(to)
         carried = self.control if message is None else self.copies
-        carried.add(len(destinations), self._measure(packet.stamp)[1])
+        size = self._measure(packet.stamp)
+        carried.add(len(destinations), size[1])
+        if self._is_overlay:
+            self._send_hop(MessageId(source, packet.stamp.number), to, size, now)
         flight = None if message is None else self._outstanding.get(message.id)
         drawn: dict[int, Fate] = {}
         if flight is not None and flight.fates and message and message.id.sender == source:
@@ -287,6 +305,34 @@ class Simulation:
                 time = self._links.arrival(source, destination, now, delay)
                 if time < inf:
                     heappush(self._heap, (time, next(self._sequence), destination, packet, flight))
+
+    def _send_hop(self, hop: MessageId, to: ProcessSet, size: tuple[int, int], now: float) -> None:
+        self._hops[hop] = to
+        self._record_hop(HOP_SEND, hop.sender, hop, now)
+        self._recorder.sends.append((to, *size))
+
+    def _hop_receiver(self, order: Overlay) -> Callable[[Packet[Any], float], list[Effect]]:
+        """How an overlay receives: what happens to hop messages is recorded, too."""
+        process, bit = order.process, 1 << order.process
+
+        def receive(packet: Packet[Any], now: float) -> list[Effect]:
+            hop = MessageId(packet.source, packet.stamp.number)
+            missing = self._hops.get(hop, 0)
+            if missing & bit:
+                self._record_hop(HOP_RECEIVE, process, hop, now)
+                if missing == bit:
+                    del self._hops[hop]
+                else:
+                    self._hops[hop] = missing ^ bit
+            effects = order.receive(packet, now)
+            for delivered in order.hops:
+                self._record_hop(HOP_DELIVER, process, delivered, now)
+            return effects
+
+        return receive
+
+    def _record_hop(self, kind: int, process: int, hop: MessageId, now: float) -> None:
+        self._recorder.buffer += pack_record(kind, process, *hop, now, now, now)
 
     def _members(self, bits: ProcessSet) -> tuple[int, ...]:
         found = self._member_lists.get(bits)

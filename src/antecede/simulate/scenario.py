@@ -5,17 +5,19 @@ is given by its index or by its name. `antecede.simulate.loading` reads scenario
 from flags and says what is wrong with them in words.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from typing import Annotated, Any, TypeVar
 
 from pydantic import Field, ValidationInfo, field_validator
 from pydantic_core import PydanticCustomError
 
-from antecede.errors import AntecedeError
-from antecede.message import Membership, ProcessSet, process_set
+from antecede.errors import AntecedeError, Misuse
+from antecede.message import Membership, ProcessSet, members, process_set
 from antecede.order import Addressing, Channels, Options, Order
-from antecede.orders import find, parse_options
+from antecede.overlays import Overlay
+from antecede.protocols import find, parse_options
+from antecede.simulate.deployment import Deployment, deploy
 from antecede.simulate.graphs import Graph, load_graph
 from antecede.simulate.layouts import lay_out
 from antecede.simulate.parts import (
@@ -48,7 +50,12 @@ class Scenario(Part):
 
     protocol: str
     options: dict[str, Any] = Field(default={})
-    processes: int | None = Field(default=None, ge=1, le=65_536, strict=True)
+    topology: str | None = None
+    """A file, a network of the Topology Zoo or a generator with its numbers."""
+    attach: list[ProcessRef] | None = Field(default=None, min_length=1)
+    """The node that each process is attached to; by default one process at every node that
+    hosts."""
+    processes: int | None = Field(default=None, ge=1, le=65_536, strict=True, validate_default=True)
     names: list[Annotated[str, Field(min_length=1)]] | None = None
     groups: list[Annotated[list[ProcessRef], Field(min_length=1)]] | Layout | None = None
     seed: int = Field(default=1, ge=0, strict=True)
@@ -75,6 +82,34 @@ class Scenario(Part):
         if "protocol" in info.data:
             _without_error(lambda: parse_options(info.data["protocol"], options))
         return options
+
+    @field_validator("topology")
+    @classmethod
+    def _check_topology(cls, topology: str | None, info: ValidationInfo) -> str | None:
+        if topology is not None:
+            _without_error(lambda: deploy(topology))
+            given = {"links", "zones"} & set(info.data.get("options", ()))
+            if given:
+                raise ValueError(f"says who is linked to whom; drop the options {sorted(given)}")
+        return topology
+
+    @field_validator("attach")
+    @classmethod
+    def _check_attach(cls, attach: Any, info: ValidationInfo) -> Any:
+        if attach is not None and info.data.get("topology") is None and "topology" in info.data:
+            raise ValueError("is for a topology, and there is none")
+        return attach
+
+    @field_validator("processes")
+    @classmethod
+    def _check_processes(cls, processes: int | None, info: ValidationInfo) -> int | None:
+        """With a topology the number follows from it, or it says how many to spread over it."""
+        deployment = _without_error(lambda: _deployment(info.data, processes))
+        if deployment is not None:
+            return deployment.applications
+        if processes is not None and {"protocol", "options"} <= info.data.keys():
+            _without_error(lambda: _check_hosts(info.data, processes))
+        return processes
 
     @field_validator("names")
     @classmethod
@@ -106,9 +141,8 @@ class Scenario(Part):
         if isinstance(workload, Replay):
             graph = _without_error(lambda: _graph(workload, info.data.get("messages")))
             if processes not in (None, graph.size):
-                raise _at(
-                    "processes", f"is {processes}, but the graph has {graph.size}; leave it out"
-                )
+                fix = f"make it {graph.size}" if info.data.get("topology") else "leave it out"
+                raise _at("processes", f"is {processes}, but the graph has {graph.size}; {fix}")
         elif processes is None and "processes" in info.data:
             raise _at("processes", "is missing; say how many there are")
         if groups and not isinstance(workload, Groups):
@@ -154,9 +188,23 @@ class Scenario(Part):
     def order(self) -> type[Order]:
         return find(self.protocol)
 
-    @property
+    @cached_property
     def order_options(self) -> Options:
-        return parse_options(self.protocol, self.options)
+        deployment = self.deployment
+        if deployment is None or not self.is_routed:
+            return parse_options(self.protocol, self.options)
+        network = {"links": deployment.topology.links, "zones": deployment.zones}
+        return parse_options(self.protocol, {**self.options, **network})
+
+    @cached_property
+    def deployment(self) -> Deployment | None:
+        """The processes on the topology, if there is one."""
+        return _deployment(vars(self), self.processes)
+
+    @property
+    def is_routed(self) -> bool:
+        """Whether the protocol is an overlay, whose servers and routers are processes, too."""
+        return issubclass(self.order, Overlay)
 
     @property
     def run_name(self) -> str:
@@ -175,12 +223,20 @@ class Scenario(Part):
 
     @cached_property
     def process_names(self) -> list[str]:
+        """The application processes, then the routers."""
         size = self.graph.size if self.graph else self.processes or 0
-        return list(self.names or (f"p{process}" for process in range(size)))
+        names = list(self.names or (f"p{process}" for process in range(size)))
+        return _with_routers(names, self.deployment) if self.is_routed else names
 
     @cached_property
     def membership(self) -> Membership:
-        size = len(self.process_names)
+        """Everybody who takes part, routers included."""
+        return Membership(len(self.process_names), self.applications.groups)
+
+    @cached_property
+    def applications(self) -> Membership:
+        """The processes that send and are addressed: the first ones."""
+        size = self.processes or len(self.process_names)
         if self.groups is None:
             return Membership(size)
         if isinstance(self.groups, Layout):
@@ -210,6 +266,37 @@ class Scenario(Part):
 
     def members(self, processes: Iterable[int | str]) -> ProcessSet:
         return process_set(map(self.index, processes))
+
+
+def _deployment(fields: Mapping[str, Any], processes: int | None) -> Deployment | None:
+    """The processes on the topology that these fields name, if they do."""
+    topology, attach = fields.get("topology"), fields.get("attach")
+    if topology is None:
+        return None
+    return deploy(topology, None if attach is None else tuple(attach), processes)
+
+
+def _with_routers(names: list[str], deployment: Deployment | None) -> list[str]:
+    """All names: a router that is called like a process gets a dash."""
+    found = list(names)
+    for router in deployment.routers if deployment else ():
+        name = router
+        while name in names:
+            name += "'"
+        found.append(name)
+    return found
+
+
+def _check_hosts(fields: Mapping[str, Any], size: int) -> None:
+    """Refuse an overlay without topology that cannot have an application at every process."""
+    protocol = find(fields["protocol"])
+    if not issubclass(protocol, Overlay):
+        return
+    membership = Membership(size)
+    overlay = protocol(0, membership, parse_options(protocol.name, fields["options"]))
+    apart = list(members(membership.everybody & ~overlay.hosts))
+    if apart:
+        raise Misuse(f"no application can live at {apart}, which only forward; give a topology")
 
 
 def _graph(workload: Replay, messages: int | None) -> Graph:
@@ -244,6 +331,8 @@ def _check_references(place: str, processes: Iterable[int | str], info: Validati
         names = [f"p{index}" for index in range(size)]
     if names is None:
         return
+    if "protocol" in info.data and issubclass(find(info.data["protocol"]), Overlay):
+        names = _with_routers(names, _deployment(info.data, size))
     for process in processes:
         if process not in names if isinstance(process, str) else process >= len(names):
             known = f"there are {len(names)}, {names[0]} to {names[-1]}"

@@ -36,6 +36,10 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     copies_stamp_bytes: int
     control_packets: int
     control_bytes: int
+    hops: int
+    """Hop messages, where the protocol is an overlay."""
+    hop_stamp_entries: Spread
+    hop_stamp_bytes: Spread
     fifo_links: bool
     fifo_added: bool
     """Whether the links are FIFO only because the protocol needs it."""

@@ -51,7 +51,7 @@ class Addresses(ABC):
     """Whom messages are addressed to. A key stands for a choice."""
 
     def __init__(self, scenario: Scenario) -> None:
-        self.membership = scenario.membership
+        self.membership = scenario.applications
         self.senders = list(range(self.membership.size))
         """Who can send."""
 
@@ -152,7 +152,7 @@ class ReplayTraffic(Traffic):
         graph = scenario.graph
         if graph is None:
             raise BrokenInvariant("the scenario replays no graph")
-        self._everybody = scenario.membership.everybody
+        self._everybody = scenario.applications.everybody
         self._processes = graph.processes
         self._missing = [len(parents) for parents in graph.parents]
         self._effects: list[list[int]] = [[] for _ in graph.parents]

@@ -64,8 +64,9 @@ def _sides(topology: Topology, tree: BlockTree) -> Iterator[tuple[ProcessSet, Pr
 
 
 def _of_zones(topology: Topology) -> Iterator[tuple[ProcessSet, ProcessSet, str]]:
-    """The border of a zone is the smaller of two: its members that have a link out of it, and the
-    outsiders that they are linked to."""
+    """A zone has two borders: its members that have a link out of it (a department's routers), and
+    the outsiders that they are linked to (the gateways that two networks share). One that is large,
+    and larger than the other, is left out."""
     paths = {""}
     for zone in topology.zones:
         steps = zone.split("/")
@@ -78,10 +79,10 @@ def _of_zones(topology: Topology) -> Iterator[tuple[ProcessSet, ProcessSet, str]
         inner = 0
         for node in members(outer):
             inner |= topology.neighbours[node] & zone_members
-        if inner.bit_count() <= outer.bit_count():
-            yield inner, zone_members & ~inner, f"zone {path}"
-        else:
-            yield outer, zone_members, f"zone {path}"
+        largest = max(LARGEST_CUT, min(inner.bit_count(), outer.bit_count()))
+        for border in (inner, outer):
+            if border.bit_count() <= largest:
+                yield border, zone_members & ~border, f"zone {path}"
 
 
 def _cuts_of_block(topology: Topology, block: ProcessSet) -> Iterator[tuple[ProcessSet, str]]:

@@ -88,9 +88,7 @@ class _Scales:
         ]
 
     def weigh(self, nodes: ProcessSet) -> int:
-        return sum(
-            (plane & nodes).bit_count() << bit for bit, plane in enumerate(self._planes)
-        )
+        return sum((plane & nodes).bit_count() << bit for bit, plane in enumerate(self._planes))
 
     def traffic(self, node: int, front: ProcessSet) -> Fraction:
         """From a node to its neighbours in this set."""

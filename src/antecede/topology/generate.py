@@ -30,6 +30,10 @@ class _Draft:
         (self.routers if router else self.hosts).append(number)
         return number
 
+    def nodes(self, count: int, prefix: str, zone: str, *, router: bool) -> list[int]:
+        """Nodes of one kind, their names counted from 1."""
+        return [self.node(f"{prefix}{index}", zone, router=router) for index in range(1, count + 1)]
+
     def clique(self, nodes: Sequence[int]) -> None:
         self.links += combinations(nodes, 2)
 
@@ -62,9 +66,7 @@ def tree(organisations: int, departments: int, nodes: int, routers: int = 1) -> 
     wan = [draft.node("wan", "", router=True)] if organisations > 1 else []
     for organisation in range(1, organisations + 1):
         zone = f"o{organisation}"
-        above = [
-            draft.node(f"{zone}.r{index}", zone, router=True) for index in range(1, routers + 1)
-        ]
+        above = draft.nodes(routers, f"{zone}.r", zone, router=True)
         draft.clique(above)
         draft.join(wan, above)
         for department in range(1, departments + 1):
@@ -76,14 +78,10 @@ def tree(organisations: int, departments: int, nodes: int, routers: int = 1) -> 
 def _department(draft: _Draft, zone: str, above: list[int], nodes: int) -> None:
     """A department with as many routers as there are above it."""
     prefix = zone.replace("/", ".")
-    own = [
-        draft.node(f"{prefix}.r{index}", zone, router=True) for index in range(1, len(above) + 1)
-    ]
+    own = draft.nodes(len(above), f"{prefix}.r", zone, router=True)
     draft.clique(own)
     draft.join(above, own)
-    inside = [
-        draft.node(f"{prefix}.n{index}", zone, router=False) for index in range(1, nodes + 1)
-    ]
+    inside = draft.nodes(nodes, f"{prefix}.n", zone, router=False)
     draft.join(own, inside)
 
 
@@ -96,10 +94,8 @@ def ring(networks: int, size: int, gateways: int = 1) -> Topology:
     borders = []
     for network in range(1, networks + 1):
         zone = f"b{network}"
-        border = [
-            draft.node(f"{zone}.g{index}", zone, router=True) for index in range(1, gateways + 1)
-        ]
-        inside = [draft.node(f"{zone}.h{index}", zone, router=False) for index in range(1, size + 1)]
+        border = draft.nodes(gateways, f"{zone}.g", zone, router=True)
+        inside = draft.nodes(size, f"{zone}.h", zone, router=False)
         draft.clique(border + inside)
         borders.append(border)
     half = (gateways + 1) // 2
@@ -120,12 +116,9 @@ def clusters(sizes: Sequence[int], gateways: int = 1) -> Topology:
     before: list[int] = []
     for cluster, size in enumerate(sizes, 1):
         zone = f"c{cluster}"
-        inside = [draft.node(f"{zone}.h{index}", zone, router=False) for index in range(1, size + 1)]
-        after = (
-            [draft.node(f"{zone}.g{index}", "", router=True) for index in range(1, gateways + 1)]
-            if cluster < len(sizes)
-            else []
-        )
+        inside = draft.nodes(size, f"{zone}.h", zone, router=False)
+        more = cluster < len(sizes)
+        after = draft.nodes(gateways if more else 0, f"{zone}.g", "", router=True)
         draft.clique(before + inside + after)
         before = after
     return draft.finish(f"clusters:{'+'.join(map(str, sizes))},{gateways}")

@@ -7,6 +7,7 @@ medium: a router that hosts nothing).
 """
 
 import io
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
@@ -22,7 +23,11 @@ _ROLES = ("both", "host", "router")
 
 def read_graphml(name: str, content: bytes) -> Topology:
     """The topology in a GraphML file. `name` is what errors call it."""
-    graph = _parse(name, content)
+    root = _parse(name, content)
+    graph = _read(name, content)
+    mistakes = _strangers(root, list(graph))
+    if mistakes:
+        raise BadFile(name, mistakes)
     identifiers = list(graph)
     attributes = [graph.nodes[identifier] for identifier in identifiers]
     number = {identifier: index for index, identifier in enumerate(identifiers)}
@@ -38,39 +43,55 @@ def read_graphml(name: str, content: bytes) -> Topology:
         routers=process_set(index for index, role in enumerate(roles) if role != "host"),
         zones=[str(node.get("zone", "")) for node in attributes],
         places=[_place(node) for node in attributes],
-        notes=_notes(graph.is_directed(), ends, len(links), renamed, attributes),
+        notes=_notes(root, graph.is_directed(), ends, len(links), renamed, attributes),
     )
 
 
-def _parse(name: str, content: bytes) -> "networkx.Graph[str]":
-    """The graph as networkx reads it, once it is known to hold what it says."""
-    import networkx  # noqa: PLC0415  only those who read a file pay for it
-
+def _parse(name: str, content: bytes) -> ElementTree.Element:
+    """The root of the file."""
     try:
         root = ElementTree.fromstring(content)
     except (ElementTree.ParseError, UnicodeError, ValueError, LookupError) as error:
         raise BadFile(name, [f"this is not GraphML: {error}"]) from None
-    if root.tag.rpartition("}")[2] != "graphml":
+    if _kind(root) != "graphml":
         raise BadFile(name, [f"this is not GraphML: its root element is <{root.tag}>"])
+    return root
+
+
+def _kind(element: ElementTree.Element) -> str:
+    """The tag without its namespace."""
+    return element.tag.rpartition("}")[2]
+
+
+def _read(name: str, content: bytes) -> "networkx.Graph[str]":
+    """The graph as networkx reads it."""
+    import networkx  # noqa: PLC0415  only those who read a file pay for it
+
     try:
-        graph = networkx.read_graphml(io.BytesIO(content))
+        return networkx.read_graphml(io.BytesIO(content))
     except (networkx.NetworkXError, KeyError, ValueError, AttributeError, TypeError) as error:
         raise BadFile(name, [f"its GraphML cannot be understood: {error}"]) from None
-    declared = {element.get("id") for element in root.iter() if element.tag.endswith("node")}
-    unknown = [node for node in graph if node not in declared]
-    if unknown:
-        mistakes = [f"a link ends at {node}, which is no node of the file" for node in unknown]
-        raise BadFile(name, mistakes)
-    return graph
 
 
-def _names(
-    identifiers: list[str], attributes: list[dict[str, Any]]
-) -> tuple[list[str], int]:
+def _strangers(root: ElementTree.Element, nodes: list[str]) -> list[str]:
+    """Nodes that networkx makes up or merges without a word."""
+    elements = [element for element in root.iter() if _kind(element) == "node"]
+    declared = [element.get("id") for element in elements]
+    if None in declared:
+        return ["a node of the file has no identifier"]
+    twice = sorted(own for own, count in Counter(map(str, declared)).items() if count > 1)
+    known = set(declared)
+    unknown = [node for node in nodes if node not in known]
+    return [f"two nodes of the file have the identifier {own}" for own in twice] + [
+        f"a link ends at {node}, which is no node of the file" for node in unknown
+    ]
+
+
+def _names(identifiers: list[str], attributes: list[dict[str, Any]]) -> tuple[list[str], int]:
     """One name for each node, its label if nobody else has it; and how many share a label."""
     labels = [str(node.get("label", "")).strip() for node in attributes]
     labels = [label or own for label, own in zip(labels, identifiers, strict=True)]
-    shared = {label for label in labels if labels.count(label) > 1}
+    shared = {label for label, count in Counter(labels).items() if count > 1}
     names: list[str] = []
     for label, own in zip(labels, identifiers, strict=True):
         name = f"{label} ({own})" if label in shared else label
@@ -97,6 +118,7 @@ def _place(node: dict[str, Any]) -> Place | None:
 
 
 def _notes(
+    root: ElementTree.Element,
     directed: bool,
     ends: list[tuple[int, int]],
     links: int,
@@ -107,7 +129,9 @@ def _notes(
     loops = sum(first == second for first, second in ends)
     parallel = len(ends) - loops - links
     media = sum(bool(node.get("hyperedge")) for node in attributes)
+    graphs = sum(_kind(child) == "graph" for child in root)
     said = {
+        f"the file holds {graphs} graphs; the first one is read": graphs > 1,
         "the directions of its links are dropped": directed,
         f"{parallel} parallel links are merged with others": parallel,
         f"{loops} links of a node to itself are dropped": loops,

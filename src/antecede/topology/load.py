@@ -71,12 +71,12 @@ def _from_zoo(name: str) -> Topology:
     networks = _archive()
     if name not in networks:
         folded = {known.casefold(): known for known in sorted(networks)}
-        folded |= {kind: usage for kind, usage in GENERATORS.items()}
+        folded |= GENERATORS
         close = [folded[match] for match in get_close_matches(name.casefold(), folded)]
-        meant = f"did you mean {', '.join(close)}? " if close else ""
+        meant = f"did you mean {' or '.join(close)}? " if close else ""
         raise Misuse(
-            f"there is no topology '{name}'; {meant}It can be one of {len(networks)} networks of the "
-            f"Topology Zoo, a GraphML file (with a dot in its name), or "
+            f"there is no topology '{name}'; {meant}it can be one of {len(networks)} networks of "
+            f"the Topology Zoo, a GraphML file (with a dot in its name), or "
             f"{', '.join(GENERATORS.values())}"
         )
     return read_graphml(name, networks[name])

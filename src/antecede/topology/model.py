@@ -98,7 +98,7 @@ def build(
     elif hosts | routers != everybody:
         idle = next(members(everybody & ~(hosts | routers)))
         mistakes.append(f"{names[idle]} is neither a host nor a router")
-    if zones and len(zones) != size or places and len(places) != size:
+    if any(listed and len(listed) != size for listed in (zones, places)):
         mistakes.append("zones and places need one entry for every node")
     if mistakes:
         raise BadFile(name, mistakes)

@@ -95,11 +95,14 @@ class Sources:
 
     files: Sequence[str]
     first_rows: Sequence[int]
+    skipped: Sequence[int] = ()
+    """How many rows at the start of each were left out, where that is known to be any."""
 
     def place(self, row: int) -> str:
         """A row as a person finds it, counted from 0 in its file."""
         file = bisect_right(self.first_rows, row) - 1
-        return f"row {row - self.first_rows[file]} of {self.files[file]}"
+        skipped = self.skipped[file] if self.skipped else 0
+        return f"row {row - self.first_rows[file] + skipped} of {self.files[file]}"
 
 
 @dataclass(frozen=True, eq=False)

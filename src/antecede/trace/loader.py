@@ -4,7 +4,7 @@ Strings stay dictionary codes all the way: a name is looked up once per row grou
 never once per row.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from typing import Any, Final
 
 import numpy as np
@@ -35,13 +35,16 @@ class Loader:
         self._columns: dict[str, _Growing] = {}
         self._files: list[str] = []
         self._first_rows: list[int] = []
+        self._skipped: list[int] = []
         self._rows = 0
 
-    def add(self, file: str, table: pa.Table) -> None:
-        """A row group of a file; those of one file come one after the other."""
-        if file not in self._files[-1:]:
+    def add(self, file: str, table: pa.Table, skipped: int = 0) -> None:
+        """A row group of a file; those of one file come one after the other. `skipped` is how many
+        rows of the file that stand before it were left out."""
+        if file not in self._files[-1:] or skipped != self._skipped[-1]:
             self._files.append(file)
             self._first_rows.append(self._rows)
+            self._skipped.append(skipped)
         try:
             for name, values in self._convert(table).items():
                 if name not in self._columns:
@@ -71,8 +74,9 @@ class Loader:
             },
         }
 
-    def runs(self) -> list[Run]:
-        """Every run, checked and in a linear extension of happened-before."""
+    def runs(self, only: Container[str] | None = None) -> list[Run]:
+        """Every run, or those that are wanted, checked and in a linear extension of
+        happened-before."""
         if not self._rows:
             return []
         columns = {name: column.values() for name, column in self._columns.items()}
@@ -81,7 +85,7 @@ class Loader:
         columns["message"] = np.broadcast_to(np.int32(-1), self._rows)
         for name in STAMPS:
             columns.setdefault(name, np.broadcast_to(np.int64(NULL), self._rows))
-        sources = Sources(self._files, self._first_rows)
+        sources = Sources(self._files, self._first_rows, self._skipped)
         run, listed = columns.pop("run"), columns.pop("listed")
         if (run < 0).any():
             place = sources.place(int(np.argmax(run < 0)))
@@ -90,6 +94,8 @@ class Loader:
         events = Events(destination_start=offsets_of(np.maximum(listed, 0)), **columns)
         checked = []
         for code, chosen in _split(run):
+            if only is not None and self._runs.names[code] not in only:
+                continue
             taken = events if chosen is None else events.take(chosen)
             loaded = self._compact(self._runs.names[code], taken, sources)
             checked.append(check_run(loaded, self._kinds.names, self._layers.names, unaddressed))

@@ -16,17 +16,17 @@ from antecede.trace import schema
 from antecede.trace.events import Trace
 from antecede.trace.loader import STAMPS, Loader
 
-_HIVE_NULL = "__HIVE_DEFAULT_PARTITION__"
+HIVE_NULL = "__HIVE_DEFAULT_PARTITION__"
 
 
 def read_trace(path: str | os.PathLike[str], *, stamps: bool = True) -> Trace:
     """The trace in a Parquet file or a folder of Parquet files, checked against every rule of the
     format. Without `stamps`, how much ordering information messages carried is left out."""
     root = Path(path)
-    files = _find_files(root)
-    loader = Loader(stamps=stamps, rows=sum(_open(file).metadata.num_rows for file in files))
+    files = find_files(root)
+    loader = Loader(stamps=stamps, rows=sum(open_file(file).metadata.num_rows for file in files))
     for file in files:
-        for table in _read_tables(file, stamps):
+        for table in read_tables(file, stamps):
             loader.add(str(file), table)
     return Trace(str(root), loader.runs())
 
@@ -42,7 +42,7 @@ def trace_from_tables(tables: Iterable[pa.Table], source: str) -> Trace:
 
 def read_metadata(path: str | os.PathLike[str]) -> dict[str, str]:
     """What the recorder noted about the run in the footer of a trace file."""
-    found = _open(Path(path)).metadata.metadata or {}
+    found = open_file(Path(path)).metadata.metadata or {}
     prefix, version = schema.METADATA_PREFIX.encode(), schema.VERSION_KEY.encode()
     return {
         key.removeprefix(prefix).decode(): text.decode()
@@ -51,7 +51,7 @@ def read_metadata(path: str | os.PathLike[str]) -> dict[str, str]:
     }
 
 
-def _find_files(root: Path) -> list[Path]:
+def find_files(root: Path) -> list[Path]:
     """The file itself, or the Parquet files under a folder. Names that start with a dot or an
     underscore are unfinished files and the housekeeping of Spark."""
     if not root.exists():
@@ -69,7 +69,7 @@ def _find_files(root: Path) -> list[Path]:
     return found
 
 
-def _open(file: Path) -> pq.ParquetFile:
+def open_file(file: Path) -> pq.ParquetFile:
     try:
         metadata = pq.read_metadata(file)
         leaves = [metadata.schema.column(index) for index in range(metadata.num_columns)]
@@ -91,31 +91,40 @@ def _unreadable(file: Path, error: Exception) -> BadFile:
     return BadFile(str(file), [f"this is no Parquet file, or a damaged one: {reason}"])
 
 
-def _read_tables(file: Path, stamps: bool) -> Iterator[pa.Table]:
-    """The row groups of a file, each with a column `run`."""
-    parquet = _open(file)
+def open_checked(file: Path) -> pq.ParquetFile:
+    """A file of this version of the format that has the right columns."""
+    parquet = open_file(file)
     version = (parquet.metadata.metadata or {}).get(schema.VERSION_KEY.encode())
     if version not in {None, schema.VERSION.encode()}:
         raise BadFile(
             str(file),
             [f"trace format {version.decode()}, but this is a reader of {schema.VERSION}"],
         )
-    run = _run_from_path(file)
-    schema.check_schema(str(file), parquet.schema_arrow, run_from_path=run is not None)
+    in_folder = run_from_path(file) is not None
+    schema.check_schema(str(file), parquet.schema_arrow, run_from_path=in_folder)
+    return parquet
+
+
+def read_tables(
+    file: Path, stamps: bool, groups: Iterable[int] | None = None
+) -> Iterator[pa.Table]:
+    """The row groups of a file, or those chosen, each with a column `run`."""
+    parquet = open_checked(file)
+    run = run_from_path(file)
     wanted = [name for name in schema.SCHEMA.names if stamps or name not in STAMPS]
     columns = [name for name in wanted if name in parquet.schema_arrow.names]
-    for group in range(parquet.num_row_groups):
+    for group in range(parquet.num_row_groups) if groups is None else groups:
         try:
             table = parquet.read_row_group(group, columns=columns)
         except (pa.ArrowException, OSError) as error:
             raise _unreadable(file, error) from error
         if "run" not in columns:
-            value = None if run == _HIVE_NULL else run
+            value = None if run == HIVE_NULL else run
             table = table.append_column("run", pa.repeat(pa.scalar(value, pa.string()), len(table)))
         yield table
 
 
-def _run_from_path(file: Path) -> str | None:
+def run_from_path(file: Path) -> str | None:
     """The run that a Hive folder name such as `run=seed%207` gives to the files in it."""
     for part in reversed(file.parts[:-1]):
         if part.startswith("run="):

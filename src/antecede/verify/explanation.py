@@ -13,10 +13,10 @@ from antecede.errors import Misuse
 from antecede.trace.events import Events, Run
 from antecede.trace.reader import read_trace
 from antecede.trace.schema import DELIVER, RECEIVE, SEND
-from antecede.verify.audit import find_witnesses, name_message
 from antecede.verify.check import layer_code
 from antecede.verify.delays import split_times
 from antecede.verify.kernel import NEVER
+from antecede.verify.local import find_witnesses, name_message
 from antecede.verify.prepare import Joined, Offsets, prepare
 from antecede.verify.verdict import Witness
 
@@ -90,11 +90,13 @@ class Explanation:
     def _what_happened(self) -> str:
         subject = f"{self.process} received {self.message}{_at(self.received_s)}"
         if self.received_s is None:
-            subject = f"The reception of {self.message} at {self.process} has no time"
+            subject = f"Nobody noted when {self.process} received {self.message}"
         if not self.delivered:
-            return f"{subject} and never delivered it."
+            verb = "; it" if self.received_s is None else " and"
+            return f"{subject}{verb} never delivered it."
         if self.held_s is None:
-            return f"{subject}; it was delivered{_at(self.delivered_s)}."
+            verb = "; it" if self.received_s is None else " and"
+            return f"{subject}{verb} delivered it{_at(self.delivered_s)}."
         return (
             f"{subject} and delivered it{_at(self.delivered_s)}: "
             + (f"held for {self.held_s:.6g} s." if self.held_s else "at once.")

@@ -1,0 +1,192 @@
+"""`antecede topology`: a network, and what separates it."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import msgspec
+import typer
+
+from antecede.cli._shared import JsonFlag, print_json, print_table
+from antecede.errors import CannotWrite, Misuse
+from antecede.message import members
+from antecede.topology import Choice, Separator, Topology, attach, choose_separators, load_topology
+from antecede.topology.choose import PER_NODE
+from antecede.topology.load import GENERATORS
+from antecede.topology.picture import draw
+from antecede.topology.summary import Summary, summarise
+
+SHOWN = 20
+"""Separators listed to a person; --json lists them all."""
+
+app = typer.Typer(
+    help="Look at a network and at what separates it.",
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+)
+
+_KINDS = ", ".join(GENERATORS.values()).replace("[", "\\[")
+Source = Annotated[
+    str,
+    typer.Argument(
+        metavar="FILE|NAME|GENERATOR",
+        help=f"A GraphML file, a network of the Topology Zoo (Abilene), or one of {_KINDS}.",
+    ),
+]
+LargestFlag = Annotated[
+    bool, typer.Option("--largest", help="Of a network in pieces, keep the largest part only.")
+]
+
+
+@app.command("show")
+def show(
+    source: Source,
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="FILE.svg", help="Draw it, too.")
+    ] = None,
+    largest: LargestFlag = False,
+    as_json: JsonFlag = False,
+) -> None:
+    """Tell the size and the shape of a network, and draw it.
+
+    Example: antecede topology show Abilene --out abilene.svg
+    """
+    topology = load_topology(source, "largest" if largest else "keep")
+    summary = summarise(topology)
+    if out is not None:
+        try:
+            out.write_text(draw(topology), "utf-8")
+        except OSError as error:
+            raise CannotWrite(str(out), error.strerror or str(error)) from None
+    if as_json:
+        print_json(msgspec.to_builtins(summary))
+    else:
+        tell(summary)
+
+
+def tell(summary: Summary) -> None:
+    """The summary for a person."""
+    print(f"{summary.name}: {summary.nodes:,} nodes, {summary.links:,} links")
+    print(f"hosts: {summary.hosts:,}, routers: {summary.routers:,}")
+    print(
+        f"blocks: {summary.blocks:,}, the largest of {summary.largest_block:,} nodes; "
+        f"articulation points: {summary.articulation_points:,}"
+    )
+    if summary.parts > 1:
+        print(f"NOT CONNECTED: {summary.parts:,} parts; --largest keeps the largest")
+    diameter = "" if summary.diameter is None else f"diameter: {summary.diameter}, "
+    print(f"{diameter}most links of a node: {summary.most_links:,}")
+    for note in summary.notes:
+        print(f"note: {note}")
+
+
+@app.command("separators")
+def separators(
+    source: Source,
+    processes: Annotated[
+        int,
+        typer.Option(min=0, help="Attach so many application processes to every host."),
+    ] = 0,
+    per_node: Annotated[
+        int, typer.Option(min=1, help="How many separators a node keeps at most.")
+    ] = PER_NODE,
+    largest: LargestFlag = False,
+    as_json: JsonFlag = False,
+) -> None:
+    """List the separators that the nodes of a network apply, the most even first.
+
+    S separates F from B: towards F a member of S leaves out what concerns B alone, and both ways
+    also what concerns F alone towards B.
+
+    Example: antecede topology separators Abilene
+    """
+    topology = load_topology(source, "largest" if largest else "refuse")
+    if processes:
+        if not topology.hosts:
+            raise Misuse(f"{source}: no node hosts processes")
+        at = [node for node in members(topology.hosts) for _ in range(processes)]
+        topology = attach(topology, at)
+    choice = choose_separators(topology, per_node=per_node)
+    if as_json:
+        print_json(as_plain(topology, choice))
+    else:
+        list_separators(topology, choice)
+
+
+def as_plain(topology: Topology, choice: Choice) -> dict[str, Any]:
+    """The separators as JSON."""
+
+    def names(nodes: int) -> list[str]:
+        return [topology.names[node] for node in members(nodes)]
+
+    return {
+        "topology": topology.name,
+        "nodes": topology.size,
+        "notes": list(topology.notes),
+        "separators": [
+            {
+                "members": names(separator.members),
+                "front": names(separator.front),
+                "back": names(separator.back),
+                "origin": choice.origins[separator],
+                "kept_by": [
+                    topology.names[node]
+                    for node in members(separator.members)
+                    if separator in choice.lists[node]
+                ],
+            }
+            for separator in _ranked(choice)
+        ],
+    }
+
+
+def _ranked(choice: Choice) -> list[Separator]:
+    """The most even ones first: those with the most pairs of nodes on different sides."""
+    return sorted(
+        choice.distinct(),
+        key=lambda one: (-one.front.bit_count() * one.back.bit_count(), one),
+    )
+
+
+def list_separators(topology: Topology, choice: Choice) -> None:
+    """The separators for a person, both directions of a cut in one row."""
+    ranked = _ranked(choice)
+    kept = set(ranked)
+    rows = [
+        separator
+        for separator in ranked
+        if separator < separator.reversed() or separator.reversed() not in kept
+    ]
+    print_table(
+        ("S", "found as", "filters", "F", "B", "|S|", "|F|", "|B|"),
+        (
+            (
+                topology.named(separator.members),
+                choice.origins[separator],
+                "both ways" if separator.reversed() in kept else "towards F",
+                _few(topology, separator.front),
+                _few(topology, separator.back),
+                *(
+                    f"{side.bit_count():,}"
+                    for side in (separator.members, separator.front, separator.back)
+                ),
+            )
+            for separator in rows[:SHOWN]
+        ),
+        text=5,
+    )
+    if len(rows) > SHOWN:
+        print(f"and {len(rows) - SHOWN:,} more; --json lists them all")
+    applying = sum(bool(own) for own in choice.lists)
+    longest = max(map(len, choice.lists))
+    print(
+        f"{len(ranked):,} separators, {applying:,} of {topology.size:,} nodes apply some, "
+        f"none more than {longest:,}"
+    )
+    for note in topology.notes:
+        print(f"note: {note}")
+
+
+def _few(topology: Topology, nodes: int) -> str:
+    """The first name of a set and how many more."""
+    more = nodes.bit_count() - 1
+    return topology.names[next(members(nodes))] + (f" and {more:,} more" if more else "")

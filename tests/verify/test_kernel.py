@@ -1,0 +1,191 @@
+"""The kernel agrees with the oracle and with the naive one on thousands of small executions with
+every kind of fault, whole, in shards, in windows and with narrow cells; and the comparison finds
+the bugs planted in it."""
+
+import inspect
+from collections.abc import Callable
+from random import Random
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from antecede import compiled
+from antecede.trace import CRASH
+from antecede.verify import audit, judge, kernel, local, passes, prepare, witness
+from antecede.verify.kernel import NEVER
+from antecede.verify.prepare import Prepared
+from tests.verify import brute
+from tests.verify.executions import FAULTS, Execution, random_execution
+from tests.verify.test_agreement import compare
+
+
+def check_counts(execution: Execution) -> None:
+    """The verdict is the oracle's, and every witness proves what it says."""
+    run = execution.to_run()
+    found, expected = audit(run), judge(run)
+    assert found == expected
+    compare(execution, audit)
+
+
+def check_delays(execution: Execution, random: Random) -> None:
+    times = execution.times(random)
+    found = audit(execution.to_run(times)).delays
+    expected = brute.delays(execution, times).values()
+    assert found.deliveries == len(expected)
+    assert found.forced_s == pytest.approx(sum(delay.forced for delay in expected))
+    assert found.inherited_s == pytest.approx(sum(delay.inherited for delay in expected))
+    assert found.own_s == pytest.approx(sum(delay.own for delay in expected))
+
+
+def check_parts(execution: Execution, random: Random) -> None:
+    """Shards, windows and narrow cells give what one pass gives, on ranks of both kinds."""
+    run = execution.to_run()
+    joined = prepare.prepare(run.layer(0), len(run.processes))
+    flight = passes.flights(joined.prepared, joined.delivery)
+    never = joined.prepared.rank == NEVER
+    for columns in (joined.prepared, joined.by_arrival()):
+        whole = passes.last_predecessors(columns, np.int32)
+
+        def same(last: Any, expected: Any = whole) -> None:
+            # Of a copy that is never delivered nobody asks what came before.
+            assert np.where(never, 0, last).tolist() == np.where(never, 0, expected).tolist()
+
+        for infinity in (2, 3, 7):
+            same(passes.last_predecessors(columns, np.uint8, infinity))
+        same(_by_shards(columns, random))
+        for lead in (0, 1, random.randint(2, 9)):
+            borders = sorted(random.choices(range(len(columns.process) + 1), k=3))
+            same(passes.last_by_windows(columns, flight, borders, lead))
+
+
+def _by_shards(columns: Prepared, random: Random) -> Any:
+    last = np.zeros(len(columns.rank), np.int32)
+    of_shard = np.array([random.randrange(3) for _ in columns.column_of])
+    for number in range(3):
+        narrow, kept = passes.shard(columns, np.flatnonzero(of_shard == number))
+        last[kept] = passes.last_predecessors(narrow)
+    return last
+
+
+def check_seed(seed: int) -> None:
+    execution = random_execution(Random(seed))
+    check_counts(execution)
+    check_delays(execution, Random(seed))
+    check_parts(execution, Random(seed))
+
+
+@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.integers(min_value=0, max_value=2**32))
+def test_agreement(seed: int) -> None:
+    check_seed(seed)
+
+
+@pytest.mark.parametrize("block", range(4))
+def test_thousands(block: int) -> None:
+    """The counts alone are quick to compare."""
+    for seed in range(block * 500, block * 500 + 500):
+        run = random_execution(Random(seed)).to_run()
+        assert audit(run) == judge(run)
+
+
+def test_the_faults_bite() -> None:
+    """Each kind of fault changes executions, and all but the crash and the loss alone break order
+    in many; these two leave messages undelivered."""
+    for fault in FAULTS:
+        changed = broken = undelivered = 0
+        for seed in range(200):
+            random = Random(seed)
+            execution = random_execution(random)
+            faulty = fault(random, execution)
+            if faulty.is_possible() and faulty != execution:
+                changed += 1
+                broken += bool(brute.early_deliveries(faulty))
+                undelivered += bool(brute.undelivered(faulty))
+        assert changed > 20, fault
+        assert broken > 10, fault
+        assert undelivered > 10, fault
+
+
+def test_crashes_are_among_them() -> None:
+    runs = [random_execution(Random(seed)).to_run() for seed in range(100)]
+    verdicts = [audit(run) for run in runs if (run.events.kind == CRASH).any()]
+    assert sum(verdict.undelivered_at_crashed > 0 for verdict in verdicts) > 5
+
+
+@pytest.fixture
+def always_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compiled, "MUCH", 0)
+
+
+@pytest.mark.usefixtures("always_compiled")
+def test_compiled() -> None:
+    for seed in range(200):
+        check_seed(seed)
+
+
+BUGS = [
+    (kernel, "if known > here[q]:", "if known > here[q] + 1:", "last predecessor overlooked"),
+    (kernel, "elif ahead > cell:", "elif cell == 0:", "own sends forgotten"),
+    (kernel, "carried[q] if carried[q] > row[q] else row[q]", "carried[q]", "past forgotten"),
+    (kernel, "row[q] = infinity\n", "row[q] = row[q]\n", "lost messages forgotten"),
+    (kernel, "last[copy] = NEVER\n", "last[copy] = 0\n", "lost messages excused"),
+    (kernel, "if left[m] == 0:", "if left[m] <= 1:", "row freed too early"),
+    (kernel, "cell - moved if cell > moved else 0", "cell", "cells not moved with the base"),
+    (kernel, "                        if cell != infinity:\n", "                        if True:\n",
+     "infinity moved with the base"),
+    (kernel, "if ahead >= infinity:", "if ahead > infinity:", "straggler taken for infinity"),
+    (kernel, "stragglers[late] = copy", "stragglers[late] = 0", "wrong straggler"),
+    (prepare, "counts[0, p] += 1", "counts[0, p] += m % 2", "ranks repeat"),
+    (prepare, "if out_process[out_send[m]] == p:", "if False:", "own copies count"),
+    (prepare, "if out_column[copy + half] <= p", "if out_column[copy + half] < p", "wrong copy"),
+    (prepare, "if out_arrival[copy] == NEVER:", "if True:", "arrives again and again"),
+    (passes, "is_late[late] = True", "is_late[late[:1]] = True", "one straggler for all"),
+    (passes, "np.where(chosen, prepared.rank, 0)", "prepared.rank", "all are stragglers"),
+    (passes, "more[prepared.rank[kept] == NEVER] = 0\n", "more[:] = 0\n", "stragglers in vain"),
+    (passes, "late = flight > lead", "late = flight > lead + 1", "lead too short by one"),
+    (passes, "max(0, own - lead)", "own", "no lead"),
+    (passes, "delivery, last_at[prepared.column])", "delivery, 0)", "the lost never matter"),
+    (passes, "[owned.start - copies.start :]", "[: owned.stop - owned.start]", "wrong part"),
+    (witness, "and rank[copy] > early_rank[early]", "and rank[copy] != early_rank[early]",
+     "not overtaken"),
+    (witness, "|= lanes_of_message[m, lane]", "|= np.uint64(0)", "past without messages"),
+    (witness, "away < nearest[1, p]", "away <= nearest[1, p] + 1", "not the shortest path"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("module", "old", "new"), [pytest.param(*bug[:3], id=bug[3]) for bug in BUGS]
+)
+def test_the_comparison_finds_planted_bugs(
+    module: ModuleType, old: str, new: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plant(module, old, new, monkeypatch.setattr)
+
+    def compare_many() -> None:
+        for seed in range(1000):
+            check_seed(seed)
+
+    with pytest.raises((AssertionError, IndexError, ValueError, LookupError, OverflowError)):
+        compare_many()
+
+
+def plant(
+    module: ModuleType, old: str, new: str, put: Callable[[Any, str, Any], None]
+) -> None:
+    """Put functions from a copy of a module, in which one piece of text is replaced, in place of
+    those of the same name in every module of the auditor."""
+    source = inspect.getsource(module)
+    if source.count(old) != 1:
+        raise LookupError(f"'{old}' occurs {source.count(old)} times, expected once")
+    broken = SimpleNamespace(__name__=f"{module.__name__}.broken")
+    exec(compile(source.replace(old, new), broken.__name__, "exec"), vars(broken))
+    for user in (kernel, prepare, passes, witness, local):
+        for name, value in list(vars(broken).items()):
+            original = getattr(module, name, None)
+            if inspect.isfunction(value) and value.__globals__ is vars(broken):
+                if getattr(user, name, None) is original:
+                    put(user, name, value)
