@@ -21,7 +21,7 @@ demo: setup ## compare every protocol on the same simulated traffic
 	$(BIN)/antecede simulate --protocol all --processes 8 --messages 2000 --seed 1
 
 test: lint ## lint, then run all tests
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 --dist loadgroup
 
 lint: setup ## check style, types and the direction of imports
 	$(BIN)/ruff check

@@ -9,7 +9,7 @@ import platform
 import sys
 from collections.abc import Callable
 
-from bench import endurance, machines, queue, simulator, sizes
+from bench import endurance, machines, queue, simulator, sizes, verification
 
 BENCHMARKS: dict[str, Callable[[], None]] = {
     "simulator": simulator.main,
@@ -17,6 +17,7 @@ BENCHMARKS: dict[str, Callable[[], None]] = {
     "queue": queue.main,
     "sizes": sizes.main,
     "endurance": endurance.main,
+    "verification": verification.main,
 }
 
 

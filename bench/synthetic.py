@@ -38,11 +38,12 @@ def write_trace(
     delay = (processes * (1 + random.random(processes)))[to]
     delay[random.random(to.shape) < FAULT_SHARE] *= 3
     parts = [_rows(SEND, sender, sender, number, sent)]
-    wide = [np.repeat(column, fan_out) for column in (sender, number, sent)]
+    senders, numbers = np.repeat(sender, fan_out), np.repeat(number, fan_out)
+    times = np.repeat(sent, fan_out)
     for kind, share in ((RECEIVE, random.random(to.shape)), (DELIVER, np.ones(to.shape))):
         if kind == DELIVER or receptions:
-            time = wide[2] + (delay * share).ravel()
-            parts.append(_rows(kind, to.ravel(), wide[0], wide[1], time))
+            time = times + (delay * share).ravel()
+            parts.append(_rows(kind, to.ravel(), senders, numbers, time))
     rows = np.concatenate(parts)
     order = np.argsort(rows["time"], kind="stable")
     sets = [process_set(members) for members in to.tolist()]

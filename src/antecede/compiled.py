@@ -11,7 +11,8 @@ from typing import Any, Final, TypeVar
 Loop = TypeVar("Loop", bound=Callable[..., Any])
 
 MUCH: Final = 200_000
-"""Steps from which on numba repays its import; so many take plain Python some tenths of a second."""
+"""Steps from which on numba repays its import; so many take plain Python some tenths of a
+second."""
 
 _compiled: dict[Callable[..., Any], Callable[..., Any]] = {}
 

@@ -52,21 +52,27 @@ class History(msgspec.Struct, frozen=True, array_like=True):
 
     def after_send(self, message: Message, *, fifo: bool = False) -> "History":
         """R4 and R6.2: what precedes whatever is sent next in the context that this message was
-        sent in. All that it cites has been reported to its destinations."""
+        sent in."""
         sender, number = message.id
-        reported = message.destinations | 1 << sender
-        told = [cited._replace(C=cited.C | reported) for cited in self.entries]
         own = Cited(sender, number, message.destinations & ~(1 << sender), 0)
-        return _collected([*told, own], fifo)
+        return _collected([*self._reported(message), own], fifo)
 
     def after_delivery(self, message: Message, process: int, *, fifo: bool = False) -> "History":
         """R4 and R6.3: this is what a message cites; what is known once a process has delivered it:
         the message and all that precedes it."""
         sender, number = message.id
-        reported = message.destinations | 1 << sender
-        told = [cited._replace(C=cited.C | reported) for cited in self.entries]
-        others = message.destinations & ~(1 << sender)
-        return _collected([*told, Cited(sender, number, others, 1 << sender | 1 << process)], fifo)
+        told = 1 << sender | 1 << process
+        arrived = Cited(sender, number, message.destinations & ~(1 << sender), told)
+        return _collected([*self._reported(message), arrived], fifo)
+
+    def _reported(self, message: Message) -> list[Cited]:
+        """What a message cites has been reported to its destinations. Its sender knows it, too, but
+        may not have delivered what is addressed to it: it need not wait for all that it cites."""
+        sender = 1 << message.id.sender
+        return [
+            cited._replace(C=cited.C | message.destinations & ~sender | sender & ~cited.A)
+            for cited in self.entries
+        ]
 
 
 def merge(*histories: History, fifo: bool = False) -> History:

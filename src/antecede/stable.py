@@ -34,6 +34,7 @@ class StableMemory:
             beside.replace(self.file)
             _sync_folder(self.file.parent)
         except OSError as error:
+            beside.unlink(missing_ok=True)
             raise CannotWrite(str(self.file), error.strerror or str(error)) from None
 
     def load(self) -> History:

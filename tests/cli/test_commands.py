@@ -163,3 +163,19 @@ def test_loss_on_fifo_channels_is_outside_the_promise(antecede: Antecede) -> Non
     outcome = antecede("simulate", "--protocol", "blocks-fast", *lossy)
     assert json.loads(outcome.out)["violations"] > 0
     assert outcome.status == 0
+
+
+def test_all_refuses_before_it_runs_anything(antecede: Antecede, tmp_path: Path) -> None:
+    (tmp_path / "vector.parquet").write_bytes(b"mine")
+    outcome = antecede("simulate", "--protocol", "all", *SMALL, "--out", tmp_path)
+    assert outcome.status == 2
+    assert "vector.parquet exists already" in outcome.err
+    assert [path.name for path in tmp_path.iterdir()] == ["vector.parquet"]
+
+
+def test_a_folder_that_cannot_be_made_is_named(antecede: Antecede, tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"")
+    out = tmp_path / "file" / "run.parquet"
+    outcome = antecede("simulate", "--protocol", "vector", *SMALL, "--out", out)
+    assert outcome.status == 2
+    assert f"cannot write {out}" in outcome.err

@@ -1,7 +1,7 @@
 """Small networks with their separators, and all programs in which processes address neighbours."""
 
 from collections.abc import Iterable, Iterator
-from itertools import combinations, product
+from itertools import combinations, pairwise, product
 
 import msgspec
 
@@ -95,6 +95,9 @@ NESTED = Net(
 )
 """Separators inside separators: 0 – 1 – 2 – {3, 4} – 5."""
 
+NEWCOMER = Net(4, ((0, 1), (1, 2), (1, 3), (2, 3)), (Sides((1,), (2,), (0,)),))
+"""Process 3 came later; 1 does not know on which side it is."""
+
 
 def factory(net: Net, order: type[Histories] = Histories, **repairs: bool) -> OrderFactory:
     options = net.options(**repairs)
@@ -119,4 +122,4 @@ def explore_all(make: OrderFactory, size: int, programs: Iterable[Program]) -> E
 def _shares(total: int, parts: int) -> Iterator[tuple[int, ...]]:
     for bars in combinations(range(total + parts - 1), parts - 1):
         places = (-1, *bars, total + parts - 1)
-        yield tuple(after - before - 1 for before, after in zip(places, places[1:], strict=False))
+        yield tuple(after - before - 1 for before, after in pairwise(places))

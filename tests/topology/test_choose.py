@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from antecede.errors import BadInput, Misuse
 from antecede.message import members
 from antecede.topology import (
+    Separator,
     Topology,
     attach,
     build,
@@ -50,19 +51,27 @@ def test_every_neighbour_that_can_be_filtered_for_is(topology: Topology) -> None
             )
 
 
-def test_one_member_goes_before_two() -> None:
-    """A path of two triangles that share node 2: 2 alone filters better than 2 with another."""
-    bow = build("bow", list("abcde"), [(0, 1), (0, 2), (1, 2), (2, 3), (2, 4), (3, 4)])
-    (first, *_) = choose_separators(bow).lists[2]
-    assert first.members == 1 << 2
+def test_every_neighbour_comes_before_sets_of_them() -> None:
+    star = build("star", list("abcde"), [(0, leaf) for leaf in range(1, 5)])
+    kept = choose_separators(star, per_node=4).lists[0]
+    assert sorted(separator.front for separator in kept) == [0b10, 0b100, 0b1000, 0b10000]
+
+
+def test_one_member_goes_before_two_and_near_ones_before_far_ones() -> None:
+    """A ring of six with one more node at node 0. Towards 1, the pair {0, 2} would leave out most,
+    but nobody behind it can tell both; towards the others, 1 can."""
+    ring = build("ring", list("abcdefg"), [(v, (v + 1) % 6) for v in range(6)] + [(0, 6)])
+    kept = choose_separators(ring).lists[0]
+    assert kept[0] == Separator(0b1, 0b1000000, 0b0111110)
+    near = Separator(0b101, 0b1111000, 0b0000010)
+    assert kept.index(near) < kept.index(near.reversed())
 
 
 def test_weights_decide_what_is_kept() -> None:
-    """In the middle of a path, with room for one: towards the side that is idle, leave out what
-    concerns the busy one. Traffic into F counts as well, so both ends weigh."""
+    """In the middle of a path, with room for one: leave out what concerns the busier end."""
     middle = path(5)
-    left_busy = choose_separators(middle, weights=[9, 1, 1, 1, 1], per_node=1).lists[2]
-    right_busy = choose_separators(middle, weights=[1, 1, 1, 1, 9], per_node=1).lists[2]
+    left_busy = choose_separators(middle, weights=[8, 1, 1, 1, 7], per_node=1).lists[2]
+    right_busy = choose_separators(middle, weights=[7, 1, 1, 1, 8], per_node=1).lists[2]
     assert [separator.back for separator in left_busy] == [0b00011]
     assert [separator.back for separator in right_busy] == [0b11000]
 

@@ -82,7 +82,7 @@ def test_a_file_is_read_by_its_path(tmp_path: Path) -> None:
 def test_directions_loops_and_parallel_links_are_dropped_and_it_is_said() -> None:
     edges = "".join(
         f'<edge id="{index}" source="{first}" target="{second}"/>'
-        for index, (first, second) in enumerate(["ab", "ba", "bb"])
+        for index, (first, second) in enumerate([("a", "b"), ("b", "a"), ("b", "b")])
     )
     topology = read_graphml("odd", graphml(nodes("a", "b") + edges, direction="directed"))
     assert topology.links == ((0, 1),)
@@ -94,8 +94,9 @@ def test_directions_loops_and_parallel_links_are_dropped_and_it_is_said() -> Non
 
 
 def test_the_first_of_several_graphs_is_read_and_it_is_said() -> None:
-    first, second = (f'<graph edgedefault="undirected">{nodes(own)}</graph>' for own in "ab")
-    topology = read_graphml("two", f"<graphml {NAMESPACE}>{first}{second}</graphml>".encode())
+    graphs = [f'<graph edgedefault="undirected">{nodes(own)}</graph>' for own in ("a", "b")]
+    content = f"<graphml {NAMESPACE}>{''.join(graphs)}</graphml>"
+    topology = read_graphml("two", content.encode())
     assert topology.names == ("a",)
     assert topology.notes == ("the file holds 2 graphs; the first one is read",)
 

@@ -63,11 +63,7 @@ class Execution:
         left = {process: list(events) for process, events in self.local.items()}
         sent: set[Message] = set()
         while any(left.values()):
-            ready = [
-                events
-                for events in left.values()
-                if events and _can_happen(events, sent)
-            ]
+            ready = [events for events in left.values() if events and _can_happen(events, sent)]
             if not ready:
                 return False
             for events in ready:
@@ -83,7 +79,7 @@ def random_execution(random: Random) -> Execution:
     """A causal execution of two to five processes, with up to four faults."""
     execution = _causal(random, "abcde"[: random.randint(2, 5)], random.randint(1, 30))
     for _ in range(random.choice([0, 1, 1, 2, 4])):
-        changed = random.choice(FAULTS)(random, execution)
+        changed = random.choice([*FAULTS, _swap, _postpone])(random, execution)
         if changed.is_possible():
             execution = changed
     return execution
@@ -178,7 +174,7 @@ def _drop(random: Random, execution: Execution) -> Execution:
 def _lose(random: Random, execution: Execution) -> Execution:
     """A message that nobody delivers, except perhaps its sender."""
     sent = [e.message for events in execution.local.values() for e in events if e.kind == "send"]
-    lost = random.choice(sent)
+    lost = random.choice([*sent, Message("", 0)])  # perhaps none
     return Execution(
         {
             process: [e for e in events if e.message != lost or process == lost.sender]

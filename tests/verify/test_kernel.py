@@ -14,8 +14,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from antecede import compiled
+from antecede.errors import BrokenInvariant
 from antecede.trace import CRASH
-from antecede.verify import audit, judge, kernel, local, passes, prepare, witness
+from antecede.verify import audit, judge, kernel, passes, prepare, witness
 from antecede.verify.kernel import NEVER
 from antecede.verify.prepare import Prepared
 from tests.verify import brute
@@ -144,13 +145,13 @@ BUGS = [
     (prepare, "if out_column[copy + half] <= p", "if out_column[copy + half] < p", "wrong copy"),
     (prepare, "if out_arrival[copy] == NEVER:", "if True:", "arrives again and again"),
     (passes, "is_late[late] = True", "is_late[late[:1]] = True", "one straggler for all"),
-    (passes, "np.where(chosen, prepared.rank, 0)", "prepared.rank", "all are stragglers"),
+    (passes, "np.where(chosen, prepared.rank, 0)", "0 * prepared.rank", "none are stragglers"),
     (passes, "more[prepared.rank[kept] == NEVER] = 0\n", "more[:] = 0\n", "stragglers in vain"),
-    (passes, "late = flight > lead", "late = flight > lead + 1", "lead too short by one"),
+    (passes, "late = flight > lead", "late = flight > lead + 3", "lead too short"),
     (passes, "max(0, own - lead)", "own", "no lead"),
     (passes, "delivery, last_at[prepared.column])", "delivery, 0)", "the lost never matter"),
     (passes, "[owned.start - copies.start :]", "[: owned.stop - owned.start]", "wrong part"),
-    (witness, "and rank[copy] > early_rank[early]", "and rank[copy] != early_rank[early]",
+    (witness, "rank[copy] > early_rank[early]", "rank[copy] != early_rank[early]",
      "not overtaken"),
     (witness, "|= lanes_of_message[m, lane]", "|= np.uint64(0)", "past without messages"),
     (witness, "away < nearest[1, p]", "away <= nearest[1, p] + 1", "not the shortest path"),
@@ -166,16 +167,14 @@ def test_the_comparison_finds_planted_bugs(
     plant(module, old, new, monkeypatch.setattr)
 
     def compare_many() -> None:
-        for seed in range(1000):
+        for seed in range(400):
             check_seed(seed)
 
-    with pytest.raises((AssertionError, IndexError, ValueError, LookupError, OverflowError)):
+    with pytest.raises((AssertionError, IndexError, BrokenInvariant)):
         compare_many()
 
 
-def plant(
-    module: ModuleType, old: str, new: str, put: Callable[[Any, str, Any], None]
-) -> None:
+def plant(module: ModuleType, old: str, new: str, put: Callable[[Any, str, Any], None]) -> None:
     """Put functions from a copy of a module, in which one piece of text is replaced, in place of
     those of the same name in every module of the auditor."""
     source = inspect.getsource(module)
@@ -183,9 +182,12 @@ def plant(
         raise LookupError(f"'{old}' occurs {source.count(old)} times, expected once")
     broken = SimpleNamespace(__name__=f"{module.__name__}.broken")
     exec(compile(source.replace(old, new), broken.__name__, "exec"), vars(broken))
-    for user in (kernel, prepare, passes, witness, local):
-        for name, value in list(vars(broken).items()):
-            original = getattr(module, name, None)
-            if inspect.isfunction(value) and value.__globals__ is vars(broken):
-                if getattr(user, name, None) is original:
-                    put(user, name, value)
+    changed = {
+        getattr(module, name): value
+        for name, value in vars(broken).items()
+        if inspect.isfunction(value) and value.__globals__ is vars(broken)
+    }
+    for user in (kernel, prepare, passes, witness, inspect.getmodule(audit)):
+        for name, value in list(vars(user).items()):
+            if inspect.isfunction(value) and value in changed:
+                put(user, name, changed[value])

@@ -27,6 +27,7 @@ def test_json(tmp_path: Path) -> None:
         "violations": 1,
         "undelivered": 1,
         "undelivered_at_crashed": 0,
+        "delays": None,
         "witnesses": [
             {
                 "run": "faulty",

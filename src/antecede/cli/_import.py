@@ -110,7 +110,7 @@ def import_(
 ) -> None:
     """Turn a log of another system into a trace; what the log cannot show is said in a warning.
 
-    Example: antecede import csv events.csv --column process=host --kind deliver=recv --out t.parquet
+    Example: antecede import csv events.csv --column process=host --out run.parquet
     """
     given: dict[str, Any] = {
         "columns": _pairs("--column", column),

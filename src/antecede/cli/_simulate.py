@@ -15,7 +15,7 @@ from antecede.cli._shared import (
     print_table,
     progress_bar,
 )
-from antecede.errors import Misuse
+from antecede.errors import CannotWrite, Misuse
 from antecede.order import Channels, Gives
 from antecede.protocols import names
 from antecede.simulate import Scenario, Spread, Summary, load_scenario, make_scenario
@@ -140,22 +140,25 @@ def simulate(
     if protocol is not None:
         data["protocol"] = protocol
 
-    summaries, left_out = [], []
-    is_broken = False
-    for one, reason in _scenarios(data):
-        if one is None:
-            left_out.append(reason)
-        else:
-            target = out / f"{one.protocol}.parquet" if out and data["protocol"] == EVERY else out
-            summary = _run(one, target, force)
-            summaries.append(summary)
-            is_broken |= bool(summary.violations) and _promises_order(one)
+    is_every = data["protocol"] == EVERY
+    chosen = list(_scenarios(data))
+    left_out = [reason for one, reason in chosen if one is None]
+    targets = [
+        (one, out / f"{one.protocol}.parquet" if out and is_every else out)
+        for one, _ in chosen
+        if one is not None
+    ]
+    _make_room([target for _, target in targets if target], force)
+    summaries = [_run(one, target, force) for one, target in targets]
     if as_json:
         plain = [summary.as_dict() for summary in summaries]
-        print_json(plain if data["protocol"] == EVERY else plain[0])
+        print_json(plain if is_every else plain[0])
     else:
         tell(summaries, left_out)
-    if is_broken:
+    if any(
+        summary.violations and _promises_order(one)
+        for summary, (one, _) in zip(summaries, targets, strict=True)
+    ):
         raise typer.Exit(ANSWER_IS_NO)
 
 
@@ -215,9 +218,18 @@ def _scenarios(data: dict[str, Any]) -> Iterator[tuple[Scenario | None, str]]:
             yield None, f"{name}: {error}"
 
 
+def _make_room(targets: list[Path], force: bool) -> None:
+    """Refuse what exists and make the folders, before the first run takes its time."""
+    for target in targets:
+        if target.exists() and not force:
+            raise Misuse(f"{target} exists already; --force overwrites it")
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise CannotWrite(str(target), error.strerror or str(error)) from None
+
+
 def _run(scenario: Scenario, out: Path | None, force: bool) -> Summary:
-    if out is not None:
-        out.parent.mkdir(parents=True, exist_ok=True)
     total = scenario.message_limit
     with progress_bar(f"{scenario.run_name}", total) as tick:
         return run_scenario(scenario, out, force=force, progress=lambda sent: tick(sent, total))

@@ -46,7 +46,8 @@ def tell(verdict: Verdict) -> None:
     crashed = verdict.undelivered_at_crashed
     at_crashed = f", {crashed:,} of them at processes that crashed" if crashed else ""
     print(f"undelivered: {verdict.undelivered:,}{at_crashed}")
-    if delays := verdict.delays.deliveries and verdict.delays:
+    delays = verdict.delays
+    if delays.deliveries:
         print(
             f"held, on average: {delays.mean(delays.forced_s):.6g} s for messages that had not "
             f"arrived (forced), {delays.mean(delays.inherited_s):.6g} s for messages that were "
@@ -57,7 +58,8 @@ def tell(verdict: Verdict) -> None:
         return
     print(f"causal order was BROKEN: {verdict.violations:,} early deliveries")
     for witness in verdict.witnesses[:SHOWN]:
-        print(f"  {witness.sentence()}")
+        where = f"{witness.run}: " if verdict.runs > 1 else ""
+        print(f"  {where}{witness.sentence()}")
     more = verdict.violations - len(verdict.witnesses[:SHOWN])
     if more > 0:
         print(f"  and {more:,} more; --json lists up to {len(verdict.witnesses)}")

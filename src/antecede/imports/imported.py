@@ -26,7 +26,7 @@ class Imported:
 
     def runs(self) -> list[Run]:
         """The runs, checked, each in an order that respects happened-before."""
-        checked = []
+        checked: list[Run] = []
         for table, lines in zip(self.tables, self.lines, strict=True):
             try:
                 checked += trace_from_tables([table], self.source).runs

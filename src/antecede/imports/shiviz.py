@@ -79,7 +79,9 @@ def _compile(pattern: str, groups: set[str]) -> re.Pattern[str]:
     except re.error as error:
         raise Misuse(f"{pattern} is no regular expression: {error}") from None
     if missing := sorted(groups - set(compiled.groupindex)):
-        raise Misuse(f"{pattern} has no group {' and '.join(f'(?P<{name}>...)' for name in missing)}")
+        raise Misuse(
+            f"{pattern} has no group {' and '.join(f'(?P<{name}>...)' for name in missing)}"
+        )
     return compiled
 
 

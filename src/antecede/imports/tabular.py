@@ -135,7 +135,8 @@ def _event(line: int, row: Mapping[str, Any], how: Reading, run: str) -> _Event:
     if word not in how.kinds:
         known = ", ".join(how.kinds)
         raise ValueError(
-            f"field '{how.columns['kind']}' is '{word}', none of {known}; --kind send={word} maps it"
+            f"field '{how.columns['kind']}' is '{word}', none of {known}; "
+            f"--kind send={word} maps it"
         )
     kind = how.kinds[word]
     message: str | tuple[str, int] | None = None
@@ -207,6 +208,7 @@ def _csv_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def _json_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    line = 0
     try:
         with path.open(encoding="utf-8") as text:
             for line, content in enumerate(text, 1):

@@ -8,10 +8,8 @@ from abc import abstractmethod
 
 from antecede.message import MessageId, ProcessSet
 from antecede.order import Count, Order, Stamp
-from antecede.overlays._plan import plan_zones
-from antecede.overlays._zones import Zones
 
-__all__ = ["HopStamp", "Overlay", "Zones", "plan_zones"]
+__all__ = ["HopStamp", "Overlay"]
 
 
 class HopStamp(Stamp, frozen=True):

@@ -2,9 +2,9 @@
 
 Routers that host nothing and have the same neighbours stand in for each other: they become one set.
 Everybody else is a set of his own. Of the network between these sets each block (a part that no
-single set can split) becomes one zone, if all its sets are linked with each other; otherwise a tree
-of shortest paths through it, each of its links a zone of two. The links that are left over carry
-nothing: a second way would let messages overtake each other.
+single set can split) becomes one zone, if all its sets are linked with each other and are to talk
+directly; otherwise a tree of shortest paths through it, each of its links a zone of two. The links
+that are left over carry nothing: a second way would let messages overtake each other.
 """
 
 from functools import lru_cache
@@ -17,8 +17,11 @@ from antecede.topology.model import Topology, build, check_connected
 
 
 @lru_cache(maxsize=16)
-def plan_zones(size: int, links: Links, hosts: ProcessSet | None = None) -> Zones:
-    """The zones to route in. `hosts`: the processes that applications live at; without it, all."""
+def plan_zones(
+    size: int, links: Links, hosts: ProcessSet | None = None, is_direct: bool = True
+) -> Zones:
+    """The zones to route in. `hosts`: the processes that applications live at; without it, all.
+    Unless `is_direct`, trees are laid through all blocks."""
     if any(not 0 <= end < size for link in links for end in link):
         raise Misuse(f"a link ends at a process that does not exist; there are {size}")
     network = build("the network", [str(process) for process in range(size)], links)
@@ -33,7 +36,7 @@ def plan_zones(size: int, links: Links, hosts: ProcessSet | None = None) -> Zone
     )
     zones: list[tuple[int, ...]] = []
     for block in find_blocks(between):
-        zones += _zones(between, block)
+        zones += _zones(between, block, is_direct)
     return tuple([tuple([sets[index] for index in zone]) for zone in sorted(zones)])
 
 
@@ -56,11 +59,11 @@ def _twins(network: Topology, hosts: ProcessSet) -> list[tuple[int, ...]]:
     return sorted(sets)
 
 
-def _zones(network: Topology, block: ProcessSet) -> list[tuple[int, ...]]:
+def _zones(network: Topology, block: ProcessSet, is_direct: bool) -> list[tuple[int, ...]]:
     """The zones of a block."""
     inside = tuple(members(block))
     near = {node: network.neighbours[node] & block for node in inside}
-    if all(near[node] == block & ~(1 << node) for node in inside):
+    if is_direct and all(near[node] == block & ~(1 << node) for node in inside):
         return [inside] if len(inside) > 1 else []
     root = max(inside, key=lambda node: (near[node].bit_count(), -node))
     seen = 1 << root

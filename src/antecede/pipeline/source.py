@@ -5,34 +5,35 @@ by SQL names the same row as one found in memory.
 """
 
 import os
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 from urllib.parse import unquote, urlparse
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import (
     ArrayType,
+    ByteType,
     DataType,
+    DecimalType,
     DoubleType,
+    FloatType,
     IntegerType,
     LongType,
+    ShortType,
     StringType,
     StructField,
     StructType,
 )
 
-from antecede.errors import BadFile
-from antecede.trace import schema
 from antecede.trace.events import Sources
-from antecede.trace.reader import find_files, open_file, run_from_path
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+from antecede.trace.reader import HIVE_NULL, find_files, open_checked, run_from_path
 
 EVENTS: Final = StructType(
     [
@@ -54,8 +55,25 @@ EVENTS: Final = StructType(
 
 USED: Final = tuple(name for name in EVENTS.names if not name.startswith("stamp_"))
 ROW: Final = "row"
+FILE_ROW: Final = "file_row"
 
-_PATH, _INDEX, _FIRST, _FOLDER_RUN = "_path", "_index", "_first", "_folder_run"
+
+@dataclass(frozen=True)
+class File:
+    """A file of a trace, and which of the columns it has, of which types."""
+
+    path: str
+    first_row: int
+    """The number of its first row over all files."""
+    groups: tuple[int, ...]
+    """How many rows its row groups have."""
+    types: tuple[tuple[str, pa.DataType], ...]
+    run: str | None
+    """The run that the name of its folder gives, if it has no such column."""
+
+    @property
+    def rows(self) -> int:
+        return sum(self.groups)
 
 
 @dataclass(frozen=True)
@@ -63,32 +81,121 @@ class Source:
     """The files of a trace, all of which have passed the check of their columns."""
 
     root: str
-    files: Sequence[str]
-    rows: Sequence[int]
-    bytes_stored: int
+    files: Sequence[File]
 
     @property
-    def first_rows(self) -> list[int]:
-        return [sum(self.rows[:index]) for index in range(len(self.rows))]
-
-    @property
-    def total_rows(self) -> int:
-        return sum(self.rows)
+    def rows(self) -> int:
+        return sum(file.rows for file in self.files)
 
     @property
     def sources(self) -> Sources:
-        return Sources(self.files, self.first_rows)
+        return Sources([file.path for file in self.files], [file.first_row for file in self.files])
 
 
 def look_at(path: str | os.PathLike[str]) -> Source:
     """Find the files of a trace and read their footers."""
-    files = find_files(Path(path))
-    rows, size = [], 0
-    for file in files:
-        parquet = open_file(file)
-        schema.check_version(str(file), parquet.metadata.metadata)
-        in_folder = run_from_path(file) is not None
-        schema.check_schema(str(file), parquet.schema_arrow, run_from_path=in_folder)
-        rows.append(parquet.metadata.num_rows)
-        size += file.stat().st_size
-    return Source(str(path), [str(file) for file in files], rows, size)
+    files: list[File] = []
+    first_row = 0
+    for file in find_files(Path(path)):
+        parquet = open_checked(file)
+        metadata = parquet.metadata
+        groups = tuple(metadata.row_group(g).num_rows for g in range(metadata.num_row_groups))
+        plain = pq.read_schema(file)
+        types = tuple(
+            (name, plain.field(name).type)
+            for name in USED
+            if name in plain.names and not pa.types.is_null(plain.field(name).type)
+        )
+        run = None if "run" in plain.names else run_from_path(file)
+        run = None if run == HIVE_NULL else run
+        files.append(File(str(file), first_row, groups, types, run))
+        first_row += sum(groups)
+    return Source(str(path), files)
+
+
+def read_events(spark: SparkSession, source: Source) -> DataFrame:
+    """All rows of a trace: the columns in use, `row`, and the first row of its file, `file_row`."""
+    by_types: dict[tuple[tuple[str, pa.DataType], ...], list[File]] = {}
+    for file in source.files:
+        if file.rows:
+            by_types.setdefault(file.types, []).append(file)
+    parts = [_read_alike(spark, types, files) for types, files in by_types.items()]
+    if not parts:
+        return spark.createDataFrame([], _with_row())
+    return reduce(DataFrame.unionByName, parts)
+
+
+def _with_row() -> StructType:
+    used = [field for field in EVENTS.fields if field.name in USED]
+    return StructType([*used, StructField(FILE_ROW, LongType()), StructField(ROW, LongType())])
+
+
+def _read_alike(
+    spark: SparkSession, types: tuple[tuple[str, pa.DataType], ...], files: Sequence[File]
+) -> DataFrame:
+    """The rows of files that have the same columns."""
+    stored = StructType([StructField(name, _stored_as(kind)) for name, kind in types])
+    frame = spark.read.schema(stored).option("recursiveFileLookup", "true")
+    rows = frame.parquet(*(_escaped(file.path) for file in files))
+    absent = {name: F.lit(None) for name in USED if name not in stored.names}
+    rows = rows.select(
+        *stored.names,
+        F.col("_metadata.file_path").alias("_path"),
+        F.col("_metadata.row_index").alias("_index"),
+    )
+    if len(files) == 1:
+        (file,) = files
+        rows = rows.withColumn("_first", F.lit(file.first_row).cast("bigint"))
+        rows = rows.withColumn("_run", F.lit(file.run))
+    else:
+        rows = rows.join(F.broadcast(_places(spark, rows, files)), "_path", "left")
+    if "run" in absent:
+        absent["run"] = F.col("_run")
+    return rows.select(
+        *(
+            absent.get(field.name, F.col(field.name)).cast(field.dataType).alias(field.name)
+            for field in EVENTS.fields
+            if field.name in USED
+        ),
+        F.col("_first").alias(FILE_ROW),
+        (F.col("_first") + F.col("_index")).alias(ROW),
+    )
+
+
+def _places(spark: SparkSession, rows: DataFrame, files: Sequence[File]) -> DataFrame:
+    """Where the rows of every file start, by the name that Spark has for the file."""
+    by_path = {str(Path(file.path).absolute()): file for file in files}
+    places = []
+    for uri in rows.inputFiles():
+        file = by_path[unquote(urlparse(uri).path)]
+        places.append((uri, file.first_row, file.run))
+    return spark.createDataFrame(places, "_path string, _first bigint, _run string")
+
+
+def _escaped(path: str) -> str:
+    """A path in which Spark sees no pattern."""
+    return re.sub(r"([\\*?\[\]{}])", r"\\\1", str(Path(path).absolute()))
+
+
+def _stored_as(kind: pa.DataType) -> DataType:
+    """How Spark reads a column that Arrow sees with this type."""
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        return ArrayType(_stored_as(kind.value_type))
+    for is_kind, stored in _STORED:
+        if is_kind(kind):
+            return stored
+    return StringType()
+
+
+_STORED: Final[tuple[tuple[Callable[[pa.DataType], bool], DataType], ...]] = (
+    (pa.types.is_int8, ByteType()),
+    (pa.types.is_int16, ShortType()),
+    (pa.types.is_int32, IntegerType()),
+    (pa.types.is_int64, LongType()),
+    (pa.types.is_uint8, ShortType()),
+    (pa.types.is_uint16, IntegerType()),
+    (pa.types.is_uint32, LongType()),
+    (pa.types.is_uint64, DecimalType(20, 0)),
+    (pa.types.is_float32, FloatType()),
+    (pa.types.is_float64, DoubleType()),
+)

@@ -11,8 +11,7 @@ from functools import lru_cache
 import msgspec
 
 from antecede.errors import Misuse
-from antecede.message import members, process_set
-from antecede.overlays import Zones, plan_zones
+from antecede.message import members
 from antecede.topology import Topology, attach, load_topology
 
 
@@ -22,12 +21,6 @@ class Deployment(msgspec.Struct, frozen=True):
 
     topology: Topology
     applications: int
-
-    @property
-    def zones(self) -> Zones:
-        """What an overlay routes in."""
-        hosts = process_set(range(self.applications))
-        return plan_zones(self.topology.size, self.topology.links, hosts)
 
     @property
     def routers(self) -> list[str]:

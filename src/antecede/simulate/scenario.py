@@ -88,7 +88,7 @@ class Scenario(Part):
     def _check_topology(cls, topology: str | None, info: ValidationInfo) -> str | None:
         if topology is not None:
             _without_error(lambda: deploy(topology))
-            given = {"links", "zones"} & set(info.data.get("options", ()))
+            given = {"links", "applications"} & set(info.data.get("options", ()))
             if given:
                 raise ValueError(f"says who is linked to whom; drop the options {sorted(given)}")
         return topology
@@ -193,7 +193,7 @@ class Scenario(Part):
         deployment = self.deployment
         if deployment is None or not self.is_routed:
             return parse_options(self.protocol, self.options)
-        network = {"links": deployment.topology.links, "zones": deployment.zones}
+        network = {"links": deployment.topology.links, "applications": deployment.applications}
         return parse_options(self.protocol, {**self.options, **network})
 
     @cached_property

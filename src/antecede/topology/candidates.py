@@ -88,19 +88,42 @@ def _of_zones(topology: Topology) -> Iterator[tuple[ProcessSet, ProcessSet, str]
 def _cuts_of_block(topology: Topology, block: ProcessSet) -> Iterator[tuple[ProcessSet, str]]:
     """Sets of a few nodes of a block, some of which split it."""
     size = block.bit_count()
-    for first in members(block):
+    idle, thinned = _idle(topology, block)
+    splitting = block & ~idle
+    for first in members(splitting):
         near = topology.neighbours[first] & block
         reach = near
         for neighbour in members(near):
             reach |= topology.neighbours[neighbour]
-        for second in members(reach & block & ~((2 << first) - 1)):
+        for second in members(reach & splitting & ~((2 << first) - 1)):
             yield 1 << first | 1 << second, f"pair in a block of {size}"
-    for cut in _far_cuts(topology, block):
+    for cut in _far_cuts(topology, thinned):
         yield cut, f"cut through a block of {size}"
+
+
+def _idle(topology: Topology, block: ProcessSet) -> tuple[ProcessSet, ProcessSet]:
+    """The nodes whose neighbours are all linked with each other, such as the hosts of a broadcast
+    network: a smallest separator needs none of them. And the block with one only of those that
+    have the same neighbours, which has the same cuts and may be far smaller."""
+    closed = {node: (topology.neighbours[node] | 1 << node) & block for node in members(block)}
+    idle = process_set(
+        node
+        for node, around in closed.items()
+        if all(not around & ~closed[other] for other in members(around))
+    )
+    thinned = block & ~idle
+    seen = set()
+    for node in members(idle):
+        if closed[node] not in seen:
+            seen.add(closed[node])
+            thinned |= 1 << node
+    return idle, thinned
 
 
 def _far_cuts(topology: Topology, block: ProcessSet) -> Iterator[ProcessSet]:
     """The smallest cuts between landmarks, the one next to either of the two."""
+    if block.bit_count() < 3:
+        return
     import networkx  # noqa: PLC0415
     from networkx.algorithms import connectivity, flow  # noqa: PLC0415
 

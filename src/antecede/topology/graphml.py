@@ -9,13 +9,14 @@ medium: a router that hosts nothing).
 import io
 from collections import Counter
 from typing import TYPE_CHECKING, Any
-from xml.etree import ElementTree
 
 from antecede.errors import BadFile
 from antecede.message import process_set
 from antecede.topology.model import Place, Topology, build
 
 if TYPE_CHECKING:
+    from xml.etree import ElementTree
+
     import networkx
 
 _ROLES = ("both", "host", "router")
@@ -47,8 +48,10 @@ def read_graphml(name: str, content: bytes) -> Topology:
     )
 
 
-def _parse(name: str, content: bytes) -> ElementTree.Element:
+def _parse(name: str, content: bytes) -> "ElementTree.Element":
     """The root of the file."""
+    from xml.etree import ElementTree  # noqa: PLC0415  only those who read a file pay for it
+
     try:
         root = ElementTree.fromstring(content)
     except (ElementTree.ParseError, UnicodeError, ValueError, LookupError) as error:
@@ -58,14 +61,14 @@ def _parse(name: str, content: bytes) -> ElementTree.Element:
     return root
 
 
-def _kind(element: ElementTree.Element) -> str:
+def _kind(element: "ElementTree.Element") -> str:
     """The tag without its namespace."""
     return element.tag.rpartition("}")[2]
 
 
 def _read(name: str, content: bytes) -> "networkx.Graph[str]":
     """The graph as networkx reads it."""
-    import networkx  # noqa: PLC0415  only those who read a file pay for it
+    import networkx  # noqa: PLC0415
 
     try:
         return networkx.read_graphml(io.BytesIO(content))
@@ -73,7 +76,7 @@ def _read(name: str, content: bytes) -> "networkx.Graph[str]":
         raise BadFile(name, [f"its GraphML cannot be understood: {error}"]) from None
 
 
-def _strangers(root: ElementTree.Element, nodes: list[str]) -> list[str]:
+def _strangers(root: "ElementTree.Element", nodes: list[str]) -> list[str]:
     """Nodes that networkx makes up or merges without a word."""
     elements = [element for element in root.iter() if _kind(element) == "node"]
     declared = [element.get("id") for element in elements]
@@ -118,7 +121,7 @@ def _place(node: dict[str, Any]) -> Place | None:
 
 
 def _notes(
-    root: ElementTree.Element,
+    root: "ElementTree.Element",
     directed: bool,
     ends: list[tuple[int, int]],
     links: int,

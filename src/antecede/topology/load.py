@@ -1,10 +1,7 @@
 """A topology by name: a file, a network of the Topology Zoo, or a generator with its numbers."""
 
-import tarfile
 from collections.abc import Callable
-from difflib import get_close_matches
 from functools import lru_cache
-from importlib import resources
 from pathlib import Path
 from typing import Literal
 
@@ -57,6 +54,9 @@ def _read(source: str) -> bytes:
 @lru_cache(maxsize=1)
 def _archive() -> dict[str, bytes]:
     """All files of the archive, by name: 8 MB, unpacked once."""
+    import tarfile  # noqa: PLC0415  antecede itself imports this module, and should stay light
+    from importlib import resources  # noqa: PLC0415
+
     packed = resources.files("antecede") / "data" / "topologies" / "graphml.tar.gz"
     networks = {}
     with packed.open("rb") as file, tarfile.open(fileobj=file) as archive:
@@ -70,6 +70,8 @@ def _archive() -> dict[str, bytes]:
 def _from_zoo(name: str) -> Topology:
     networks = _archive()
     if name not in networks:
+        from difflib import get_close_matches  # noqa: PLC0415
+
         folded = {known.casefold(): known for known in sorted(networks)}
         folded |= GENERATORS
         close = [folded[match] for match in get_close_matches(name.casefold(), folded)]

@@ -73,9 +73,7 @@ class Events:
             if not field.name.startswith("destination")
         }
         destination = self.destination[start[0] : start[-1]]
-        return replace(
-            self, **columns, destination_start=start - start[0], destination=destination
-        )
+        return replace(self, **columns, destination_start=start - start[0], destination=destination)
 
     def with_names(self, codes: Codes) -> Self:
         """The same with other indices for its processes: `codes[i]` in place of i."""

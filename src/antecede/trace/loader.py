@@ -57,13 +57,12 @@ class Loader:
     def _convert(self, table: pa.Table) -> dict[str, npt.NDArray[Any]]:
         """The columns of `Events` as far as they are known now, and two that lead to the rest: the
         run, and the length of the list of destinations, -1 if there is none."""
-        layer = self._layers.codes(_column(table, "layer", pa.string()))
         destinations = _destinations(table)
         return {
             "run": self._runs.codes(table["run"]),
-            "layer": _words(np.where(layer < 0, np.int32(schema.APP), layer)),
+            "layer": self._layers.words(_column(table, "layer", pa.string()), schema.APP),
             "process": self._processes.codes(table["process"]),
-            "kind": _words(self._kinds.codes(table["kind"])),
+            "kind": self._kinds.words(table["kind"], -1),
             "sender": self._processes.codes(table["sender"]),
             "time": _filled(_column(table, "time", pa.float64()), pa.float64(), np.nan),
             "listed": _filled(pc.list_value_length(destinations), pa.int32(), -1),
@@ -126,22 +125,33 @@ class _Names:
 
     def codes(self, column: pa.Array | pa.ChunkedArray) -> Codes:
         """A column of strings as codes, -1 for null."""
-        if pa.types.is_null(column.type):
-            return np.full(len(column), -1, np.int32)
-        chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
-        if len(chunks) == 1:
-            return self._chunk_codes(chunks[0])
-        return np.concatenate([np.empty(0, np.int32), *map(self._chunk_codes, chunks)])
+        return self._coded(column, np.int32, -1)
 
-    def _chunk_codes(self, chunk: pa.Array) -> Codes:
+    def words(self, column: pa.Array | pa.ChunkedArray, null: int) -> Words:
+        """The same for words of which few are known; the others need not differ."""
+        return self._coded(column, np.int16, null)
+
+    def _coded(
+        self, column: pa.Array | pa.ChunkedArray, kind: type[np.signedinteger], null: int
+    ) -> npt.NDArray[Any]:
+        if pa.types.is_null(column.type):
+            return np.full(len(column), null, kind)
+        chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
+        coded = [self._chunk_codes(chunk, kind, null) for chunk in chunks]
+        return coded[0] if len(coded) == 1 else np.concatenate([np.empty(0, kind), *coded])
+
+    def _chunk_codes(
+        self, chunk: pa.Array, kind: type[np.signedinteger], null: int
+    ) -> npt.NDArray[Any]:
         if not pa.types.is_dictionary(chunk.type):
             chunk = chunk.dictionary_encode()
-        codes = [self._code(name) for name in chunk.dictionary.to_pylist()]
+        largest = int(np.iinfo(kind).max)
+        codes = [min(self._code(name), largest) for name in chunk.dictionary.to_pylist()]
         indices: Codes = _filled(chunk.indices, pa.int32(), -1)
-        if codes == list(range(len(codes))):
+        if kind is np.int32 and codes == list(range(len(codes))):
             return indices
-        codes.append(-1)  # index -1 finds it, and that is what null becomes
-        return np.array(codes, np.int32)[indices]
+        codes.append(null)  # index -1 finds it, and that is what null becomes
+        return np.array(codes, kind)[indices]
 
     def _code(self, name: str | None) -> int:
         if name is None:
@@ -173,11 +183,6 @@ def _filled(column: pa.Array | pa.ChunkedArray, kind: pa.DataType, null: float) 
         column = pc.fill_null(column, null)
     filled: npt.NDArray[Any] = column.to_numpy()
     return filled
-
-
-def _words(codes: Codes) -> Words:
-    """Codes of kinds or layers, few of which are known; the others need not differ."""
-    return np.minimum(codes, np.int32(32_767)).astype(np.int16)
 
 
 def _split(run: Codes) -> Iterator[tuple[int, Integers | None]]:

@@ -1,9 +1,9 @@
 """Whether messages were delivered in causal order, judged from a trace or while a run goes on."""
 
+from antecede.verify.audit import audit
 from antecede.verify.check import ENGINES, verify_trace
 from antecede.verify.delays import Delays
 from antecede.verify.explanation import Explanation, Predecessor, explain
-from antecede.verify.local import audit
 from antecede.verify.oracle import OnlineOracle, Violation, judge
 from antecede.verify.verdict import WITNESS_LIMIT, Verdict, Witness
 

@@ -6,7 +6,7 @@ from typing import Final
 from antecede.errors import Misuse
 from antecede.trace.reader import read_trace
 from antecede.trace.schema import LAYERS
-from antecede.verify.local import audit
+from antecede.verify.audit import audit
 from antecede.verify.oracle import judge
 from antecede.verify.verdict import WITNESS_LIMIT, Verdict
 

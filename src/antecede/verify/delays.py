@@ -16,8 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from antecede.verify.kernel import NEVER
-from antecede.verify.prepare import Integers, Joined, Prepared, Times
+from antecede.compiled import loop_for
+from antecede.verify.kernel import NEVER, Column
+from antecede.verify.prepare import Integers, Joined, Times
 
 
 @dataclass(frozen=True)
@@ -67,16 +68,6 @@ class Split:
         )
 
 
-def split_delays(joined: Joined, last_delivered: Integers, last_arrived: Integers) -> Split:
-    """The delays of all copies, from the last predecessor by rank of delivery, and by rank of
-    arrival."""
-    arrival_time = np.where(np.isnan(joined.received), joined.delivered, joined.received)
-    by_arrival = joined.by_arrival()
-    possible = _time_at(by_arrival, arrival_time, last_arrived)
-    allowed = _time_at(joined.prepared, joined.delivered, last_delivered)
-    return split_times(joined.received, joined.delivered, possible, allowed)
-
-
 def split_times(received: Times, delivered: Times, possible: Times, allowed: Times) -> Split:
     """The parts, given when the last predecessor arrived and when it was delivered (minus infinity
     if there was none to wait for)."""
@@ -87,18 +78,67 @@ def split_times(received: Times, delivered: Times, possible: Times, allowed: Tim
     return Split(*(np.where(known, part, np.nan) for part in parts))
 
 
-def _time_at(prepared: Prepared, time: Times, last: Integers) -> Times:
-    """When the destination of each copy reached the rank `last`: minus infinity for 0, and infinity
-    for `NEVER`."""
-    ranked = prepared.rank != NEVER
-    column, rank = prepared.column[ranked], prepared.rank[ranked]
-    counts = np.bincount(column, minlength=prepared.width)
-    first = np.cumsum(counts) - counts
-    by_rank = np.empty(len(rank))
-    by_rank[first[column] + rank - 1] = time[ranked]
-    reached = np.where(last == 0, -np.inf, np.inf)
-    known = (last > 0) & (last != NEVER)
-    found = by_rank[first[prepared.column[known]] + last[known] - 1]
-    # A predecessor of which nobody knows the time kept nobody waiting that anybody knows of.
-    reached[known] = np.where(np.isnan(found), -np.inf, found)
-    return reached
+def total_delays(joined: Joined, last_delivered: Integers, last_arrived: Integers) -> Delays:
+    """The delays of all copies together, from the last predecessor of each by rank of delivery and
+    by rank of arrival."""
+    prepared = joined.prepared
+    places = np.zeros((2, len(prepared.column_of) + 1), np.int64)
+    for row, rank in enumerate((prepared.rank, joined.arrival)):
+        ranked = prepared.column if (rank != NEVER).all() else prepared.column[rank != NEVER]
+        np.cumsum(np.bincount(ranked, minlength=places.shape[1] - 1), out=places[row, 1:])
+    sums = np.zeros(3)
+    deliveries = loop_for(add_up, 3 * len(prepared.rank))(
+        *(prepared.column, prepared.rank, joined.arrival, joined.delivered, joined.received),
+        *(last_delivered, last_arrived, places),
+        *(np.empty(places[0, -1]), np.empty(places[1, -1]), sums),
+    )
+    return Delays(int(deliveries), *(float(part) for part in sums))
+
+
+def add_up(
+    column: Column,
+    rank: Column,
+    arrival: Column,
+    delivered: Column,
+    received: Column,
+    last_delivered: Column,
+    last_arrived: Column,
+    places: Column,
+    delivered_at: Column,
+    arrived_at: Column,
+    sums: Column,
+) -> int:
+    """Add the parts of every delay to `sums` and give their number. `places` says where the ranks
+    of a process start in `delivered_at` and `arrived_at`, which get the times by rank."""
+    for copy in range(len(rank)):
+        q = column[copy]
+        if rank[copy] != NEVER:
+            delivered_at[places[0, q] + rank[copy] - 1] = delivered[copy]
+        if arrival[copy] != NEVER:
+            time = delivered[copy] if np.isnan(received[copy]) else received[copy]
+            arrived_at[places[1, q] + arrival[copy] - 1] = time
+    deliveries = 0
+    for copy in range(len(rank)):
+        begin = received[copy]
+        end = delivered[copy]
+        if rank[copy] == NEVER or np.isnan(begin) or np.isnan(end):
+            continue
+        allowed = begin
+        possible = begin
+        last = last_delivered[copy]
+        if last == NEVER:
+            allowed = end
+        elif last > 0 and delivered_at[places[0, column[copy]] + last - 1] > allowed:
+            allowed = delivered_at[places[0, column[copy]] + last - 1]
+        last = last_arrived[copy]
+        if last == NEVER:
+            possible = end
+        elif last > 0 and arrived_at[places[1, column[copy]] + last - 1] > possible:
+            possible = arrived_at[places[1, column[copy]] + last - 1]
+        allowed = min(allowed, end)
+        possible = min(possible, allowed)
+        sums[0] += possible - begin
+        sums[1] += allowed - possible
+        sums[2] += end - allowed
+        deliveries += 1
+    return deliveries

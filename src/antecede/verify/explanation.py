@@ -13,10 +13,10 @@ from antecede.errors import Misuse
 from antecede.trace.events import Events, Run
 from antecede.trace.reader import read_trace
 from antecede.trace.schema import DELIVER, RECEIVE, SEND
+from antecede.verify.audit import find_witnesses, name_message
 from antecede.verify.check import layer_code
 from antecede.verify.delays import split_times
 from antecede.verify.kernel import NEVER
-from antecede.verify.local import find_witnesses, name_message
 from antecede.verify.prepare import Joined, Offsets, prepare
 from antecede.verify.verdict import Witness
 
@@ -97,9 +97,8 @@ class Explanation:
         if self.held_s is None:
             verb = "; it" if self.received_s is None else " and"
             return f"{subject}{verb} delivered it{_at(self.delivered_s)}."
-        return (
-            f"{subject} and delivered it{_at(self.delivered_s)}: "
-            + (f"held for {self.held_s:.6g} s." if self.held_s else "at once.")
+        return f"{subject} and delivered it{_at(self.delivered_s)}: " + (
+            f"held for {self.held_s:.6g} s." if self.held_s else "at once."
         )
 
 
@@ -130,9 +129,7 @@ def _choose_run(runs: Sequence[Run], name: str | None) -> Run:
     return runs[names.index(name)]
 
 
-def _explain(
-    run: Run, events: Events, joined: Joined, process: str, message: str
-) -> Explanation:
+def _explain(run: Run, events: Events, joined: Joined, process: str, message: str) -> Explanation:
     prepared = joined.prepared
     q = _find_process(run, process)
     m = _find_message(run, events, joined, message)

@@ -5,7 +5,6 @@ elsewhere (a Spark job has) can go to the kernel without a run in memory.
 """
 
 from dataclasses import dataclass, replace
-from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +12,7 @@ import numpy.typing as npt
 from antecede.compiled import loop_for
 from antecede.trace.events import Events
 from antecede.trace.schema import DELIVER, RECEIVE, SEND
-from antecede.verify.kernel import NEVER
+from antecede.verify.kernel import NEVER, Column
 
 Integers = npt.NDArray[np.int32]
 Offsets = npt.NDArray[np.int64]
@@ -76,10 +75,6 @@ class Joined:
     def receptions_known(self) -> bool:
         return not bool(np.isnan(self.received).all())
 
-    def cut_times(self) -> Self:
-        """The same without receptions, as if none had been recorded."""
-        return replace(self, received=np.full(len(self.received), np.nan))
-
 
 def prepare(events: Events, processes: int) -> Joined:
     """Join the events of one layer of a run, which have passed the rules of the format."""
@@ -88,56 +83,64 @@ def prepare(events: Events, processes: int) -> Joined:
     addressed = int(events.destination_start[-1])
     steps = len(events) + addressed
     size = len(sends) + int(np.count_nonzero(kind == DELIVER))
-    of_event = [np.zeros(size, np.int32) for _ in range(4)]
-    of_message = [np.zeros(len(sends), np.int32) for _ in range(2)]
-    of_copy = [np.full(addressed, fill, np.int32) for fill in (0, NEVER, NEVER, -1)]
+    at, message, reached, arrived = (np.zeros(size, np.int32) for _ in range(4))
+    send, deliveries = (np.zeros(len(sends), np.int32) for _ in range(2))
+    column, rank, arrival, delivery = (
+        np.full(addressed, fill, np.int32) for fill in (0, NEVER, NEVER, -1)
+    )
     delivered, received = (np.full(addressed, np.nan) for _ in range(2))
     start = np.zeros(len(sends) + 1, np.int64)
-    joined = loop_for(join, steps)(
-        kind,
-        process,
-        events.message,
-        events.time,
-        events.destination_start,
-        events.destination,
-        np.zeros((2, processes), np.int32),
-        start,
-        *of_event,
-        *of_message,
-        *of_copy,
-        delivered,
-        received,
+    used = loop_for(join, steps)(
+        *(kind, process, events.message, events.time),
+        *(events.destination_start, events.destination),
+        *(np.zeros((2, processes), np.int32), start),
+        *(at, message, reached, arrived, send, deliveries),
+        *(column, rank, arrival, delivery, delivered, received),
     )
     copies = int(start[-1])
-    at, message, reached, arrived = (column[:joined] for column in of_event)
-    column, rank, arrival, delivery = (values[:copies] for values in of_copy)
-    column_of = np.arange(processes, dtype=np.int32)
-    prepared = Prepared(at, message, reached, start, column, rank, of_message[1], column_of)
-    times = delivered[:copies], received[:copies]
-    return Joined(prepared, of_message[0], sends, delivery, *times, arrival, arrived)
+    prepared = Prepared(
+        at[:used],
+        message[:used],
+        reached[:used],
+        start,
+        column[:copies],
+        rank[:copies],
+        deliveries,
+        np.arange(processes, dtype=np.int32),
+    )
+    return Joined(
+        prepared,
+        send,
+        sends,
+        delivery[:copies],
+        delivered[:copies],
+        received[:copies],
+        arrival[:copies],
+        arrived[:used],
+    )
 
 
 def join(
-    kind: npt.NDArray[Any],
-    process: npt.NDArray[Any],
-    message: npt.NDArray[Any],
-    time: Times,
-    destination_start: Offsets,
-    destination: Integers,
-    counts: Integers,
-    start: Offsets,
-    out_process: Integers,
-    out_message: Integers,
-    out_reached: Integers,
-    out_arrived: Integers,
-    out_send: Integers,
-    out_deliveries: Integers,
-    out_column: Integers,
-    out_rank: Integers,
-    out_arrival: Integers,
-    out_delivery: Integers,
-    out_delivered: Times,
-    out_received: Times,
+    kind: Column,
+    process: Column,
+    message: Column,
+    time: Column,
+    destination_start: Column,
+    destination: Column,
+    counts: Column,
+    start: Column,
+    out_process: Column,
+    out_message: Column,
+    out_reached: Column,
+    out_arrived: Column,
+    out_send: Column,
+    out_deliveries: Column,
+    out_column: Column,
+    out_rank: Column,
+    out_arrival: Column,
+    out_delivery: Column,
+    out_delivered: Column,
+    out_received: Column,
 ) -> int:
     """One pass over the events that fills the columns of `Joined`; gives the number of events that
     the kernel will see. `counts` are the deliveries and the arrivals at every process so far."""

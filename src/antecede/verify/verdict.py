@@ -1,6 +1,6 @@
 """What the judge says, in numbers, for machines and in sentences."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from antecede.verify.delays import Delays
@@ -58,7 +58,7 @@ class Verdict:
     """Those of them whose destination crashed."""
     witnesses: tuple[Witness, ...] = ()
     """For the first violations, at most `WITNESS_LIMIT`."""
-    delays: Delays = Delays()
+    delays: Delays = field(default_factory=Delays)
     """What deliveries waited for, where receptions were recorded. The oracle does not ask."""
 
     @property

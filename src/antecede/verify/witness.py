@@ -36,8 +36,9 @@ def overtaken_messages(joined: Joined, copies: Offsets) -> Offsets:
     lanes = (len(copies) + 63) // 64
     # Going backwards, a copy joins in where its message was sent.
     order = np.argsort(-sent, kind="stable")
-    flagged = np.zeros(len(prepared.column_of), bool)
-    flagged[prepared.column[copies]] = True
+    destination = prepared.column[copies][order]
+    by_destination = np.argsort(destination, kind="stable")
+    first_of = np.searchsorted(destination[by_destination], np.arange(len(prepared.column_of) + 1))
     steps = stop * lanes
     loop_for(search_back, steps)(
         prepared.process,
@@ -45,9 +46,9 @@ def overtaken_messages(joined: Joined, copies: Offsets) -> Offsets:
         prepared.start,
         prepared.column,
         prepared.rank,
-        flagged,
+        by_destination,
+        first_of,
         message[order],
-        prepared.column[copies][order],
         prepared.rank[copies][order],
         np.zeros((len(prepared.column_of), lanes), np.uint64),
         np.zeros((len(joined.send), lanes), np.uint64),
@@ -77,9 +78,9 @@ def search_back(
     start: Column,
     column: Column,
     rank: Column,
-    flagged: Column,
+    by_destination: Column,
+    first_of: Column,
     early_message: Column,
-    early_column: Column,
     early_rank: Column,
     lanes_of_process: Column,
     lanes_of_message: Column,
@@ -90,7 +91,8 @@ def search_back(
     """From the last event down to `first`. Every early copy has a lane of bits: its bit is set at a
     process when what the process did up to here is in the past of the copy's message, and at a
     message when a delivery of it is. A send with the bit set is in that past; the last one found
-    that was overtaken is the earliest sent."""
+    that was overtaken is the earliest sent. The early copies to q are those in
+    `by_destination[first_of[q] : first_of[q + 1]]`."""
     joining = 0
     one = np.uint64(1)
     for event in range(stop - 1, first - 1, -1):
@@ -104,14 +106,13 @@ def search_back(
         for lane in range(lanes_of_process.shape[1]):
             lanes_of_process[p, lane] |= lanes_of_message[m, lane]
         for copy in range(start[m], start[m + 1]):
-            if flagged[column[copy]]:
-                for early in range(len(early_message)):
-                    if (
-                        early_column[early] == column[copy]
-                        and rank[copy] > early_rank[early]
-                        and (lanes_of_process[p, early // 64] >> np.uint64(early % 64)) & one
-                    ):
-                        found[early] = m
+            for place in range(first_of[column[copy]], first_of[column[copy] + 1]):
+                early = by_destination[place]
+                if (
+                    rank[copy] > early_rank[early]
+                    and (lanes_of_process[p, early // 64] >> np.uint64(early % 64)) & one
+                ):
+                    found[early] = m
         # A message is no predecessor of itself: its own lanes begin with what came before.
         while joining < len(early_message) and early_message[joining] == m:
             lanes_of_process[p, joining // 64] |= one << np.uint64(joining % 64)

@@ -7,7 +7,7 @@ import numpy as np
 
 from antecede.trace.events import Events, Run
 from antecede.trace.schema import APP, CRASH, DELIVER
-from antecede.verify.delays import Delays, split_delays
+from antecede.verify.delays import Delays, total_delays
 from antecede.verify.kernel import NEVER
 from antecede.verify.passes import last_predecessors
 from antecede.verify.prepare import Integers, Joined, Offsets, prepare
@@ -41,12 +41,10 @@ def audit(run: Run, layer: int = APP, witnesses: int = WITNESS_LIMIT) -> Verdict
 def _delays(joined: Joined, last: Integers) -> Delays:
     if not joined.receptions_known:
         return Delays()
-    return split_delays(joined, last, last_predecessors(joined.by_arrival())).total()
+    return total_delays(joined, last, last_predecessors(joined.by_arrival()))
 
 
-def find_witnesses(
-    run: Run, events: Events, joined: Joined, early: Offsets
-) -> tuple[Witness, ...]:
+def find_witnesses(run: Run, events: Events, joined: Joined, early: Offsets) -> tuple[Witness, ...]:
     """The proofs that these copies were delivered too early."""
     prepared = joined.prepared
     firsts = overtaken_messages(joined, early)

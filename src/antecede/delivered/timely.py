@@ -1,0 +1,184 @@
+"""Histories on a network that is declared synchronous: a message arrives in less than Δ, or it is
+late (Rodrigues, Verissimo, section 4.5).
+
+A process forgets a message Δ after it has first heard of it: by then it has been delivered
+everywhere. That holds by the declaration alone, so a message that breaks it could be overtaken. It
+carries the time it was sent at, and whoever receives it late does not deliver it, but reports it.
+What waits for a message that has not come in time does not wait any longer; the absent one is
+reported. So what *is* delivered is in causal order, and what is not is known.
+
+Clocks differ by at most ε (`skew_s`). Then a message is called late at Δ + ε by the clocks, so none
+is that came in time; a message that waits is delivered at Δ + 3ε, when all it could wait for is
+late; and a message is forgotten at Δ + 5ε, when nobody delivers it any more. Delays are positive.
+
+Invariant: the number of a message that is not late and has not been delivered here is above D.
+"""
+
+from math import isfinite
+from typing import Any, ClassVar
+
+import msgspec
+
+from antecede.errors import MalformedStamp, Misuse
+from antecede.message import Membership, Message, MessageId, ProcessSet
+from antecede.order import Effect, Options, Packet, Wake
+from antecede.orders._counting import Condition
+from antecede.orders._surroundings import Surroundings
+from antecede.orders.histories import Histories, HistoriesOptions, State, Timestamp
+
+
+class TimelyOptions(HistoriesOptions, frozen=True):
+    """`delta_s`: what the network declares. `skew_s`: how much two clocks differ at most."""
+
+    delta_s: float = 1.0
+    skew_s: float = 0.0
+
+
+class DatedTimestamp(Timestamp, frozen=True):
+    """`at_s`: when the message was sent, by its sender's clock."""
+
+    at_s: float
+
+
+class Late(msgspec.Struct, frozen=True, array_like=True):
+    """A message that is not delivered here, because it has not come in time. `message` is None
+    until it comes, if ever. A second copy is reported, too, if it is that late."""
+
+    id: MessageId
+    noticed_s: float
+    message: Message | None = None
+
+
+class TimelyState(State):
+    """`seen[s, c]`: when message c of s was first heard of. `late`: not yet taken."""
+
+    seen: dict[tuple[int, int], float]
+    late: list[Late]
+
+
+class Timely(Histories):
+    options_type = TimelyOptions
+    stamp_type: ClassVar[type[Timestamp]] = DatedTimestamp
+    state_type: ClassVar[type[State]] = TimelyState
+    state: TimelyState
+    options: TimelyOptions
+
+    def __init__(
+        self,
+        process: int,
+        membership: Membership,
+        options: Options | None = None,
+        surroundings: Surroundings | None = None,
+    ) -> None:
+        super().__init__(process, membership, options, surroundings)
+        if not self._collects:
+            raise Misuse(f"messages are forgotten on top of R1-R8, not {self.options.rules}")
+        if not (self.options.delta_s > 0 and self.options.skew_s >= 0):
+            raise Misuse("delta_s must be above zero, and skew_s not below")
+        self._now_s = 0.0
+
+    def initial_state(self) -> TimelyState:
+        return TimelyState({}, [0] * self.membership.size, {}, {}, [])
+
+    def resume(self) -> None:
+        super().resume()
+        by_time = sorted(self.state.seen.items(), key=lambda item: (item[1], item[0]))
+        self.state.seen = dict(by_time)
+
+    def take_late(self) -> list[Late]:
+        """The reports since the last call."""
+        taken, self.state.late = self.state.late, []
+        return taken
+
+    def send(self, message: Message, now: float = 0.0) -> list[Effect]:
+        self._move_to(now)
+        effects = super().send(message, now)
+        self._note(message.id)
+        return effects
+
+    def timestamp(self, destinations: ProcessSet) -> DatedTimestamp:
+        plain = super().timestamp(destinations)
+        return DatedTimestamp(plain.H, plain.C, self._now_s)
+
+    def check(self, packet: Packet[Any], message: Message) -> None:
+        super().check(packet, message)
+        if not isfinite(packet.stamp.at_s):
+            raise MalformedStamp("at_s", f"is {packet.stamp.at_s}")
+
+    def receive(self, packet: Packet[Any], now: float = 0.0) -> list[Effect]:
+        message = self.check_header(packet)
+        self.check(packet, message)
+        self._move_to(now)
+        if message.id in self.state.held:
+            return []
+        if now >= packet.stamp.at_s + self.options.delta_s + self.options.skew_s:
+            self.state.late.append(Late(message.id, now, message))
+            return self._give_up(message.id)
+        effects = super().receive(packet, now)
+        if message.id in self.state.held:
+            effects.append(Wake(self._due_s(packet)))
+        return effects
+
+    def wake(self, now: float) -> list[Effect]:
+        """What has waited long enough is delivered, after all that was sent before it."""
+        self._move_to(now)
+        held: list[Packet[Any]] = sorted(self.state.held.values(), key=_dated)
+        due = [packet.stamp.at_s for packet in held if self._due_s(packet) <= now]
+        effects: list[Effect] = []
+        for packet in held:
+            if due and packet.stamp.at_s <= due[-1] + self.options.skew_s:
+                effects += self._force(packet)
+        return effects
+
+    def _due_s(self, packet: Packet[Any]) -> float:
+        at_s: float = packet.stamp.at_s
+        return at_s + self.options.delta_s + 3 * self.options.skew_s
+
+    def _force(self, packet: Packet[Any]) -> list[Effect]:
+        """Deliver a held message, if it is still held: what it waits for comes first if it is here,
+        and is given up otherwise."""
+        effects: list[Effect] = []
+        identity = packet.message.id  # type: ignore[union-attr]
+        for cited in list(self._missing(packet)):
+            if cited in self.state.held:
+                effects += self._force(self.state.held[cited])
+            elif identity in self.state.held and not self._is_in(cited):
+                self.state.late.append(Late(cited, self._now_s))
+                effects += self._give_up(cited)
+        return effects
+
+    def _give_up(self, message: MessageId) -> list[Effect]:
+        """Nothing waits for this message any more."""
+        if self._is_in(message):
+            return []
+        effects: list[Effect] = []
+        for freed in self.freed([self._add_to_delivered(message)]):
+            effects += self.release(freed)
+        return effects
+
+    def accept(self, packet: Packet[Any]) -> list[Condition]:
+        moved = list(super().accept(packet))
+        for sender, number, _ in packet.stamp.H:
+            self._note(MessageId(sender, number))
+        self._note(packet.message.id)  # type: ignore[union-attr]
+        return moved
+
+    def _note(self, message: MessageId) -> None:
+        self.state.seen.setdefault((message.sender, message.number), self._now_s)
+
+    def _move_to(self, now_s: float) -> None:
+        """Forget what has been delivered everywhere by now."""
+        self._now_s = now_s
+        seen, H = self.state.seen, self.state.H
+        while seen:
+            sender, number = first = next(iter(seen))
+            if seen[first] + self.options.delta_s + 5 * self.options.skew_s > now_s:
+                return
+            del seen[first]
+            H.get(sender, {}).pop(number, None)
+            if sender in H and not H[sender]:
+                del H[sender]
+
+
+def _dated(packet: Packet[Any]) -> tuple[float, MessageId]:
+    return packet.stamp.at_s, packet.message.id  # type: ignore[union-attr]

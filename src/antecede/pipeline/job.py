@@ -1,0 +1,57 @@
+"""What a verification on Spark works with, and how it is cut."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeVar
+
+from pyspark.sql import DataFrame, SparkSession
+
+from antecede.pipeline.source import Source
+from antecede.pipeline.store import PIECE
+from antecede.pipeline.windows import SHARD
+
+Spec = TypeVar("Spec")
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How work is cut. The defaults suit workers with 2 GiB."""
+
+    run_rows: int = 4_000_000
+    """Runs of more rows than this are cut into windows."""
+    window_copies: int = 1_000_000
+    """Windows are not made smaller than this for the sake of using all workers."""
+    piece: int = PIECE
+    """How many copies a task takes at a time."""
+    shard: int = SHARD
+    """Destinations from which on they are dealt out to several tasks."""
+    windows: int | None = None
+    """Their number, if it is not to be chosen,"""
+    lead: int | None = None
+    """and their lead."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """What a verification works with."""
+
+    spark: SparkSession
+    source: Source
+    events: DataFrame
+    layer: int
+    work: Path
+    limits: Limits = field(default_factory=Limits)
+    findings: Path | None = None
+    """Where all findings are to be kept."""
+    tell: Callable[[str], None] = lambda _: None
+    """Is told what is being done."""
+
+    def each(self, specs: Sequence[Spec], task: Callable[[Spec], Result]) -> list[Result]:
+        """One task for each of these, in their order."""
+        if not specs:
+            return []
+        context = self.spark.sparkContext
+        results: list[Result] = context.parallelize(specs, len(specs)).map(task).collect()
+        return results

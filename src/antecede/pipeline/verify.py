@@ -1,0 +1,144 @@
+"""Verifying a whole trace on Spark: small runs as they are, huge ones in parts."""
+
+import os
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from typing import Final
+from urllib.parse import unquote
+
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from antecede.errors import BadFile, BadInput, BadTrace, BrokenInvariant
+from antecede.pipeline.huge import verify_huge
+from antecede.pipeline.job import Job, Limits
+from antecede.pipeline.output import Output, output_folder
+from antecede.pipeline.relations import profile
+from antecede.pipeline.runs import Lot, RunRows, pack, verify_lot
+from antecede.pipeline.source import Source, look_at, read_events
+from antecede.trace.rules import NOT_NULL
+from antecede.verify.check import layer_code
+from antecede.verify.verdict import Verdict
+
+SMALLEST_LOT: Final = 20_000
+"""Rows; less is not worth a task."""
+
+
+def verify_on_spark(
+    spark: SparkSession,
+    path: str | os.PathLike[str],
+    layer: str = "app",
+    *,
+    out: str | os.PathLike[str] | None = None,
+    force: bool = False,
+    limits: Limits | None = None,
+    tell: Callable[[str], None] = lambda _: None,
+) -> Verdict:
+    """The verdict on all runs of a trace in one layer, the same as the local engine's. The folder
+    `out`, if there is to be one, gets the verdict and all findings; on a cluster it must be
+    where all workers can reach it. `tell` is told what is being done."""
+    code = layer_code(layer)
+    source = look_at(path)
+    with output_folder(out, force=force) as output, _blaming_files(source):
+        verdict = _verify(spark, source, code, output, limits or Limits(), tell)
+        if out is not None:
+            output.write(verdict)
+    return verdict
+
+
+def _verify(
+    spark: SparkSession,
+    source: Source,
+    layer: int,
+    output: Output,
+    limits: Limits,
+    tell: Callable[[str], None],
+) -> Verdict:
+    if not source.rows:
+        return Verdict()
+    events = read_events(spark, source)
+    job = Job(spark, source, events, layer, output.work, limits, output.findings, tell)
+    tell("runs")
+    runs = _find_runs(job)
+    parts = _cut(job, runs)
+    tell("small runs")
+    lots = [part for part in parts if isinstance(part, Lot)]
+    results = dict(zip(map(id, lots), job.each(lots, partial(_lot_task, layer)), strict=True))
+    verdict = Verdict()
+    for index, part in enumerate(parts):
+        found = results[id(part)] if isinstance(part, Lot) else verify_huge(job, part, index)
+        if isinstance(found, BadInput):
+            raise found
+        verdict += found
+    return verdict
+
+
+def _lot_task(layer: int, lot: Lot) -> Verdict | BadInput:
+    return verify_lot(lot, layer)
+
+
+def _find_runs(job: Job) -> list[RunRows]:
+    """The runs in the order in which they first appear."""
+    rows = sorted(profile(job.events).collect(), key=lambda row: row.first)
+    seen = sum(row.rows for row in rows)
+    if seen != job.source.rows:
+        raise BrokenInvariant(f"Spark sees {seen} rows where the files have {job.source.rows}")
+    by_run: dict[str, list[int]] = {}
+    for index, row in enumerate(rows):
+        if row.run is None:
+            place = job.source.sources.place(row.first)
+            raise BadTrace(NOT_NULL, place, "column 'run' is null")
+        by_run.setdefault(row.run, []).append(index)
+    return [
+        RunRows(
+            name,
+            sum(rows[index].rows for index in where),
+            tuple((rows[index].first, rows[index]["last"]) for index in where),
+            sum(rows[index].unplaced for index in where),
+            sum(rows[index].broken for index in where),
+        )
+        for name, where in by_run.items()
+    ]
+
+
+def _cut(job: Job, runs: Sequence[RunRows]) -> list[Lot | RunRows]:
+    """Huge runs, and lots of small ones, in the order of the runs."""
+    small = sum(run.rows for run in runs if run.rows <= job.limits.run_rows)
+    share = small // (4 * job.spark.sparkContext.defaultParallelism) + 1
+    lot = min(job.limits.run_rows, max(share, SMALLEST_LOT))
+    parts: list[Lot | RunRows] = []
+    waiting: list[RunRows] = []
+    for run in [*runs, None]:
+        if run is not None and run.rows <= job.limits.run_rows:
+            waiting.append(run)
+            continue
+        parts += pack(waiting, job.source.files, lot)
+        waiting = []
+        if run is not None:
+            parts.append(run)
+    return parts
+
+
+@contextmanager
+def _blaming_files(source: Source) -> Iterator[None]:
+    """An error about a file that Spark cannot read becomes ours."""
+    try:
+        yield
+    except (Py4JJavaError, PySparkException) as error:
+        text = str(error)
+        damaged = re.search(r"FAILED_READ_FILE|parquet|Parquet", text)
+        for file in source.files if damaged else ():
+            if file.path in unquote(text):
+                raise BadFile(
+                    file.path, [f"this is no Parquet file, or a damaged one: {_reason(text)}"]
+                ) from error
+        raise
+
+
+def _reason(text: str) -> str:
+    """The last cause that Java names."""
+    causes = re.findall(r"Caused by: [\w.$]+: (.+)", text)
+    return str(causes[-1] if causes else text.strip().partition("\n")[0])

@@ -1,0 +1,126 @@
+"""The quick pass accepts what the rules accept, gives the same, and refuses everything else."""
+
+from dataclasses import fields
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+
+from antecede import compiled
+from antecede.errors import BadTrace
+from antecede.trace import KINDS, LAYERS, Events, Run, rules, trace_from_tables
+from antecede.trace.extension import schedule
+from antecede.trace.quick import SHORT, accept
+from tests.trace import test_rules as rule_by_rule
+from tests.trace.builders import Row, deliver, event, positioned, receive, send, table
+from tests.verify.executions import random_execution
+
+
+def unchecked(rows: list[Row], monkeypatch: pytest.MonkeyPatch) -> Run:
+    """A run as the loader makes it, before any rule."""
+    with monkeypatch.context() as patch:
+        patch.setattr("antecede.trace.loader.check_run", lambda run, *_: run)
+        (run,) = trace_from_tables([table(*rows)], "memory").runs
+    return run
+
+
+def same(one: Events, other: Events) -> bool:
+    return all(
+        np.array_equal(getattr(one, f.name), getattr(other, f.name), equal_nan=f.name == "time")
+        for f in fields(Events)
+    )
+
+
+def cases(test: Any) -> list[Any]:
+    (mark,) = [mark for mark in test.pytestmark if mark.name == "parametrize"]
+    return list(mark.args[1])
+
+
+@pytest.mark.parametrize("rows", [case.values[0] for case in cases(rule_by_rule.test_broken_rule)])
+def test_broken_rules_are_refused(rows: list[Row], monkeypatch: pytest.MonkeyPatch) -> None:
+    """With positions, without which it would refuse anyway."""
+    unaddressed = any(row["kind"] == "send" and row["destinations"] is None for row in rows)
+    run = unchecked([*positioned(*rows)], monkeypatch)
+    # Whether a list of destinations was there at all is not in the columns: the caller asks.
+    assert unaddressed or accept(run) is None
+
+
+@pytest.mark.parametrize("rows", [case.values[0] for case in cases(rule_by_rule.test_allowed)])
+def test_what_is_allowed_is_accepted_or_left_to_the_rules(
+    rows: list[Row], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = unchecked([*positioned(*rows)], monkeypatch)
+    expected = rules.check_each_rule(run, KINDS, LAYERS, np.empty(0, np.int64))
+    accepted = accept(run)
+    assert accepted is None or same(accepted.events, expected.events)
+
+
+def test_random_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    for seed in range(200):
+        execution = random_execution(Random(seed))
+        times = execution.times(Random(seed))
+        rows: list[Row] = []
+        for happened in sorted(times, key=times.__getitem__):
+            process, message = happened.process, happened.message
+            if happened.kind == "send":
+                to = Random(seed).sample(sorted(happened.destinations), len(happened.destinations))
+                rows.append(send(process, message.number, to))
+            elif happened.kind == "crash":
+                rows.append(event("crash", process))
+            else:
+                row = deliver if happened.kind == "deliver" else receive
+                rows.append(row(process, str(message)))
+        run = unchecked(positioned(*rows), monkeypatch)
+        accepted = accept(run)
+        assert accepted is not None
+        expected = rules.check_each_rule(run, KINDS, LAYERS, np.empty(0, np.int64))
+        assert same(accepted.events, expected.events)
+
+
+def test_long_lists_out_of_order_are_left_to_the_rules(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = [f"p{index}" for index in range(SHORT + 1)]
+    rows = [event("join", name) for name in names]
+    run = unchecked(positioned(*rows, send("p0", 1, names[::-1])), monkeypatch)
+    assert accept(run) is None
+    run = unchecked(positioned(*rows, send("p0", 1, names)), monkeypatch)
+    assert accept(run) is not None
+
+
+def test_errors_are_the_same_after_a_refusal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run that is long enough for the quick pass."""
+    monkeypatch.setattr(rules, "MUCH", 0)
+    for case in cases(rule_by_rule.test_broken_rule):
+        rule_by_rule.test_broken_rule(*case.values)
+    for case in cases(rule_by_rule.test_allowed):
+        rule_by_rule.test_allowed(*case.values)
+
+
+def test_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compiled, "MUCH", 0)
+    monkeypatch.setattr(rules, "MUCH", 0)
+    for case in cases(rule_by_rule.test_broken_rule):
+        rule_by_rule.test_broken_rule(*case.values)
+    test_random_runs(monkeypatch)
+
+
+def test_the_schedule_takes_turns_and_stops_at_a_cycle() -> None:
+    """Events 0 and 1 of one process, 2 and 3 of another; 2 waits for 1, and 1 for 3."""
+    follower, order = np.array([1, -1, 3, -1]), np.empty(4, np.int64)
+    needed, waits_for = np.array([[-1, -1, 1, -1]]), np.full(4, -1)
+    links = np.full((3, 4), -1)
+    starters = np.array([0, 2])
+    assert schedule(starters, follower, needed, order, waits_for, links) == 4
+    assert order.tolist() == [0, 1, 2, 3]
+    needed[0, 1] = 3
+    links[:] = -1
+    assert schedule(starters, follower, needed, order, waits_for, links) == 1
+    assert waits_for.tolist() == [-1, 3, 1, -1]
+
+
+def test_a_long_trace_that_is_broken_says_where(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rules, "MUCH", 0)
+    rows = [row for n in range(1, 50) for row in (send("p", n, "q"), deliver("q", f"p:{n}"))]
+    rows[60]["seq"] = 99
+    with pytest.raises(BadTrace, match="row 62 of memory: seq is 31, expected 30"):
+        trace_from_tables([table(*positioned(*rows))], "memory")
