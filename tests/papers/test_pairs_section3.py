@@ -6,6 +6,7 @@ import pytest
 from antecede.message import MessageId
 from antecede.order import Channels
 from antecede.orders.piggyback import Piggyback
+from antecede.simulate import make_scenario, simulate
 from tests.papers.harness import (
     Early,
     Flight,
@@ -262,3 +263,20 @@ def test_a_lost_copy_arrives_with_what_depends_on_it() -> None:
         )
         missing += len(undelivered(history))
     assert 0 < missing < lost / 2
+
+
+def test_lost_requests_are_made_anew() -> None:
+    """Repaired: loss does not end the cleaning. Without repetition, BUFF grows with the run."""
+
+    def carried(messages: int, **options: object) -> float:
+        scenario = {
+            "protocol": "piggyback",
+            "options": options,
+            "processes": 4,
+            "messages": messages,
+            "network": {"loss": 0.02},
+        }
+        return simulate(make_scenario(scenario)).stamp_entries.mean
+
+    assert carried(2_000) < 1.5 * carried(500)
+    assert carried(2_000, repeat_s=1e9) > 2 * carried(500, repeat_s=1e9)

@@ -8,7 +8,9 @@ what comes after it still can.
 There is a history for each priority, and a stamp has a section of each. Whoever cites a message has
 reported it only if it has the same priority. A more urgent message does not wait for it; and a less
 urgent one does, but what is as urgent as the cited message does not wait for that one. So R6 to R8
-are kept within a priority, and D (R5) has a number for each sender and priority.
+are kept within a priority, and D (R5) has a number for each sender and priority. R7 shortens only
+the sections that the message waits for: it is delivered without the less urgent ones, and so before
+its destinations know what these would have told them.
 """
 
 from collections.abc import Iterable, Iterator
@@ -89,9 +91,11 @@ class Priorities(Counting):
         if not 0 <= priority < self.options.levels:
             raise Misuse(f"there is no priority {priority}; there are 0 to {len(self.state.H) - 1}")
         H = self.state.H
-        stamp = Sections(
-            tuple([_cited.to_wire(history.unreported(message.destinations)) for history in H])
-        )
+        sections = [
+            history.unreported(message.destinations) if level >= priority else history
+            for level, history in enumerate(H)
+        ]
+        stamp = Sections(tuple(map(_cited.to_wire, sections)))
         H[priority] = H[priority].after_send(message, fifo=True)
         self.state.D[priority][self.process] = message.id.number
         return self.multicast(message, stamp)

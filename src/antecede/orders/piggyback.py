@@ -9,8 +9,9 @@ BUFF would grow for ever. From time to time a site sends a *request* that lists 
 others. Each notes that the requester has these messages, carries them to it no more, and
 acknowledges; when all have acknowledged, the listed messages leave the requester's BUFF. A site has
 one request out at a time, and asks to be woken for the next only while BUFF is not empty: without
-traffic it falls silent. (The loss of a request or an acknowledgement ends the cleaning of one BUFF,
-never a delivery.)
+traffic it falls silent. A request that stays unanswered for long (a packet of it was lost) is made
+anew with a later send. Only a site that has failed for good ends the cleaning: who may be left out
+then is for a membership service to say. Deliveries never depend on it.
 
 Repairs (`cleanup = "repaired"`, the default; "printed" goes by the paper, "off" never cleans):
 
@@ -64,10 +65,11 @@ from antecede.order import (
 
 class PiggybackOptions(Options, frozen=True):
     """`cleanup`: how BUFF is kept small; `cleanup_interval_s`: how long a site lets it grow before
-    it sends a request."""
+    it sends a request; `repeat_s`: how long it waits for the answers before it makes another."""
 
     cleanup: Literal["repaired", "printed", "off"] = "repaired"
     cleanup_interval_s: Annotated[float, msgspec.Meta(gt=0)] = 0.25
+    repeat_s: Annotated[float, msgspec.Meta(gt=0)] = 2.0
 
 
 class Carried(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True, gc=False):
@@ -114,6 +116,8 @@ class State(msgspec.Struct, array_like=True):
     """What the last of them lists; it leaves BUFF when no site is `silent` any more."""
     silent: ProcessSet
     """The sites that have not acknowledged it."""
+    asked_s: float
+    """When it was sent."""
     heard: list[int]
     """The number of the last request of each site."""
     unanswered: dict[int, Cargo]
@@ -137,7 +141,7 @@ class Piggyback(Order):
     def initial_state(self) -> State:
         size = self.membership.size
         delivered = [[0] * size for _ in range(size)]
-        return State([], {}, delivered, 0, [], 0, [0] * size, {}, False)
+        return State([], {}, delivered, 0, [], 0, 0.0, [0] * size, {}, False)
 
     def resume(self) -> None:
         self._known = {message.id: _carried(message) for message in self.state.buffer}
@@ -156,6 +160,8 @@ class Piggyback(Order):
             self._keep(message)
         if message.destinations != others:
             effects.append(Deliver(message))
+        if self.state.silent and now - self.state.asked_s >= self.options.repeat_s:
+            effects += self._request(now)
         return effects + self._ask_to_wake(now)
 
     def _cargoes(self, to: ProcessSet) -> list[tuple[Cargo, ProcessSet]]:
@@ -229,7 +235,12 @@ class Piggyback(Order):
         if not state.wake_asked:
             return []
         state.wake_asked = False
+        return self._request(now)
+
+    def _request(self, now: float) -> list[Effect]:
+        state = self.state
         state.serial += 1
+        state.asked_s = now
         state.requested = [message.id for message in state.buffer]
         state.silent = self._others
         request = Cargo(serial=state.serial, mentions=tuple(map(_mention, state.buffer)))

@@ -119,13 +119,14 @@ def _sets(size: int, zones: Zones) -> list[ProcessSet]:
     """All sets, once each. Condition 1: they are disjoint and leave nobody out."""
     owner: dict[int, ProcessSet] = {}
     for zone in zones:
+        for process in (process for one in zone for process in one):
+            if not 0 <= process < size:
+                raise Misuse(f"a zone has no process {process}: there are 0 to {size - 1}")
         if len(zone) < 2:
             raise Misuse(f"zone {_listed(zone)} has fewer than two sets")
         for one in zone:
             bits = process_set(one)
             for process in one:
-                if not 0 <= process < size:
-                    raise Misuse(f"zone {_listed(zone)}: there is no process {process}")
                 if owner.setdefault(process, bits) != bits:
                     raise Misuse(
                         f"process {process} belongs to two sets, {_braces(owner[process])} and "
@@ -210,4 +211,4 @@ def _braces(bits: ProcessSet) -> str:
 
 
 def _listed(zone: Sequence[Sequence[int]]) -> str:
-    return " – ".join(_braces(process_set(p for p in one if p >= 0)) for one in zone)
+    return " – ".join(_braces(process_set(one)) for one in zone)

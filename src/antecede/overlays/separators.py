@@ -24,7 +24,7 @@ Paper: L. Rodrigues, P. Verissimo, "Causal separators and topological timestampi
 support causal multicast in large-scale systems", report, INESC 1994; in part at ICDCS 1995.
 """
 
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
 
@@ -73,7 +73,7 @@ class SeparatorsOptions(Options, frozen=True):
     see `histories`."""
 
     links: Links = ()
-    applications: Count | None = None
+    applications: Annotated[int, msgspec.Meta(ge=1)] | None = None
     zones: Zones = ()
     routes: Literal["direct", "tree"] = "direct"
     forwarding: Literal["one", "all"] = "one"
