@@ -5,7 +5,7 @@ and when nothing is in flight. Only the calls of the state machines are timed.
 """
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from time import process_time
 from typing import Any
@@ -44,6 +44,19 @@ def group_broadcast(membership: Membership) -> Choice:
     return choose
 
 
+def mostly_local(near: Sequence[Sequence[int]], locality: float) -> Choice:
+    """From anybody to one other process: with this probability to one that is near, else to any."""
+
+    def choose(source: random.Random) -> tuple[int, ProcessSet, int]:
+        sender = source.randrange(len(near))
+        if near[sender] and source.random() < locality:
+            return sender, 1 << source.choice(near[sender]), -1
+        other = source.randrange(len(near) - 1)
+        return sender, 1 << other + (other >= sender), -1
+
+    return choose
+
+
 def ring(size: int, group_size: int) -> Membership:
     """Overlapping groups in a ring: neighbours share one process."""
     step = group_size - 1
@@ -74,12 +87,17 @@ class Traffic:
     """All processes of one protocol."""
 
     def __init__(
-        self, protocol: str, membership: Membership, choose: Choice, seed: int = 1
+        self,
+        protocol: str,
+        membership: Membership,
+        choose: Choice,
+        seed: int = 1,
+        options: Mapping[str, Any] | None = None,
     ) -> None:
         order = find(protocol)
-        options = parse_options(protocol, {})
+        chosen = parse_options(protocol, options or {})
         self.orders: list[Order] = [
-            order(process, membership, options) for process in range(membership.size)
+            order(process, membership, chosen) for process in range(membership.size)
         ]
         self.fifo = order.traits.channels is Channels.FIFO
         self.choose = choose

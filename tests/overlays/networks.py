@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from itertools import product
 
 from antecede.explore import Exploration, Explorer, OrderFactory, Program, Send
-from antecede.message import Membership, Message, members, process_set
+from antecede.message import Membership, Message, members
 from antecede.order import Order
 from antecede.overlays._zones import Zones
 from antecede.overlays.separators import Separators, SeparatorsOptions
@@ -91,11 +91,7 @@ class PerDestination(Separators):
 
     def forwarder(self, message: Message, place: int) -> int:
         routers = list(members(self._place.members))
-        return routers[message.destinations.bit_count() % len(routers)]
+        return routers[message.destinations % len(routers)]
 
 
 SHARED = [PerMessage, PerSource, PerDestination]
-
-
-def application_set(count: int) -> int:
-    return process_set(range(count))

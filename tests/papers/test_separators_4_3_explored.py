@@ -45,17 +45,17 @@ def explored(
     messages: int,
     order: type[Histories] = Histories,
     choices: Choices | None = None,
-    **repairs: bool,
+    repairs: str = "gateways",
 ) -> Exploration:
     programs = chain.from_iterable(net.programs(n, choices) for n in range(1, messages + 1))
-    return explore_all(factory(net, order, **repairs), net.size, programs)
+    return explore_all(factory(net, order, **REPAIRS[repairs]), net.size, programs)
 
 
 @pytest.mark.parametrize("repairs", REPAIRS)
 @pytest.mark.parametrize("net", NETS)
 def test_r1_to_r9_keep_causal_order(net: str, repairs: str) -> None:
     network, messages = NETS[net]
-    found = explored(network, messages, **REPAIRS[repairs])
+    found = explored(network, messages, repairs=repairs)
     assert found.failure is None, str(found.failure)
     assert found.passed
 
@@ -84,13 +84,13 @@ def planted(mutant: Mutant) -> type[Histories]:
 
 @pytest.mark.parametrize("repairs", REPAIRS)
 def test_a_check_of_p_alone_is_found_on_the_network_of_five(repairs: str) -> None:
-    failure = explored(FIVE, 4, planted(ONLY_OWN), ALL_OF_S, **REPAIRS[repairs]).failure
+    failure = explored(FIVE, 4, planted(ONLY_OWN), ALL_OF_S, repairs).failure
     assert failure is not None
     assert failure.kind == "early delivery"
 
 
 def test_a_check_of_p_alone_is_found_on_a_square_too() -> None:
-    assert explored(SQUARE, 4, planted(ONLY_OWN), gateways=False).failure is not None
+    assert explored(SQUARE, 4, planted(ONLY_OWN), repairs="own-implied").failure is not None
 
 
 def test_a_back_that_is_the_complement_is_found() -> None:

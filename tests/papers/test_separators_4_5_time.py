@@ -208,6 +208,26 @@ def test_a_message_that_never_comes_holds_up_nobody_for_longer_than_delta() -> N
     assert net.history.deliveries(1) == [str(answer)]
 
 
+def test_what_waits_is_delivered_in_order_though_clocks_differ() -> None:
+    """k of 1 is late; n1 of 2, whose clock is ahead, waits for it; r of 3 is late and follows n1;
+    n2 of 4 waits for r. n2 is due first, and n1 must not be overtaken."""
+    net = Timed(5, [0.0, 0.0, 0.1, 0.0, 0.0], delta_s=1.0, skew_s=0.1)
+    net.send(1, 0b00001, 5.0)
+    net.send(1, 0b00100, 0.01)
+    net.run_until(0.02)
+    n1 = net.send(2, 0b00001, 0.01)
+    net.send(2, 0b01000, 0.01)
+    net.run_until(0.04)
+    net.send(3, 0b10001, 5.0, 0.01)
+    net.run_until(0.06)
+    n2 = net.send(4, 0b00001, 0.01)
+    net.run_until(1.2)
+    assert net.history.deliveries(0) == []
+    net.run_until(10.0)
+    assert net.history.deliveries(0) == [str(n1), str(n2)]
+    assert net.silently_misordered() == []
+
+
 def test_delta_shortens_the_histories() -> None:
     """Mean identifiers on a copy, against a Δ that never ends."""
 
@@ -218,7 +238,7 @@ def test_delta_shortens_the_histories() -> None:
     assert mean(1.0) < mean(1e9)
 
 
-@pytest.mark.parametrize("at_s", [float("nan"), float("inf")])
+@pytest.mark.parametrize("at_s", [float("nan"), float("inf"), 7.0])
 def test_a_time_that_cannot_be_is_refused(at_s: float) -> None:
     sender, receiver = (Timely(process, Membership(2)) for process in range(2))
     (transmit,) = sender.send(Message(MessageId(0, 1), 0b10), at_s)

@@ -1,17 +1,17 @@
 """Rodrigues and Verissimo, chapter 5: causal order of the hops is not causal order end to end, and
 the conditions under which it is."""
 
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
+from antecede.errors import Misuse
 from antecede.explore import replay
-from antecede.message import Membership, ProcessSet
+from antecede.message import Message, ProcessSet, members
 from antecede.overlays import _zones
 from antecede.overlays.separators import Separators, SeparatorsOptions
 from antecede.simulate import make_scenario, simulate
-from antecede.verify import verify
+from antecede.verify import verify_trace
 from tests.overlays.networks import (
     SHARED,
     TWIN_STAR,
@@ -56,7 +56,7 @@ def judged(
     )
     summary = simulate(scenario, out, order_type=order)
     assert summary.undelivered == 0
-    app, hop = (verify(out, layer=layer) for layer in ("app", "hop"))
+    app, hop = (verify_trace(out, layer=layer) for layer in ("app", "hop"))
     assert (app.messages, hop.messages) == (summary.messages, summary.hops)
     assert app.violations == summary.violations
     return app.violations, hop.violations
@@ -87,20 +87,35 @@ def test_the_explorer_finds_a_shortest_schedule(shared: type[Separators]) -> Non
     assert replay(found.failure, factory(Separators, STAR)) is None
 
 
-class OneOfTheNextSet(Separators):
-    """A hop goes to one member of the next set only, the one that will forward the message."""
+class Whoever(Separators):
+    """Whoever gets a message forwards it."""
 
-    def __init__(self, process: int, membership: Membership, options: SeparatorsOptions) -> None:
-        super().__init__(process, membership, options)
-        self._spoken_to: dict[ProcessSet, int] = {}
+    def forwarder(self, message: Message, place: int) -> int:
+        return self.process
+
+
+def test_a_hop_to_one_member_of_the_next_set_breaks_the_order(
+    figure: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Which member it is depends on the destinations."""
+    whole = _zones.Zone.next_hop
+
+    def one_member(zone: _zones.Zone, source: _zones.Port, destinations: ProcessSet) -> ProcessSet:
+        to = whole(zone, source, destinations)
+        for port in zone.ports:
+            routers = list(members(port.members & to))
+            if len(routers) > 1:
+                to ^= 1 << routers[destinations % len(routers)]
+        return to
+
+    monkeypatch.setattr(_zones.Zone, "next_hop", one_member)
+    app, hop = judged(figure, tmp_path / "trace.parquet", Whoever)
+    assert app > 0
+    assert hop == 0
 
 
 def test_two_ways_are_refused() -> None:
     """n1 – d1 – d3 and n1 – d2 – d3 with d1 and d2 each for itself: messages could part."""
     ring: _zones.Zones = (((0,), (1,)), ((1,), (3,)), ((0,), (2,)), ((2,), (3,)))
-    with pytest.raises(Exception, match="the sets do not form a tree: two ways lead to"):
+    with pytest.raises(Misuse, match="the sets do not form a tree: two ways lead to"):
         _zones.structure(4, ring)
-
-
-def names(items: Sequence[object]) -> list[str]:
-    return [str(item) for item in items]

@@ -26,7 +26,7 @@ from tests.verify.executions import random_execution
 
 
 def timed(run: Run, random: Random) -> Run:
-    """The run with a time at every event; clocks of processes grow, and now and then stand still."""
+    """The run with a time at every event; clocks grow, and now and then stand still."""
     events = run.events
     clock = np.zeros(len(run.processes))
     time = np.empty(len(events))

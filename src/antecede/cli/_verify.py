@@ -4,12 +4,19 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.console import Console
 
 from antecede.cli._shared import ANSWER_IS_NO, JsonFlag, print_json
+from antecede.errors import Misuse
+from antecede.trace.reader import count_rows
 from antecede.verify import Verdict, verify_trace
 
 SHOWN = 10
 """Witnesses told to a person; --json lists more."""
+LOCAL_ROWS = 50_000_000
+"""Rows up to which a trace goes into memory, at some hundred bytes each."""
+SHORT_ROWS = 100_000
+"""Rows up to which Spark need not make its code fast."""
 
 
 def verify(
@@ -18,8 +25,19 @@ def verify(
         str, typer.Option(help="app: the application's messages; hop: those of routers.")
     ] = "app",
     engine: Annotated[
-        str, typer.Option(help="local: the kernel; oracle: the definition itself, slow.")
-    ] = "local",
+        str,
+        typer.Option(
+            help="local: the kernel, in memory; spark: in parts, any size; auto: one of the two, by "
+            "size; oracle: the definition itself, slow."
+        ),
+    ] = "auto",
+    master: Annotated[
+        str, typer.Option(help="Where Spark runs: local[2], spark://host:port ...")
+    ] = "local[*]",
+    out: Annotated[
+        Path | None, typer.Option(help="A folder for the verdict and a table of all findings.")
+    ] = None,
+    force: Annotated[bool, typer.Option(help="Replace that folder if it exists.")] = False,
     as_json: JsonFlag = False,
 ) -> None:
     """Say whether a trace kept causal order, with a witness for every violation.
@@ -28,13 +46,44 @@ def verify(
 
     Example: antecede verify run.parquet
     """
-    verdict = verify_trace(trace, layer, engine)
+    if engine == "auto":
+        engine = "local" if count_rows(trace) <= LOCAL_ROWS else "spark"
+    if engine == "spark":
+        verdict = verify_with_spark(trace, layer, master, out, force)
+    elif out is None:
+        verdict = verify_trace(trace, layer, engine)
+    elif engine == "local":
+        from antecede.pipeline.findings import verify_into  # noqa: PLC0415 - only where needed
+
+        verdict = verify_into(trace, out, layer, force=force)
+    else:
+        raise Misuse("--out goes with the engines local and spark")
     if as_json:
         print_json(verdict.to_json())
     else:
         tell(verdict)
     if not verdict.holds:
         raise typer.Exit(ANSWER_IS_NO)
+
+
+def verify_with_spark(
+    trace: Path, layer: str, master: str, out: Path | None, force: bool
+) -> Verdict:
+    """The verdict by Spark; a terminal sees what is going on."""
+    from antecede.pipeline.output import refuse_existing  # noqa: PLC0415 - only where needed
+    from antecede.pipeline.session import build_session  # noqa: PLC0415 - Spark takes long
+
+    if out is not None:
+        refuse_existing(out, force)
+    small = count_rows(trace) < SHORT_ROWS
+    with Console(stderr=True).status("starting Spark") as status:
+        spark = build_session(master, short=small)
+        from antecede.pipeline.verify import verify_on_spark  # noqa: PLC0415 - see above
+
+        try:
+            return verify_on_spark(spark, trace, layer, out=out, force=force, tell=status.update)
+        finally:
+            spark.stop()
 
 
 def tell(verdict: Verdict) -> None:

@@ -7,14 +7,17 @@ carries the time it was sent at, and whoever receives it late does not deliver i
 What waits for a message that has not come in time does not wait any longer; the absent one is
 reported. So what *is* delivered is in causal order, and what is not is known.
 
-Clocks differ by at most ε (`skew_s`). Then a message is called late at Δ + ε by the clocks, so none
-is that came in time; a message that waits is delivered at Δ + 3ε, when all it could wait for is
-late; and a message is forgotten at Δ + 5ε, when nobody delivers it any more. Delays are positive.
+Clocks differ by at most ε (`skew_s`). A message is dated by its sender's clock, or just after the
+latest date that its sender has seen: so what precedes it has an earlier date. It is late at Δ + ε
+after its date by the receiver's clock, so none is that came in time. One that waits does so for no
+longer than that; all that it waits for is late by then. It is forgotten Δ + 3ε after it was heard
+of first, when nobody delivers it any more.
 
 Invariant: the number of a message that is not late and has not been delivered here is above D.
 """
 
-from math import isfinite
+from heapq import heappop, heappush
+from math import inf, isfinite, nextafter
 from typing import Any, ClassVar
 
 import msgspec
@@ -35,7 +38,7 @@ class TimelyOptions(HistoriesOptions, frozen=True):
 
 
 class DatedTimestamp(Timestamp, frozen=True):
-    """`at_s`: when the message was sent, by its sender's clock."""
+    """`at_s`: the date of the message."""
 
     at_s: float
 
@@ -50,10 +53,12 @@ class Late(msgspec.Struct, frozen=True, array_like=True):
 
 
 class TimelyState(State):
-    """`seen[s, c]`: when message c of s was first heard of. `late`: not yet taken."""
+    """`seen[s, c]`: when message c of s was first heard of. `late`: not yet taken. `latest_s`: the
+    latest date of a message sent or delivered here."""
 
     seen: dict[tuple[int, int], float]
     late: list[Late]
+    latest_s: float
 
 
 class Timely(Histories):
@@ -78,12 +83,14 @@ class Timely(Histories):
         self._now_s = 0.0
 
     def initial_state(self) -> TimelyState:
-        return TimelyState({}, [0] * self.membership.size, {}, {}, [])
+        return TimelyState({}, [0] * self.membership.size, {}, {}, [], -inf)
 
     def resume(self) -> None:
         super().resume()
         by_time = sorted(self.state.seen.items(), key=lambda item: (item[1], item[0]))
         self.state.seen = dict(by_time)
+        held: dict[MessageId, Packet[Any]] = {**self.state.held}
+        self._dates = sorted([(packet.stamp.at_s, message) for message, packet in held.items()])
 
     def take_late(self) -> list[Late]:
         """The reports since the last call."""
@@ -91,14 +98,19 @@ class Timely(Histories):
         return taken
 
     def send(self, message: Message, now: float = 0.0) -> list[Effect]:
+        self.check_addressing(message)
         self._move_to(now)
         effects = super().send(message, now)
+        self.state.latest_s = self._date_s()
         self._note(message.id)
         return effects
 
     def timestamp(self, destinations: ProcessSet) -> DatedTimestamp:
         plain = super().timestamp(destinations)
-        return DatedTimestamp(plain.H, plain.C, self._now_s)
+        return DatedTimestamp(plain.H, plain.C, self._date_s())
+
+    def _date_s(self) -> float:
+        return max(self._now_s, nextafter(self.state.latest_s, inf))
 
     def check(self, packet: Packet[Any], message: Message) -> None:
         super().check(packet, message)
@@ -108,41 +120,41 @@ class Timely(Histories):
     def receive(self, packet: Packet[Any], now: float = 0.0) -> list[Effect]:
         message = self.check_header(packet)
         self.check(packet, message)
-        self._move_to(now)
+        if packet.stamp.at_s > now + self._patience_s:
+            raise MalformedStamp("at_s", f"is {packet.stamp.at_s}, far ahead of {now}")
+        effects = self.wake(now)
         if message.id in self.state.held:
-            return []
-        if now >= packet.stamp.at_s + self.options.delta_s + self.options.skew_s:
+            return effects
+        if now >= packet.stamp.at_s + self._patience_s:
             self.state.late.append(Late(message.id, now, message))
-            return self._give_up(message.id)
-        effects = super().receive(packet, now)
+            return effects + self._give_up(message.id)
+        effects += super().receive(packet, now)
         if message.id in self.state.held:
-            effects.append(Wake(self._due_s(packet)))
+            heappush(self._dates, (packet.stamp.at_s, message.id))
+            effects.append(Wake(packet.stamp.at_s + self._patience_s))
         return effects
 
     def wake(self, now: float) -> list[Effect]:
-        """What has waited long enough is delivered, after all that was sent before it."""
+        """What has waited long enough is delivered, by date: so each after all that precedes it."""
         self._move_to(now)
-        held: list[Packet[Any]] = sorted(self.state.held.values(), key=_dated)
-        due = [packet.stamp.at_s for packet in held if self._due_s(packet) <= now]
         effects: list[Effect] = []
-        for packet in held:
-            if due and packet.stamp.at_s <= due[-1] + self.options.skew_s:
-                effects += self._force(packet)
+        while self._dates and now >= self._dates[0][0] + self._patience_s:
+            _, message = heappop(self._dates)
+            if message in self.state.held:
+                effects += self._force(self.state.held[message])
         return effects
 
-    def _due_s(self, packet: Packet[Any]) -> float:
-        at_s: float = packet.stamp.at_s
-        return at_s + self.options.delta_s + 3 * self.options.skew_s
+    @property
+    def _patience_s(self) -> float:
+        """How old a message is when it is late, or waits no longer."""
+        return self.options.delta_s + self.options.skew_s
 
     def _force(self, packet: Packet[Any]) -> list[Effect]:
-        """Deliver a held message, if it is still held: what it waits for comes first if it is here,
-        and is given up otherwise."""
+        """Deliver a held message by giving up what it waits for. That is not here: it would have an
+        earlier date, and have been delivered before."""
         effects: list[Effect] = []
-        identity = packet.message.id  # type: ignore[union-attr]
         for cited in list(self._missing(packet)):
-            if cited in self.state.held:
-                effects += self._force(self.state.held[cited])
-            elif identity in self.state.held and not self._is_in(cited):
+            if not self._is_in(cited):
                 self.state.late.append(Late(cited, self._now_s))
                 effects += self._give_up(cited)
         return effects
@@ -161,6 +173,7 @@ class Timely(Histories):
         for sender, number, _ in packet.stamp.H:
             self._note(MessageId(sender, number))
         self._note(packet.message.id)  # type: ignore[union-attr]
+        self.state.latest_s = max(self.state.latest_s, packet.stamp.at_s)
         return moved
 
     def _note(self, message: MessageId) -> None:
@@ -172,13 +185,9 @@ class Timely(Histories):
         seen, H = self.state.seen, self.state.H
         while seen:
             sender, number = first = next(iter(seen))
-            if seen[first] + self.options.delta_s + 5 * self.options.skew_s > now_s:
+            if seen[first] + self.options.delta_s + 3 * self.options.skew_s > now_s:
                 return
             del seen[first]
             H.get(sender, {}).pop(number, None)
             if sender in H and not H[sender]:
                 del H[sender]
-
-
-def _dated(packet: Packet[Any]) -> tuple[float, MessageId]:
-    return packet.stamp.at_s, packet.message.id  # type: ignore[union-attr]

@@ -12,12 +12,13 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F
 
 from antecede.errors import BrokenInvariant
 from antecede.pipeline import relations
 from antecede.pipeline.culprits import Culprit, find_culprits
+from antecede.pipeline.findings import Naming
 from antecede.pipeline.flow import NONE, Positions
 from antecede.pipeline.job import Job
 from antecede.pipeline.placing import place_events
@@ -67,7 +68,8 @@ def verify_huge(job: Job, run: RunRows, index: int) -> Verdict:
     job.tell("windows")
     timed = any(row.timed for row in at.values())
     plan = _plan(job, store, copies, len(processes), last_at, counts, timed)
-    findings = _judge(job, store, plan, last_at, folder, index)
+    naming = Naming(run.name, processes)
+    findings = _judge(job, store, plan, last_at, folder, index, naming)
     job.tell("witnesses")
     crashed = counts.crashed
     return Verdict(
@@ -104,10 +106,10 @@ def _names(job: Job, events: DataFrame) -> list[str]:
 
 
 def _breaks_order(coded: DataFrame, *, placed: bool) -> bool:
-    checks = [relations.breaks_local_order(coded, placed=placed)]
+    check = relations.breaks_local_order(coded, placed=placed)
     if placed:
-        checks.append(relations.repeated_positions(coded))
-    return any(check.collect()[0].broken for check in checks)
+        check = check.unionByName(relations.repeated_positions(coded))
+    return any(row.broken for row in check.collect())
 
 
 @dataclass(frozen=True)
@@ -188,7 +190,7 @@ def _plan(
     lead = limits.lead
     if lead is None:
         lead = choose_lead(histogram, windows, counts.last - counts.first)
-    late = [row for row in classes if row.longest > lead] if windows > 1 else []
+    late = _late(classes, lead) if windows > 1 else []
     return Plan(
         processes=processes,
         first=counts.first,
@@ -203,8 +205,19 @@ def _plan(
     )
 
 
+def _late(classes: Sequence[Row], lead: int) -> list[Row]:
+    """The classes of copies that may fly for longer than the lead."""
+    return [row for row in classes if row.longest > lead]
+
+
 def _judge(
-    job: Job, store: Store, plan: Plan, last_at: Positions, folder: Path, index: int
+    job: Job,
+    store: Store,
+    plan: Plan,
+    last_at: Positions,
+    folder: Path,
+    index: int,
+    naming: Naming,
 ) -> Findings:
     late: list[str] = []
     if plan.stragglers_from is not None:
@@ -218,7 +231,8 @@ def _judge(
         for window in range(len(plan.windows()))
         for shard in range(plan.shards)
     ]
-    return sum(job.each(parts, partial(_window_task, store, plan, late)), Findings())
+    task = partial(_window_task, store, plan, late, naming)
+    return sum(job.each(parts, task), Findings())
 
 
 def _stragglers_task(
@@ -228,10 +242,14 @@ def _stragglers_task(
 
 
 def _window_task(
-    store: Store, plan: Plan, late: Sequence[str], spec: tuple[int, int, str | None]
+    store: Store,
+    plan: Plan,
+    late: Sequence[str],
+    naming: Naming,
+    spec: tuple[int, int, str | None],
 ) -> Findings:
     window, shard, out = spec
-    return check_window(store, plan, window, shard, late, out)
+    return check_window(store, plan, window, shard, late, (out, naming) if out else None)
 
 
 def _witnesses(

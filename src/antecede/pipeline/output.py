@@ -48,7 +48,7 @@ def output_folder(out: str | os.PathLike[str] | None, *, force: bool = False) ->
             shutil.rmtree(folder, ignore_errors=True)
         return
     target = Path(out)
-    _refuse_existing(target, force)
+    refuse_existing(target, force)
     folder = target.with_name(f".{target.name}.partial-{os.getpid()}")
     shutil.rmtree(folder, ignore_errors=True)
     try:
@@ -56,7 +56,7 @@ def output_folder(out: str | os.PathLike[str] | None, *, force: bool = False) ->
         output = Output(folder, kept=True)
         yield output
         shutil.rmtree(output.work)
-        _refuse_existing(target, force)
+        refuse_existing(target, force)
         _swap(folder, target)
     except OSError as error:
         raise CannotWrite(str(target), error.strerror or str(error)) from error
@@ -64,7 +64,8 @@ def output_folder(out: str | os.PathLike[str] | None, *, force: bool = False) ->
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _refuse_existing(target: Path, force: bool) -> None:
+def refuse_existing(target: Path, force: bool) -> None:
+    """Raise an error if this folder may not be written."""
     if target.exists() and not force:
         raise Misuse(f"{target} exists already; use --force to replace it")
     if target.exists() and not (target / VERDICT).is_file():

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from antecede.errors import BadInput
+from antecede.pipeline.findings import find_early, write_findings
 from antecede.pipeline.source import File
 from antecede.trace.loader import Loader
 from antecede.trace.reader import read_tables
@@ -86,8 +87,9 @@ def _groups_of(
         yield file.path, tuple(chosen)
 
 
-def verify_lot(lot: Lot, layer: int) -> Verdict | BadInput:
-    """The verdict on the runs of a lot, or what is wrong with the first that is broken."""
+def verify_lot(lot: Lot, layer: int, findings: str | None) -> Verdict | BadInput:
+    """The verdict on the runs of a lot, or what is wrong with the first that is broken. All
+    findings go to the file `findings` if there is one."""
     try:
         loader = Loader(stamps=False, rows=lot.rows)
         for file, groups in lot.groups:
@@ -96,10 +98,16 @@ def verify_lot(lot: Lot, layer: int) -> Verdict | BadInput:
                 for offset, part in _wanted(table, lot.runs):
                     loader.add(file, part, skipped + offset)
         verdict = Verdict()
+        early = []
         for run in loader.runs(frozenset(lot.runs)):
-            verdict += audit(run, layer, WITNESS_LIMIT - len(verdict.witnesses))
+            found = audit(run, layer, WITNESS_LIMIT - len(verdict.witnesses))
+            if found.violations and findings:
+                early.append(find_early(run, layer))
+            verdict += found
     except BadInput as error:
         return error
+    if findings and early:
+        write_findings(Path(findings), pa.concat_tables(early))
     return verdict
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import reduce
 from pathlib import Path
 from typing import Final
-from urllib.parse import unquote, urlparse
+from urllib.parse import unquote
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -56,6 +56,9 @@ EVENTS: Final = StructType(
 USED: Final = tuple(name for name in EVENTS.names if not name.startswith("stamp_"))
 ROW: Final = "row"
 FILE_ROW: Final = "file_row"
+
+_SCHEME: Final = "^file:/+"
+"""Spark writes it in two ways."""
 
 
 @dataclass(frozen=True)
@@ -140,7 +143,7 @@ def _read_alike(
     absent = {name: F.lit(None) for name in USED if name not in stored.names}
     rows = rows.select(
         *stored.names,
-        F.col("_metadata.file_path").alias("_path"),
+        F.regexp_replace("_metadata.file_path", _SCHEME, "/").alias("_path"),
         F.col("_metadata.row_index").alias("_index"),
     )
     if len(files) == 1:
@@ -167,8 +170,9 @@ def _places(spark: SparkSession, rows: DataFrame, files: Sequence[File]) -> Data
     by_path = {str(Path(file.path).absolute()): file for file in files}
     places = []
     for uri in rows.inputFiles():
-        file = by_path[unquote(urlparse(uri).path)]
-        places.append((uri, file.first_row, file.run))
+        encoded = re.sub(_SCHEME, "/", uri)
+        file = by_path[unquote(encoded)]
+        places.append((encoded, file.first_row, file.run))
     return spark.createDataFrame(places, "_path string, _first bigint, _run string")
 
 

@@ -65,19 +65,24 @@ def _verify(
     runs = _find_runs(job)
     parts = _cut(job, runs)
     tell("small runs")
-    lots = [part for part in parts if isinstance(part, Lot)]
-    results = dict(zip(map(id, lots), job.each(lots, partial(_lot_task, layer)), strict=True))
+    lots = [
+        (part, str(output.findings / f"{index}.parquet") if output.findings else None)
+        for index, part in enumerate(parts)
+        if isinstance(part, Lot)
+    ]
+    results = iter(job.each(lots, partial(_lot_task, layer)))
     verdict = Verdict()
     for index, part in enumerate(parts):
-        found = results[id(part)] if isinstance(part, Lot) else verify_huge(job, part, index)
+        found = next(results) if isinstance(part, Lot) else verify_huge(job, part, index)
         if isinstance(found, BadInput):
             raise found
         verdict += found
     return verdict
 
 
-def _lot_task(layer: int, lot: Lot) -> Verdict | BadInput:
-    return verify_lot(lot, layer)
+def _lot_task(layer: int, spec: tuple[Lot, str | None]) -> Verdict | BadInput:
+    lot, findings = spec
+    return verify_lot(lot, layer, findings)
 
 
 def _find_runs(job: Job) -> list[RunRows]:

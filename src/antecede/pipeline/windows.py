@@ -6,7 +6,7 @@ with empty rows, and is right about all predecessors that fly no longer than tha
 what it found; it is cut by destination, not by window. Together they are exact.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
@@ -17,6 +17,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from antecede.pipeline.findings import FindingsWriter, Naming
 from antecede.pipeline.flow import NONE, Copies, Integers, Positions
 from antecede.pipeline.store import PIECE, Store
 from antecede.pipeline.stream import Last, Scale, Stream
@@ -25,16 +26,6 @@ from antecede.verify.verdict import WITNESS_LIMIT
 
 SHARD: Final = 256
 """Destinations from which on a task takes only a part of them."""
-
-FINDINGS: Final = pa.schema(
-    [
-        ("send", pa.int64()),
-        ("destination", pa.int32()),
-        ("delivery", pa.int64()),
-        ("delivered", pa.float64()),
-    ]
-)
-"""The copies that were delivered too early."""
 
 
 @dataclass(frozen=True)
@@ -115,14 +106,31 @@ def check_window(
     window: int,
     shard: int,
     late: Sequence[str],
-    out: str | None,
+    out: tuple[str, Naming] | None,
 ) -> Findings:
     """The findings about the messages sent in a window, for one shard of the destinations. `late`
-    are the files of the stragglers' pass; all findings go to the file `out` if there is one."""
+    are the files of the stragglers' pass; all findings go to the file `out`, if there is one, with
+    the names that come with it."""
+    if out is None:
+        return _check(store, plan, window, shard, late, lambda _: None)
+    file, naming = out
+    with FindingsWriter(Path(file)) as writer:
+        return _check(
+            store, plan, window, shard, late, lambda early: writer.add(_named(naming, early))
+        )
+
+
+def _check(
+    store: Store,
+    plan: Plan,
+    window: int,
+    shard: int,
+    late: Sequence[str],
+    keep: Callable[[Copies], None],
+) -> Findings:
     first, stop = plan.windows()[window]
     stream = Stream(plan.columns(shard), Scale(plan.first, plan.last), arrivals=plan.arrivals)
     found = Findings()
-    writer = None
     for piece in store.read(max(plan.first, first - plan.lead), stop, plan.piece):
         by_delivery, by_arrival, watched = stream.feed(piece.copies, piece.stop)
         copies = piece.copies.take(watched)
@@ -136,12 +144,8 @@ def check_window(
             _delays(copies, own, by_delivery, by_arrival),
             _first_early(copies.take(early)),
         )
-        if out and early.any():
-            writer = writer or pq.ParquetWriter(f"{out}.partial", FINDINGS)
-            writer.write_table(_table(copies.take(early)))
-    if out and writer:
-        writer.close()
-        Path(f"{out}.partial").replace(out)
+        if early.any():
+            keep(copies.take(early))
     return found
 
 
@@ -162,9 +166,8 @@ def _first_early(early: Copies) -> tuple[Early, ...]:
     )
 
 
-def _table(early: Copies) -> pa.Table:
-    columns = [getattr(early, name) for name in FINDINGS.names]
-    return pa.table([pa.array(column, from_pandas=True) for column in columns], schema=FINDINGS)
+def _named(naming: Naming, early: Copies) -> pa.Table:
+    return naming.table(early.destination, early.sender, early.number, early.delivered)
 
 
 LATE: Final = pa.schema(

@@ -24,7 +24,7 @@ def read_trace(path: str | os.PathLike[str], *, stamps: bool = True) -> Trace:
     format. Without `stamps`, how much ordering information messages carried is left out."""
     root = Path(path)
     files = find_files(root)
-    loader = Loader(stamps=stamps, rows=sum(open_file(file).metadata.num_rows for file in files))
+    loader = Loader(stamps=stamps, rows=count_rows(root))
     for file in files:
         for table in read_tables(file, stamps):
             loader.add(str(file), table)
@@ -38,6 +38,11 @@ def trace_from_tables(tables: Iterable[pa.Table], source: str) -> Trace:
         schema.check_schema(source, table.schema, run_from_path=False)
         loader.add(source, table)
     return Trace(source, loader.runs())
+
+
+def count_rows(path: str | os.PathLike[str]) -> int:
+    """How many rows a trace has, by the footers of its files."""
+    return sum(open_file(file).metadata.num_rows for file in find_files(Path(path)))
 
 
 def read_metadata(path: str | os.PathLike[str]) -> dict[str, str]:

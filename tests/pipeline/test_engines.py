@@ -1,0 +1,146 @@
+"""Local and Spark give the same verdict on the same traces."""
+
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+
+import pyarrow.parquet as pq
+import pytest
+from pyspark.sql import SparkSession
+
+from antecede.errors import BadTrace
+from antecede.pipeline.findings import verify_into
+from antecede.pipeline.job import Limits
+from antecede.pipeline.verify import verify_on_spark
+from antecede.verify import Verdict, verify_trace
+from tests.pipeline.traces import crash, random_rows, write
+from tests.trace import test_rules
+from tests.trace.builders import Row, deliver, positioned, receive, send, table
+
+CUT_UP = Limits(run_rows=0, windows=5, lead=2, piece=6, shard=2)
+"""So that a trace of some rows is a huge one: windows, stragglers, shards and pieces."""
+SCRIPTS = {"a": "Αλέξανδρος", "b": "边缘 节点", "c": "سرور", "d": "n/4 [x]", "e": "e=5%"}
+
+
+def assert_same(found: Verdict, expected: Verdict) -> None:
+    """Equal but for the last digits of sums."""
+    for part in ("forced_s", "inherited_s", "own_s"):
+        assert getattr(found.delays, part) == pytest.approx(getattr(expected.delays, part))
+    assert replace(found, delays=expected.delays) == expected
+    assert found.delays.deliveries == expected.delays.deliveries
+
+
+def test_many_runs(spark: SparkSession, tmp_path: Path) -> None:
+    """In several files, some runs in a folder that names them, some spread over two files."""
+    folder = tmp_path / "trace of many"
+    (folder / "run=seed%207").mkdir(parents=True)
+    runs = {f"run {seed}": random_rows(seed, SCRIPTS) for seed in range(30)}
+    write(folder / "one.parquet", *list(runs.items())[:10])
+    split = runs.pop("run 29")
+    seqs = table(*split)["seq"].to_pylist()
+    split = [{**row, "seq": seq} for row, seq in zip(split, seqs, strict=True)]
+    half = len(split) // 2
+    write(folder / "three [3].parquet", *list(runs.items())[10:], ("run 29", split[half:]))
+    write(folder / "two.parquet", ("run 29", split[:half]))
+    named = table(*random_rows(77)).drop_columns(["run", "layer", "stamp_bytes"])
+    pq.write_table(named, folder / "run=seed%207" / "part.parquet")
+    expected = verify_trace(folder)
+    assert expected.runs == 31
+    assert expected.violations > 5
+    assert_same(verify_on_spark(spark, folder), expected)
+    all_but_one = sorted(len(rows) for rows in runs.values())[-2]
+    limits = replace(CUT_UP, run_rows=all_but_one)
+    found = verify_on_spark(spark, folder, limits=limits, out=tmp_path / "spark")
+    assert_same(found, expected)
+    verify_into(folder, tmp_path / "local")
+    tables = [pq.read_table(tmp_path / engine / "findings") for engine in ("spark", "local")]
+    rows = [sorted(map(str, found.to_pylist())) for found in tables]
+    assert rows[0] == rows[1]
+    assert len(rows[0]) == expected.violations
+
+
+def long_rows(seed: int) -> list[Row]:
+    """Several executions one behind the other, by the same processes."""
+    rows: list[Row] = []
+    numbers: dict[str, int] = {}
+    for part in range(4):
+        added = random_rows(seed + part)
+        highest = dict(numbers)
+        for row in (row for row in added if "number" in row):
+            row["number"] += numbers.get(row["sender"], 0)
+            highest[row["sender"]] = max(highest.get(row["sender"], 0), row["number"])
+        numbers = highest
+        rows += [{k: v for k, v in row.items() if k != "position"} for row in added]
+    return rows
+
+
+@pytest.mark.parametrize("seed", [100, 200])
+def test_one_run_in_many_parts(spark: SparkSession, tmp_path: Path, seed: int) -> None:
+    rows = positioned(*long_rows(seed), crash("a"))
+    Random(seed).shuffle(rows)  # positions say where they belong
+    seqs: dict[str, int] = {}
+    for row in sorted(rows, key=lambda row: int(row["position"])):
+        row["seq"] = seqs[row["process"]] = seqs.get(row["process"], -1) + 1
+    trace = write(tmp_path / "run.parquet", ("r", rows), group=10)
+    expected = verify_trace(trace)
+    assert expected.violations > 0
+    assert expected.undelivered_at_crashed > 0
+    assert_same(verify_on_spark(spark, trace, limits=CUT_UP), expected)
+
+
+def test_a_lead_of_nothing_without_stragglers_would_differ(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The comparison above can fail: a window bug, planted here, changes the verdict."""
+    filler = [row for n in range(1, 30) for row in (send("d", n, "e"), deliver("e", f"d:{n}"))]
+    rows = [send("a", 1, ["b", "c"]), deliver("b", "a:1"), *filler, send("b", 1, ["c"])]
+    rows = positioned(*rows, deliver("c", "b:1"), deliver("c", "a:1"))
+    trace = write(tmp_path / "run.parquet", ("r", rows))
+    limits = Limits(run_rows=0, windows=3, lead=0)
+    assert verify_on_spark(spark, trace, limits=limits).violations == 1
+    monkeypatch.setattr("antecede.pipeline.huge._late", lambda *_: [])
+    assert verify_on_spark(spark, trace, limits=limits).violations == 0
+
+
+def test_the_other_layer(spark: SparkSession, tmp_path: Path) -> None:
+    rows = [
+        *[send("p", 1, "qr"), send("p", 1, "q", layer="hop"), send("p", 2, "q", layer="hop")],
+        *[deliver("q", "p:2", layer="hop"), receive("q", "p:1"), deliver("q", "p:1")],
+        *[deliver("q", "p:1", layer="hop"), deliver("p", "p:1"), crash("r")],
+    ]
+    trace = write(tmp_path / "run.parquet", ("r", positioned(*rows)))
+    for layer, violations in (("app", 0), ("hop", 1)):
+        expected = verify_trace(trace, layer)
+        assert expected.violations == violations
+        assert_same(verify_on_spark(spark, trace, layer, limits=CUT_UP), expected)
+
+
+@pytest.mark.parametrize("known", [0.0, 0.5])
+def test_positions_are_computed(spark: SparkSession, tmp_path: Path, known: float) -> None:
+    rows = positioned(*long_rows(300))
+    random = Random(4)
+    rows = [row if random.random() < known else {**row, "position": None} for row in rows]
+    trace = write(tmp_path / "run.parquet", ("r", rows))
+    expected = verify_trace(trace)
+    assert expected.violations > 0
+    found = verify_on_spark(spark, trace, limits=CUT_UP)
+    if known == 0:
+        assert_same(found, expected)
+    else:  # another order of what is not ordered, so other witnesses may come first
+        assert found.violations == expected.violations
+        assert found.undelivered == expected.undelivered
+
+
+(CASES,) = vars(test_rules.test_broken_rule)["pytestmark"]
+BROKEN = [(case.id, case.values[0]) for case in CASES.args[1]]
+
+
+@pytest.mark.parametrize("rows", [pytest.param(rows, id=name) for name, rows in BROKEN])
+def test_broken_rule(spark: SparkSession, tmp_path: Path, rows: list[Row]) -> None:
+    """The same error, word for word."""
+    trace = write(tmp_path / "run.parquet", ("r", rows))
+    with pytest.raises(BadTrace) as local:
+        verify_trace(trace)
+    with pytest.raises(BadTrace) as on_spark:
+        verify_on_spark(spark, trace, limits=CUT_UP)
+    assert str(on_spark.value) == str(local.value)
