@@ -9,13 +9,14 @@ import platform
 import sys
 from collections.abc import Callable
 
-from bench import endurance, machines, queue, simulator, sizes, verification
+from bench import endurance, machines, queue, separators, simulator, sizes, verification
 
 BENCHMARKS: dict[str, Callable[[], None]] = {
     "simulator": simulator.main,
     "machines": machines.main,
     "queue": queue.main,
     "sizes": sizes.main,
+    "separators": separators.main,
     "endurance": endurance.main,
     "verification": verification.main,
 }
