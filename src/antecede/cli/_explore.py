@@ -13,10 +13,11 @@ from antecede.cli._shared import (
     progress_bar,
 )
 from antecede.errors import Misuse
-from antecede.explore import Exploration, Kind, Settings
+from antecede.explore import DEFAULT_MAX_WAKES, Exploration, Kind, Settings
 from antecede.explore import explore as explore_all
 from antecede.message import ProcessSet, process_set
 from antecede.order import Gives
+from antecede.protocols import find
 
 
 def explore(
@@ -39,16 +40,27 @@ def explore(
     max_states: Annotated[
         int | None, typer.Option(min=1, help="Give up on a program after so many states.")
     ] = None,
+    max_wakes: Annotated[
+        int, typer.Option(min=0, help="Wake-ups of each process; later ones are not explored.")
+    ] = DEFAULT_MAX_WAKES,
+    symmetry: Annotated[
+        bool,
+        typer.Option(
+            "--symmetry/--no-symmetry",
+            help="Of programs that differ in the names of the processes only, explore one.",
+        ),
+    ] = True,
     as_json: JsonFlag = False,
 ) -> None:
     """Run every interleaving of every small program, and judge every delivery.
 
-    Exit status: 0 if nothing broke, 1 if something did (with the shortest schedule that shows it)
-    or if not everything could be explored.
+    Exit status: 0 if nothing broke, 1 if something did (with a schedule that shows it, the shortest
+    if they can all be tried) or if there is no verdict.
 
     Example: antecede explore --protocol matrix --processes 3 --messages 4
     """
-    settings = Settings(expect=_expectation(expect), max_states=max_states)
+    expected = _expectation(expect)
+    settings = Settings(expect=expected, max_states=max_states, max_wakes=max_wakes)
     with progress_bar(f"exploring {protocol}") as tick:
         result = explore_all(
             protocol,
@@ -58,13 +70,14 @@ def explore(
             groups=[_group(text) for text in group or ()],
             options=parse_option_flags(option),
             settings=settings,
+            symmetry=symmetry,
             jobs=jobs,
             progress=lambda done, total, states: tick(done, total),
         )
     if as_json:
-        print_json(_as_json(result))
+        print_json(_as_json(result, max_wakes))
     else:
-        tell(result)
+        tell(result, find(protocol).traits.gives if expected is None else expected, max_wakes)
     if not result.passed:
         raise typer.Exit(ANSWER_IS_NO)
 
@@ -85,7 +98,14 @@ def _expectation(text: str | None) -> Gives | None:
         raise Misuse(f"--expect {text}: it is one of nothing, fifo, causal") from None
 
 
-def tell(result: Exploration) -> None:
+_IN_ORDER = {
+    Gives.NOTHING: "as promised (no order)",
+    Gives.FIFO: "in order (FIFO)",
+    Gives.CAUSAL: "in order (causal)",
+}
+
+
+def tell(result: Exploration, expected: Gives, max_wakes: int) -> None:
     """The result for a person."""
     print(
         f"{result.programs:,} programs, {result.states:,} states, {result.schedules:,} schedules, "
@@ -96,10 +116,12 @@ def tell(result: Exploration) -> None:
     elif result.incomplete:
         print(f"incomplete: {result.incomplete}")
     else:
-        print("every delivery was in order, and everything was delivered")
+        print(f"every delivery was {_IN_ORDER[expected]}, and everything was delivered")
+    if result.wakes_cut:
+        print(f"wake-ups beyond {max_wakes} of a process were not explored (--max-wakes)")
 
 
-def _as_json(result: Exploration) -> dict[str, object]:
+def _as_json(result: Exploration, max_wakes: int) -> dict[str, object]:
     failure = result.failure
     return {
         "programs": result.programs,
@@ -108,12 +130,15 @@ def _as_json(result: Exploration) -> dict[str, object]:
         "deliveries_checked": result.deliveries_checked,
         "passed": result.passed,
         "incomplete": result.incomplete or None,
+        "max_wakes": max_wakes,
+        "wakes_cut": result.wakes_cut,
         "failure": None
         if failure is None
         else {
             "kind": failure.kind,
             "sentence": failure.sentence,
             "steps": list(failure.lines),
+            "is_shortest": failure.is_shortest,
             "replay": failure.to_text(),
         },
     }

@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from antecede.errors import BrokenInvariant
-from antecede.message import Membership, Message
+from antecede.message import Membership, Message, members
 from antecede.order import Deliver, Effect, Gives, Order, Packet, Transmit
 from antecede.wire import decode_packet, encode_packet
 
@@ -57,7 +57,7 @@ class Local(NamedTuple):
     """The times asked for, in increasing order."""
     woken: int = 0
     is_cut: bool = False
-    """Whether a wake-up was refused because there had been too many."""
+    """Whether a wake-up was refused because there had been too many; from then on for ever."""
     past: int = 0
     delivered: int = 0
 
@@ -71,6 +71,16 @@ class LocalStep(NamedTuple):
     talks_to: int
     """The processes it transmits to although the program says nothing of them."""
     flaw: Flaw | None = None
+
+
+def check_transmit(process: int, effect: Transmit, size: int) -> None:
+    """Refuse a packet that goes to nobody or says that somebody else has transmitted it: its source
+    is what chooses its channel."""
+    if effect.to >> size:
+        raise BrokenInvariant(f"a packet is transmitted to {effect.to:#b}: no such process")
+    source = effect.packet.source
+    if source != process:
+        raise BrokenInvariant(f"process {process} transmits a packet whose source is {source}")
 
 
 class Automata:
@@ -160,7 +170,7 @@ class Automata:
                     if flaw is not None:
                         return LocalStep(-1, (), 0, flaw)
                 elif isinstance(effect, Transmit):
-                    outputs += self._transmit(effect, order.stamp_type)
+                    outputs += self._transmit(local.process, effect, order.stamp_type)
                     reached |= effect.to
                 else:
                     local = self._ask(local, effect.at)
@@ -191,16 +201,14 @@ class Automata:
             past=local.past | past | 1 << found, delivered=local.delivered | 1 << found
         )
 
-    def _transmit(self, effect: Transmit, stamp_type: Any) -> list[tuple[int, int]]:
+    def _transmit(self, process: int, effect: Transmit, stamp_type: Any) -> list[tuple[int, int]]:
+        check_transmit(process, effect, len(self._orders))
         wire = encode_packet(effect.packet)
         packet = self._packet_ids.get(wire)
         if packet is None:
             packet = self._packet_ids[wire] = len(self.packets)
             self.packets.append(decode_packet(wire, stamp_type))
-        if effect.to >> len(self._orders):
-            raise BrokenInvariant(f"a packet is transmitted to {effect.to:#b}: no such process")
-        everybody = range(len(self._orders))
-        return [(process, packet) for process in everybody if effect.to >> process & 1]
+        return [(destination, packet) for destination in members(effect.to)]
 
     def _ask(self, local: Local, at: float) -> Local:
         """The order asks to be woken: noted, unless it has had its share of wake-ups."""

@@ -2,9 +2,9 @@
 
 Two programs that differ only in the names of the processes have the same schedules up to these
 names, so one of each kind is enough: the least under all permutations of the processes that map the
-groups to each other. That presumes a protocol that treats its processes alike. Orders do, except
-that they may break ties by identity (which of two freed messages goes first); who wants to
-presume nothing explores without symmetry.
+groups to each other. That presumes a protocol that treats its processes alike, and that they may be
+woken equally often. Orders do, except that they may break ties by identity (which of two freed
+messages goes first); who wants to presume nothing explores without symmetry.
 """
 
 from collections.abc import Iterator, Sequence

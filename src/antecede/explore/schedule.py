@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from antecede.errors import BadInput, Misuse
-from antecede.explore.automaton import Flaw, OrderFactory
+from antecede.explore.automaton import Flaw, OrderFactory, check_transmit
 from antecede.explore.program import Program, braces
 from antecede.message import Message, MessageId, members
 from antecede.order import Channels, Deliver, Effect, Gives, Order, Packet, Transmit, Wake
@@ -36,7 +36,9 @@ class Step(NamedTuple):
 
 
 class Failure(msgspec.Struct, frozen=True, kw_only=True):
-    """What went wrong, and the shortest schedule of the program on which it does."""
+    """What went wrong, and a schedule of the program on which it does: the shortest, if
+    `is_shortest`; otherwise one from which no single step can be left out, or, where something is
+    never delivered, the shortest of those that the search tries."""
 
     kind: Flaw
     sentence: str
@@ -44,6 +46,8 @@ class Failure(msgspec.Struct, frozen=True, kw_only=True):
     steps: tuple[Step, ...]
     lines: tuple[str, ...]
     """The steps for people."""
+    is_shortest: bool = False
+    """Whether all shorter schedules were tried. Where there are too many of them, they are not."""
     expect: Gives = Gives.CAUSAL
     channels: Channels = Channels.ANY
     protocol: str = ""
@@ -51,7 +55,12 @@ class Failure(msgspec.Struct, frozen=True, kw_only=True):
 
     def __str__(self) -> str:
         numbered = [f"{number}. {line}" for number, line in enumerate(self.lines, 1)]
-        return "\n".join([f"{self.kind}: {self.sentence}", *numbered])
+        length = (
+            "No schedule of this program fails in fewer steps."
+            if self.is_shortest
+            else "There may be a shorter schedule: too many to try them all."
+        )
+        return "\n".join([f"{self.kind}: {self.sentence}", *numbered, length])
 
     def to_text(self) -> str:
         """One line of JSON."""
@@ -215,6 +224,7 @@ class Run:
         return packet
 
     def _transmit(self, process: int, effect: Transmit) -> None:
+        check_transmit(process, effect, len(self._orders))
         stamp_type = self._orders[process].stamp_type
         packet = decode_packet(encode_packet(effect.packet), stamp_type)
         for destination in members(effect.to):

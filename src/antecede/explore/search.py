@@ -2,8 +2,16 @@
 
 A *schedule* is a sequence of steps; a step belongs to one process: it sends its next message, takes
 in a packet on its way to it, or wakes up. It ends when nothing is in flight, everything has been
-sent and no wake-up is due. Every schedule ends: sends, wake-ups and packets are finite, or the
-exploration says that it was cut.
+sent and no wake-up is due.
+
+**What is left out.** A process is woken `max_wakes` times at most; a wake-up that it asks for beyond
+these never comes. A schedule that is cut in this way is judged up to there, except that what is
+undelivered at its end is no flaw: then the exploration is incomplete. In any case it says
+`wakes_cut`: what an order does on a later wake-up was not seen. Sends are finite, too, and so
+are packets, or else the search comes back to an earlier state or to the limit on states, and is
+incomplete. So every schedule of the system that is explored ends. Of programs that differ
+in the names of the processes only, one is explored (`program` says what that presumes: that the
+protocol and the wake-ups allowed are the same for every process).
 
 **What commutes.** A step at q changes q's local state, takes at most one packet out of q's inbox
 and puts packets into inboxes. Steps at different processes, both possible in a state, can be made
@@ -74,7 +82,7 @@ class Undelivered(Exception):
 
 class Tail(NamedTuple):
     """All that one process can do alone: how many schedules, what is delivered at the end of all
-    of them, whether one ends with a wake-up refused."""
+    of them, whether a wake-up was refused in one."""
 
     schedules: int
     delivered: int
@@ -105,6 +113,9 @@ class Search:
         self._max_states: int | None = None
         self.states = 0
         self.is_cut = False
+        """Whether a process was refused a wake-up in some schedule."""
+        self.is_undecided = False
+        """Whether something was undelivered in such a schedule."""
 
     def schedules(self, max_states: int | None = None) -> int:
         """Visit all states; the number of schedules. Raises `Flawed` or `Undelivered` when it finds
@@ -227,10 +238,11 @@ class Search:
             schedules *= tail.schedules
             missing |= self._due[process] & ~tail.delivered != 0
             is_cut |= tail.is_cut
+        self.is_cut |= is_cut
         if missing:
             if not is_cut:
                 raise Undelivered
-            self.is_cut = True
+            self.is_undecided = True
         return schedules
 
     def _tail(self, node: int) -> Tail:

@@ -19,6 +19,8 @@ from antecede.order import Channels, Gives
 Progress = Callable[[int, int, int], None]
 """Called with the programs explored, the programs there are, and the states visited so far."""
 
+DEFAULT_MAX_WAKES = 4
+
 _MAX_NODES = 400_000
 """Nodes kept from one program to the next; beyond, the tables are emptied to bound memory."""
 _MAX_SHORTEST = 200_000
@@ -28,7 +30,8 @@ _TAKEN = -1
 
 
 class Exploration(msgspec.Struct, frozen=True, kw_only=True):
-    """What was explored and what came out. It is a pass only if `passed` says so."""
+    """What was explored and what came out. It is a pass only if `passed` says so, and one for all
+    schedules only without `wakes_cut`."""
 
     programs: int = 0
     states: int = 0
@@ -37,7 +40,10 @@ class Exploration(msgspec.Struct, frozen=True, kw_only=True):
     """Deliveries judged, each distinct local step once."""
     failure: Failure | None = None
     incomplete: str = ""
-    """Why not everything was explored; empty when it was."""
+    """Why there is no verdict; empty when there is one."""
+    wakes_cut: bool = False
+    """Whether a process asked for more wake-ups than `Settings.max_wakes`: what it does on the later
+    ones was not explored."""
 
     @property
     def passed(self) -> bool:
@@ -52,19 +58,20 @@ class Exploration(msgspec.Struct, frozen=True, kw_only=True):
             deliveries_checked=self.deliveries_checked + other.deliveries_checked,
             failure=self.failure or other.failure,
             incomplete=self.incomplete or other.incomplete,
+            wakes_cut=self.wakes_cut or other.wakes_cut,
         )
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """How to explore. `expect` and `channels`: unless told otherwise, what the protocol promises
     and what it needs. `max_wakes`: wake-ups of each process, in each program; one number for all or
-    one for each. `max_states`: of each program."""
+    one for each (then there is no symmetry between them). `max_states`: of each program."""
 
     expect: Gives | None = None
     channels: Channels | None = None
     reduction: bool = True
     max_states: int | None = None
-    max_wakes: int | tuple[int, ...] = 4
+    max_wakes: int | tuple[int, ...] = DEFAULT_MAX_WAKES
 
 
 class Explorer:
@@ -120,6 +127,7 @@ class Explorer:
             deliveries_checked=self._automata.deliveries_checked - before,
             failure=self._fresh().failure(program) if failed else None,
             incomplete=incomplete,
+            wakes_cut=search.is_cut,
         )
 
     def _schedules(self, program: Program) -> tuple[Search, int, bool, str]:
@@ -139,7 +147,7 @@ class Explorer:
                 return search, 0, False, "a schedule returned to an earlier state and may never end"
             else:
                 refused = "a process was refused a wake-up, and messages were undelivered"
-                return search, schedules, False, refused if search.is_cut else ""
+                return search, schedules, False, refused if search.is_undecided else ""
 
     def _fresh(self) -> "Explorer":
         """One that has seen nothing: which of several shortest schedules it finds must not depend
@@ -147,7 +155,7 @@ class Explorer:
         return Explorer(self._factory, self._membership, self._settings)
 
     def failure(self, program: Program) -> Failure:
-        """The shortest schedule on which the program fails."""
+        """The shortest schedule on which the program fails, or a short one."""
         found = self._shortest(program, reduction=False, limit=_MAX_SHORTEST)
         is_shortest = found is not None
         found = found or self._shortest(program, reduction=True, limit=None)
@@ -162,6 +170,7 @@ class Explorer:
             lines=(),
             expect=self.expect,
             channels=self.channels,
+            is_shortest=is_shortest,
         )
         if not is_shortest and kind is not Flaw.UNDELIVERED:
             steps = tuple(shrink(failure, self._factory))
@@ -242,6 +251,8 @@ def explore(
         raise Misuse(f"every group has members, and only processes 0 to {processes - 1}")
     membership = Membership(processes, tuple(groups))
     settings = settings or Settings()
+    if symmetry and isinstance(settings.max_wakes, tuple) and len(set(settings.max_wakes)) > 1:
+        raise Misuse("where max_wakes tells processes apart there is no symmetry: switch it off")
     options = dict(options or {})
     factory = factory_of(protocol, options) if isinstance(protocol, str) else protocol
     if jobs > 1 and not isinstance(protocol, str):

@@ -212,7 +212,7 @@ def take_over(
 
 
 class Memory(Protocol):
-    """What outlives a process, such as `antecede.stable.StableMemory`."""
+    """What outlives a process, such as `antecede.recovery.stable.StableMemory`."""
 
     def save(self, history: History) -> None:
         """Keep this history in place of the last one. Once this returns, no failure of the process

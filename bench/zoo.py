@@ -1,0 +1,226 @@
+"""`python -m bench.zoo [--messages M] [--largest NODES]`: what topological timestamps save on the
+networks of the Topology Zoo.
+
+Writes docs/results/separators-zoo.md and .svg. Everything is counted on seeded runs: the same
+figures come out on every machine, in some minutes.
+"""
+
+import argparse
+from collections.abc import Sequence
+from statistics import quantiles
+from typing import Any
+
+import msgspec
+
+from antecede.message import Membership, members
+from antecede.topology import Topology, attach, load_topology, zoo
+from antecede.topology.blocks import find_blocks
+from antecede.topology.summary import articulation_points
+from bench.docs import ROOT, markdown
+from bench.traffic import Measured, Traffic, mostly_local
+
+PAGE = ROOT / "docs" / "results" / "separators-zoo.md"
+PICTURE = PAGE.with_suffix(".svg")
+PER_NODE = 2
+LOCALITY = 0.9
+MESSAGES = 20
+LARGEST = 200
+SHOWN = 10
+
+INTRODUCTION = """# What separators save on networks that exist
+
+Written by `python -m bench.zoo`; do not edit. Everything is counted on seeded runs, so the same
+figures come out everywhere.
+
+The networks are those of the Internet Topology Zoo that ship with Antecede; of one in pieces, the
+largest piece. Two application processes live at every node. Nine messages of ten go to a process
+that is near (at the same node, or at one that is linked to it), the tenth to any process. The
+protocol is `separators`: messages travel hop by hop along a tree through the network, and every
+hop message carries a stamp. Counted are the elements of these stamps, with rule R9 at every node
+and without it; everything else is the same.
+
+A network has *separators of its own* if a single node can cut it (an articulation point). Where
+there is none, the servers of the nodes still separate their processes from the rest, and the tree
+that messages take has its inner nodes; so R9 applies on every network.
+"""
+
+
+class Found(msgspec.Struct, frozen=True):
+    """Elements and bytes of a hop message's stamp on a network, without R9 and with it."""
+
+    name: str
+    nodes: int
+    links: int
+    cuts: int
+    elements: tuple[float, float]
+    stamp_bytes: tuple[float, float]
+
+    @property
+    def saving(self) -> float:
+        return 1 - self.elements[1] / self.elements[0]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="separators on the Topology Zoo")
+    parser.add_argument("--messages", type=int, default=MESSAGES, help="messages of each process")
+    parser.add_argument("--largest", type=int, default=LARGEST, help="the most nodes of a network")
+    chosen = parser.parse_args()
+    found, too_large = [], []
+    for name in zoo():
+        topology = load_topology(name, "largest")
+        if topology.size > chosen.largest:
+            too_large.append(f"{name} ({topology.size} nodes)")
+        elif topology.size > 1:
+            found.append(measure(topology, chosen.messages))
+    PAGE.parent.mkdir(parents=True, exist_ok=True)
+    PAGE.write_text(page(found, too_large, chosen.messages), "utf-8")
+    PICTURE.write_text(draw(found), "utf-8")
+    print(f"written: {PAGE.relative_to(ROOT)} and {PICTURE.name}, {len(found)} networks")
+
+
+def measure(topology: Topology, messages: int) -> Found:
+    without, with_rule = (run(topology, messages, filters) for filters in ("none", "all"))
+    return Found(
+        name=topology.name,
+        nodes=topology.size,
+        links=len(topology.links),
+        cuts=articulation_points(find_blocks(topology)).bit_count(),
+        elements=(without.entries / without.packets, with_rule.entries / with_rule.packets),
+        stamp_bytes=(
+            without.stamp_bytes / without.packets,
+            with_rule.stamp_bytes / with_rule.packets,
+        ),
+    )
+
+
+def run(topology: Topology, messages: int, filters: str) -> Measured:
+    """So many messages of each process, with about one packet for each in flight."""
+    size = PER_NODE * topology.size
+    extended = attach(topology, [process // PER_NODE for process in range(size)])
+    near = []
+    for process in range(size):
+        node = process // PER_NODE
+        nodes = sorted({node, *members(topology.neighbours[node])})
+        all_near = [PER_NODE * other + k for other in nodes for k in range(PER_NODE)]
+        near.append([other for other in all_near if other != process])
+    options: dict[str, Any] = {"links": extended.links, "applications": size, "filters": filters}
+    choose = mostly_local(near, LOCALITY)
+    traffic = Traffic("separators", Membership(extended.size), choose, options=options)
+    return traffic.run(messages * size, size)
+
+
+def page(found: Sequence[Found], too_large: Sequence[str], messages: int) -> str:
+    skipped = ", ".join(too_large) or "none"
+    ranked = sorted(found, key=lambda one: (-one.saving, one.name))
+    with_cuts = [one for one in found if one.cuts]
+    groups = {
+        f"all {len(found)}": list(found),
+        f"{len(with_cuts)} with separators of their own": with_cuts,
+        f"{len(found) - len(with_cuts)} without": [one for one in found if not one.cuts],
+        "up to 20 nodes": [one for one in found if one.nodes <= 20],
+        "21 to 50 nodes": [one for one in found if 20 < one.nodes <= 50],
+        "more than 50 nodes": [one for one in found if one.nodes > 50],
+    }
+    return (
+        INTRODUCTION
+        + f"\n{messages} messages a process. Left out as too large: {skipped}.\n"
+        + "\n## How much is saved\n\nThe part of the elements of a stamp that R9 leaves out, by "
+        "quantiles over networks; and the median elements and bytes of a stamp.\n\n"
+        + summary(groups)
+        + f"\n![Elements of a stamp against nodes]({PICTURE.name})\n"
+        + f"\n## The {SHOWN} that save most\n\n"
+        + table(ranked[:SHOWN])
+        + f"\n## The {SHOWN} that save least\n\n"
+        + table(ranked[::-1][:SHOWN])
+        + "\n## All\n\n"
+        + table(sorted(found, key=lambda one: one.name.casefold()))
+    )
+
+
+def summary(groups: dict[str, list[Found]]) -> str:
+    rows = []
+    for title, group in groups.items():
+        if len(group) < 2:
+            continue
+        savings = sorted(one.saving for one in group)
+        low, middle, high = quantiles(savings, n=4, method="inclusive")
+        cells = [f"{value:.0%}" for value in (savings[0], low, middle, high, savings[-1])]
+        rows.append(
+            [
+                title,
+                *cells,
+                *(f"{_median([one.elements[k] for one in group]):.1f}" for k in (0, 1)),
+                *(f"{_median([one.stamp_bytes[k] for one in group]):.0f}" for k in (0, 1)),
+            ]
+        )
+    heads = ("networks", "least", "lower quarter", "median", "upper quarter", "most")
+    more = ("elements without R9", "with", "bytes without R9", "with")
+    return markdown((*heads, *more), rows)
+
+
+def _median(values: list[float]) -> float:
+    return quantiles(values, n=2, method="inclusive")[0]
+
+
+def table(found: Sequence[Found]) -> str:
+    rows = [
+        [
+            one.name,
+            *map(str, (one.nodes, one.links, one.cuts)),
+            *(f"{value:.2f}" for value in one.elements),
+            *(f"{value:.0f}" for value in one.stamp_bytes),
+            f"{one.saving:.0%}",
+        ]
+        for one in found
+    ]
+    heads = ("network", "nodes", "links", "articulation points", "elements without R9", "with")
+    return markdown((*heads, "bytes without R9", "with", "saved"), rows)
+
+
+WIDTH, HEIGHT, LEFT, BELOW = 900, 520, 60, 50
+
+
+def draw(found: Sequence[Found]) -> str:
+    """Elements of a stamp against nodes: two dots a network, one without R9 and one with it."""
+    most_nodes = max(one.nodes for one in found)
+    most = max(one.elements[0] for one in found)
+
+    def across(nodes: float) -> float:
+        return LEFT + nodes / most_nodes * (WIDTH - LEFT - 20)
+
+    def up(elements: float) -> float:
+        return HEIGHT - BELOW - elements / most * (HEIGHT - BELOW - 40)
+
+    shapes = []
+    for step in range(5):
+        nodes, elements = most_nodes * step / 4, most * step / 4
+        y = up(elements)
+        shapes += [
+            f'<line x1="{LEFT}" y1="{y:.1f}" x2="{WIDTH - 20}" y2="{y:.1f}"/>',
+            f'<text x="{LEFT - 8}" y="{y + 4:.1f}" text-anchor="end">{elements:.0f}</text>',
+            f'<text x="{across(nodes):.1f}" y="{HEIGHT - BELOW + 18}" text-anchor="middle">'
+            f"{nodes:.0f}</text>",
+        ]
+    for one in sorted(found, key=lambda one: one.name):
+        for kind, elements in zip(("without", "with"), one.elements, strict=True):
+            shapes.append(
+                f'<circle class="{kind}" cx="{across(one.nodes):.1f}" cy="{up(elements):.1f}" '
+                f'r="3"><title>{one.name}: {elements:.2f}</title></circle>'
+            )
+    caption = "Elements of a hop message's stamp, by nodes of the network"
+    return "\n".join(
+        [
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}">',
+            "<style>line { stroke: #dde3e9 } text { font: 12px sans-serif; fill: #1a202c } "
+            ".without { fill: #c53030; fill-opacity: 0.6 } "
+            ".with { fill: #2b6cb0; fill-opacity: 0.6 }</style>",
+            '<rect width="100%" height="100%" fill="white"/>',
+            f'<text x="{LEFT}" y="22">{caption}: without R9 (red) and with it (blue)</text>',
+            *shapes,
+            "</svg>\n",
+        ]
+    )
+
+
+if __name__ == "__main__":
+    main()
