@@ -9,7 +9,7 @@ import platform
 import sys
 from collections.abc import Callable
 
-from bench import endurance, machines, queue, separators, simulator, sizes, verification
+from bench import endurance, machines, queue, separators, simulator, sizes, spark, verification
 
 BENCHMARKS: dict[str, Callable[[], None]] = {
     "simulator": simulator.main,
@@ -19,6 +19,7 @@ BENCHMARKS: dict[str, Callable[[], None]] = {
     "separators": separators.main,
     "endurance": endurance.main,
     "verification": verification.main,
+    "spark": spark.main,
 }
 
 

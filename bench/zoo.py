@@ -33,7 +33,8 @@ Written by `python -m bench.zoo`; do not edit. Everything is counted on seeded r
 figures come out everywhere.
 
 The networks are those of the Internet Topology Zoo that ship with Antecede; of one in pieces, the
-largest piece. Two application processes live at every node. Nine messages of ten go to a process
+largest piece. Two application processes live at every node
+that hosts. Nine messages of ten go to a process
 that is near (at the same node, or at one that is linked to it), the tenth to any process. The
 protocol is `separators`: messages travel hop by hop along a tree through the network, and every
 hop message carries a stamp. Counted are the elements of these stamps, with rule R9 at every node
@@ -95,14 +96,17 @@ def measure(topology: Topology, messages: int) -> Found:
 
 def run(topology: Topology, messages: int, filters: str) -> Measured:
     """So many messages of each process, with about one packet for each in flight."""
-    size = PER_NODE * topology.size
-    extended = attach(topology, [process // PER_NODE for process in range(size)])
-    near = []
-    for process in range(size):
-        node = process // PER_NODE
-        nodes = sorted({node, *members(topology.neighbours[node])})
-        all_near = [PER_NODE * other + k for other in nodes for k in range(PER_NODE)]
-        near.append([other for other in all_near if other != process])
+    homes = [node for node in members(topology.hosts) for _ in range(PER_NODE)]
+    size = len(homes)
+    extended = attach(topology, homes)
+    near = [
+        [
+            other
+            for other, there in enumerate(homes)
+            if (topology.neighbours[home] | 1 << home) >> there & 1 and other != process
+        ]
+        for process, home in enumerate(homes)
+    ]
     options: dict[str, Any] = {"links": extended.links, "applications": size, "filters": filters}
     choose = mostly_local(near, LOCALITY)
     traffic = Traffic("separators", Membership(extended.size), choose, options=options)
@@ -178,6 +182,9 @@ def table(found: Sequence[Found]) -> str:
 
 
 WIDTH, HEIGHT, LEFT, BELOW = 900, 520, 60, 50
+_STYLE = """\
+  line { stroke: #dde3e9 } text { font: 12px sans-serif; fill: #1a202c }
+  .without { fill: #c53030; fill-opacity: 0.6 } .with { fill: #2b6cb0; fill-opacity: 0.6 }"""
 
 
 def draw(found: Sequence[Found]) -> str:
@@ -198,8 +205,7 @@ def draw(found: Sequence[Found]) -> str:
         shapes += [
             f'<line x1="{LEFT}" y1="{y:.1f}" x2="{WIDTH - 20}" y2="{y:.1f}"/>',
             f'<text x="{LEFT - 8}" y="{y + 4:.1f}" text-anchor="end">{elements:.0f}</text>',
-            f'<text x="{across(nodes):.1f}" y="{HEIGHT - BELOW + 18}" text-anchor="middle">'
-            f"{nodes:.0f}</text>",
+            f'<text x="{across(nodes):.1f}" y="{HEIGHT - 30}" text-anchor="middle">{nodes:.0f}</text>',
         ]
     for one in sorted(found, key=lambda one: one.name):
         for kind, elements in zip(("without", "with"), one.elements, strict=True):
@@ -211,9 +217,7 @@ def draw(found: Sequence[Found]) -> str:
     return "\n".join(
         [
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}">',
-            "<style>line { stroke: #dde3e9 } text { font: 12px sans-serif; fill: #1a202c } "
-            ".without { fill: #c53030; fill-opacity: 0.6 } "
-            ".with { fill: #2b6cb0; fill-opacity: 0.6 }</style>",
+            f"<style>\n{_STYLE}\n</style>",
             '<rect width="100%" height="100%" fill="white"/>',
             f'<text x="{LEFT}" y="22">{caption}: without R9 (red) and with it (blue)</text>',
             *shapes,

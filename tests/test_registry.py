@@ -63,6 +63,17 @@ def test_a_file_with_two_orders_fails(folder: Path) -> None:
         orders.find("two-orders")
 
 
+def test_an_order_that_misses_methods_is_named_with_them(folder: Path) -> None:
+    lines = [
+        "from antecede.order import Order",
+        "class Unfinished(Order):",
+        "    initial_state = send = receive = None",
+    ]
+    (folder / "unfinished.py").write_text("\n".join(lines))
+    with pytest.raises(BrokenInvariant, match="Unfinished is none, it misses entries, held"):
+        orders.find("unfinished")
+
+
 @pytest.mark.parametrize("attribute", ["traits", "stamp_type", "state_type"])
 def test_an_order_that_does_not_say_what_it_is_fails(folder: Path, attribute: str) -> None:
     attributes = {"traits": "Unordered.traits", "stamp_type": "Stamp", "state_type": "Stamp"}

@@ -1,4 +1,5 @@
-"""Every test that asks for a `protocol` runs once for each; `order` is its class."""
+"""Every test that asks for a `protocol` runs once for each, unless it says for which; `order` is
+its class."""
 
 import pytest
 
@@ -7,7 +8,8 @@ from antecede.protocols import find, names
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    if "protocol" in metafunc.fixturenames:
+    chosen = [mark.args[0] for mark in metafunc.definition.iter_markers("parametrize")]
+    if "protocol" in metafunc.fixturenames and not any("protocol" in each for each in chosen):
         metafunc.parametrize("protocol", names())
 
 

@@ -1,7 +1,10 @@
 """What is checked after every event of a run, besides the order of deliveries."""
 
+from collections.abc import Sequence
+from typing import TypeVar
+
 from antecede.message import MessageId
-from antecede.order import Awaited, Effect, Held, Packet, Scope, Transmit
+from antecede.order import Awaited, Effect, Held, Order, Packet, Scope, Transmit
 from antecede.wire import decode_stamp, encode_stamp
 from tests.conformance.network import Flight, Monitor, Network
 from tests.conformance.truth import Fact
@@ -68,7 +71,8 @@ def is_unsatisfied(network: Network, process: int, held: Fact, awaited: Awaited)
 
     A packet without message may itself wait after it has arrived, which only the protocol knows: of
     such a packet it is checked that there is one. A clock counts what only the protocol knows:
-    there must be a predecessor of the held message that is missing.
+    there must be a predecessor of the held message that is missing. Where all up to a number is
+    awaited, the last of it must be missing: a smaller number would say the same.
     """
     truth = network.truth
     match awaited.scope:
@@ -78,10 +82,13 @@ def is_unsatisfied(network: Network, process: int, held: Fact, awaited: Awaited)
             return _is_block_missing(network, process, awaited)
         case _:
             found = locate(network, process, awaited)
-            if isinstance(found, Flight):
-                message = found.packet.message
+            if not found:
+                return False
+            last = found[-1]
+            if isinstance(last, Flight):
+                message = last.packet.message
                 return message is None or truth.lacks(process, truth.by_id[message.id])
-            return found is not None and truth.lacks(process, found)
+            return truth.lacks(process, last)
 
 
 def _is_block_missing(network: Network, process: int, awaited: Awaited) -> bool:
@@ -107,31 +114,36 @@ def _is_block_missing(network: Network, process: int, awaited: Awaited) -> bool:
     return is_word_missing
 
 
-def locate(network: Network, process: int, awaited: Awaited) -> Fact | Flight | None:
-    """The message or the packet that is meant; None if there is no such thing."""
+def locate(network: Network, process: int, awaited: Awaited) -> Sequence[Fact | Flight]:
+    """The messages or packets that are meant, the last one last; none if that does not exist."""
     truth = network.truth
+    flights = network.channels.get((awaited.process, process), [])
     match awaited.scope:
         case Scope.MESSAGE:
-            return truth.by_id.get(MessageId(awaited.process, awaited.count))
+            fact = truth.by_id.get(MessageId(awaited.process, awaited.count))
+            return [] if fact is None else [fact]
         case Scope.GROUP:
-            sent = truth.in_group.get((awaited.group, awaited.process), [])
-            return sent[awaited.count - 1] if 1 <= awaited.count <= len(sent) else None
+            return _up_to(awaited.count, truth.in_group.get((awaited.group, awaited.process), []))
         case Scope.HERE:
-            flights = network.channels.get((awaited.process, process), [])
-            return flights[awaited.count - 1] if 1 <= awaited.count <= len(flights) else None
+            return _up_to(awaited.count, flights)
         case Scope.HOP:
-            flights = network.channels.get((awaited.process, process), [])
-            return next((f for f in flights if f.packet.stamp.number == awaited.count), None)
+            return [f for f in flights if f.packet.stamp.number == awaited.count]
         case Scope.TIME | Scope.BLOCK:
-            return None
+            return []
+
+
+Sent = TypeVar("Sent", Fact, Flight)
+
+
+def _up_to(count: int, sent: list[Sent]) -> list[Sent]:
+    return sent[:count] if 1 <= count <= len(sent) else []
 
 
 class Prompt(Monitor):
-    """An order that calls itself prompt holds no message whose predecessors are all delivered."""
+    """No message is held whose predecessors are all delivered: for orders that call themselves
+    prompt."""
 
     def after(self, process: int, effects: list[Effect]) -> None:
-        if not self.network.traits.prompt:
-            return
         truth = self.network.truth
         for entry in self.network.orders[process].held():
             if not truth.missing(process, truth.by_id[entry.message]):
@@ -185,4 +197,6 @@ class Stamps(Monitor):
                 self.network.fail(f"{stamp} is another one after a journey")
 
 
-EVERYTHING: tuple[type[Monitor], ...] = (Explained, Prompt, Bounded, Stamps)
+def all_monitors(order: type[Order]) -> list[type[Monitor]]:
+    """All that can be watched of an order of these traits."""
+    return [Explained, Bounded, Stamps, *[Prompt] * order.traits.prompt]

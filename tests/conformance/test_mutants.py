@@ -4,7 +4,7 @@ import pytest
 
 from antecede.order import Order
 from antecede.protocols import names
-from tests.conformance.monitors import EVERYTHING
+from tests.conformance.monitors import all_monitors
 from tests.conformance.network import Failure, Network
 from tests.conformance.traffic import layouts
 from tests.mutants import Mutant, mutants_of, mutated
@@ -40,6 +40,6 @@ def _watch_closely(order: type[Order]) -> None:
     for seed in range(SEEDS):
         for size in (3, 4):
             for layout in layouts(size, order.traits.addressing):
-                network = Network(order, layout, seed, monitors=EVERYTHING)
+                network = Network(order, layout, seed, monitors=all_monitors(order))
                 network.play(12)
                 network.drain()

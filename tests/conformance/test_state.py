@@ -6,6 +6,7 @@ from antecede.message import Membership
 from antecede.order import Order
 from tests.conformance.monitors import Bounded
 from tests.conformance.network import Network
+from tests.conformance.protocols import those
 from tests.conformance.traffic import layouts
 
 SEEDS = 6
@@ -17,6 +18,10 @@ def test_a_promised_bound_is_computed(order: type[Order]) -> None:
     assert (bound is not None) == bool(order.traits.state_bound)
 
 
+BOUNDED = those(lambda traits: traits.state_bound)
+
+
+@pytest.mark.parametrize("protocol", BOUNDED)
 @pytest.mark.parametrize("size", [2, 5])
 def test_entries_keep_to_the_bound(order: type[Order], size: int) -> None:
     for layout in layouts(size, order.traits.addressing):
@@ -26,11 +31,10 @@ def test_entries_keep_to_the_bound(order: type[Order], size: int) -> None:
             network.drain()
 
 
+@pytest.mark.parametrize("protocol", BOUNDED)
 def test_a_bounded_state_does_not_grow_with_the_run(order: type[Order]) -> None:
     """The largest that is seen at rest: a state that kept a little of every message would double.
     (Numbers above 255 take a byte more; hence the half.)"""
-    if not order.traits.state_bound:
-        return
     layout = layouts(3, order.traits.addressing)[-1]
     network = Network(order, layout, 0, over_wire=False)
     sizes = []

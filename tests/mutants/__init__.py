@@ -13,7 +13,8 @@ from types import ModuleType
 
 import msgspec
 
-from antecede.order import Gives, Order
+from antecede.order import Order
+from antecede.orders import order_in
 from antecede.protocols import find
 
 
@@ -26,12 +27,11 @@ class Mutant(msgspec.Struct, frozen=True):
 
 
 def mutants_of(protocol: str) -> list[Mutant]:
-    """The mutants of a protocol. One that promises causal order must have two or more."""
+    """The mutants of a protocol: two or more."""
     module = f"{__name__}.{protocol.replace('-', '_')}"
-    needed = 2 if find(protocol).traits.gives is Gives.CAUSAL else 0
     mutants: list[Mutant] = import_module(module).MUTANTS if find_spec(module) else []
-    if len(mutants) < needed:
-        raise LookupError(f"{protocol} needs {needed} mutants or more, in module {module}")
+    if len(mutants) < 2:
+        raise LookupError(f"{protocol} needs two mutants or more, in module {module}")
     if len({mutant.name for mutant in mutants}) != len(mutants):
         raise LookupError(f"two mutants of {protocol} have the same name")
     return mutants
@@ -49,18 +49,10 @@ def mutated(protocol: str, mutant: Mutant) -> type[Order]:
             f"it occurs {occurrences} times in {original.__file__}"
         )
     module = ModuleType(f"{__name__}.planted.{protocol}.{mutant.name}")
+    module.__file__ = original.__file__
     sys.modules[module.__name__] = module  # msgspec looks up annotations by the module's name
     code = compile(source.replace(mutant.old, mutant.new), module.__name__, "exec")
     exec(code, vars(module))
-    orders: list[type[Order]] = [
-        member
-        for member in vars(module).values()
-        if inspect.isclass(member)
-        and issubclass(member, Order)
-        and member.__module__ == module.__name__
-        and not inspect.isabstract(member)
-    ]
-    if len(orders) != 1:
-        raise LookupError(f"mutant {mutant.name} of {protocol} defines {len(orders)} orders")
-    orders[0].name = protocol
-    return orders[0]
+    order = order_in(module)
+    order.name = protocol
+    return order

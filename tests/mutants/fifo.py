@@ -10,8 +10,12 @@ MUTANTS = [
     ),
     Mutant(
         name="predecessor-not-awaited",
-        old="previous = packet.stamp.serial - 1",
-        new="previous = packet.stamp.serial - 2",
+        old="previous = packet.stamp.serial - 1\n"
+        "        if self.state.delivered[packet.source] < previous:\n"
+        "            return",
+        new="previous = packet.stamp.serial - 2\n"
+        "        if self.state.delivered[packet.source] < previous:\n"
+        "            return",
     ),
     Mutant(
         name="freed-too-late",

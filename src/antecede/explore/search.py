@@ -4,14 +4,14 @@ A *schedule* is a sequence of steps; a step belongs to one process: it sends its
 in a packet on its way to it, or wakes up. It ends when nothing is in flight, everything has been
 sent and no wake-up is due.
 
-**What is left out.** A process is woken `max_wakes` times at most; a wake-up that it asks for beyond
-these never comes. A schedule that is cut in this way is judged up to there, except that what is
-undelivered at its end is no flaw: then the exploration is incomplete. In any case it says
-`wakes_cut`: what an order does on a later wake-up was not seen. Sends are finite, too, and so
-are packets, or else the search comes back to an earlier state or to the limit on states, and is
-incomplete. So every schedule of the system that is explored ends. Of programs that differ
-in the names of the processes only, one is explored (`program` says what that presumes: that the
-protocol and the wake-ups allowed are the same for every process).
+**What is left out.** A process is woken `max_wakes` times at most; a wake-up that it asks for
+beyond these never comes. A schedule that is cut in this way is judged up to there, except that what
+is undelivered at its end is no flaw: then the exploration is incomplete. In any case it says
+`wakes_cut`: what an order does on a later wake-up was not seen. Sends are finite, too, and so are
+packets, or else the search comes back to an earlier state or hits the limit on states, and is
+incomplete. So every schedule of the system that is explored ends. Of programs that differ only in
+the names of the processes one is explored; that presumes that the protocol treats all processes
+alike, and that all may be woken equally often (see `program`).
 
 **What commutes.** A step at q changes q's local state, takes at most one packet out of q's inbox
 and puts packets into inboxes. Steps at different processes, both possible in a state, can be made

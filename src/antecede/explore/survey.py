@@ -42,8 +42,8 @@ class Exploration(msgspec.Struct, frozen=True, kw_only=True):
     incomplete: str = ""
     """Why there is no verdict; empty when there is one."""
     wakes_cut: bool = False
-    """Whether a process asked for more wake-ups than `Settings.max_wakes`: what it does on the later
-    ones was not explored."""
+    """Whether a process asked for more wake-ups than `Settings.max_wakes`: what it does on the
+    later ones was not explored."""
 
     @property
     def passed(self) -> bool:

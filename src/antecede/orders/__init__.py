@@ -10,6 +10,7 @@ import pkgutil
 from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib import import_module
+from types import ModuleType
 from typing import Any
 
 import msgspec
@@ -18,7 +19,7 @@ from antecede.errors import BrokenInvariant, Misuse
 from antecede.message import Membership
 from antecede.order import Options, Order
 
-__all__ = ["create", "find", "load", "names", "names_in", "parse_options"]
+__all__ = ["create", "find", "load", "names", "names_in", "order_in", "parse_options"]
 
 
 @cache
@@ -44,23 +45,32 @@ def names_in(folders: Iterable[str]) -> tuple[str, ...]:
 def load(package: str, name: str) -> type[Order]:
     """The protocol of this name from its file in a package."""
     module = import_module(f"{package}.{name.replace('-', '_')}")
-    orders = [
-        member
-        for member in vars(module).values()
-        if inspect.isclass(member)
-        and issubclass(member, Order)
-        and member.__module__ == module.__name__
-        and not inspect.isabstract(member)
-    ]
-    if len(orders) != 1:
-        found = ", ".join(order.__name__ for order in orders) or "none"
-        raise BrokenInvariant(f"{module.__file__} must define exactly one order; found {found}")
-    order = orders[0]
+    order = order_in(module)
     for attribute in ("traits", "stamp_type", "state_type"):
         if not hasattr(order, attribute):
             raise BrokenInvariant(f"{module.__file__}: {order.__name__} does not set '{attribute}'")
     order.name = name
     return order
+
+
+def order_in(module: ModuleType) -> type[Order]:
+    """The one concrete order that a module defines."""
+    classes = [
+        member
+        for member in vars(module).values()
+        if inspect.isclass(member)
+        and issubclass(member, Order)
+        and member.__module__ == module.__name__
+    ]
+    orders = [member for member in classes if not inspect.isabstract(member)]
+    if len(orders) != 1:
+        found = ", ".join(order.__name__ for order in orders) or "none"
+        for unfinished in classes:
+            if inspect.isabstract(unfinished):
+                missing = ", ".join(sorted(unfinished.__abstractmethods__))
+                found += f"; {unfinished.__name__} is none, it misses {missing}"
+        raise BrokenInvariant(f"{module.__file__} must define exactly one order; found {found}")
+    return orders[0]
 
 
 def parse_options(name: str | type[Order], options: Mapping[str, Any]) -> Options:

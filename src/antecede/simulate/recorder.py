@@ -105,10 +105,10 @@ class Recorder:
     def _measure_hops(self, records: np.ndarray, sends: list[Sent]) -> list[Sent]:
         """Measure the sends of hop messages; return the others."""
         kind = records["kind"]
+        if not (kind == HOP_SEND).any():
+            return sends
         kinds = kind[(kind == SEND) | (kind == HOP_SEND)].tolist()
         hops = [send for send, kind in zip(sends, kinds, strict=True) if kind == HOP_SEND]
-        if not hops:
-            return sends
         self.hops += len(hops)
         self.hop_stamp_entries.add(np.array([entries for _, entries, _ in hops], float))
         self.hop_stamp_bytes.add(np.array([size for _, _, size in hops], float))
