@@ -157,8 +157,8 @@ def _reading_of_table(
         f"\nR9 saves {saving(small)} with 6 processes; in the paper, {saving(paper['n6'])}. With "
         f"10 processes it saves {saving(plain)}; in the paper, {saving(paper['n10'])}. The last "
         f"column supposes that the newcomers were not entered in F and B, so that nothing is left "
-        f"out for their sake: {saving(hidden)}. That is a guess made after seeing the misfit, and the "
-        f"text gives no hint of it.\n"
+        f"out for their sake: {saving(hidden)}. That is a guess made after seeing the misfit, and "
+        f"the text gives no hint of it.\n"
     )
 
 

@@ -23,8 +23,8 @@ PAGE = ROOT / "docs" / "results" / "separators-zoo.md"
 PICTURE = PAGE.with_suffix(".svg")
 PER_NODE = 2
 LOCALITY = 0.9
-MESSAGES = 20
-LARGEST = 200
+MESSAGES = 10
+LARGEST = 100
 SHOWN = 10
 
 INTRODUCTION = """# What separators save on networks that exist
@@ -201,11 +201,11 @@ def draw(found: Sequence[Found]) -> str:
     shapes = []
     for step in range(5):
         nodes, elements = most_nodes * step / 4, most * step / 4
-        y = up(elements)
+        x, y = across(nodes), up(elements)
         shapes += [
             f'<line x1="{LEFT}" y1="{y:.1f}" x2="{WIDTH - 20}" y2="{y:.1f}"/>',
             f'<text x="{LEFT - 8}" y="{y + 4:.1f}" text-anchor="end">{elements:.0f}</text>',
-            f'<text x="{across(nodes):.1f}" y="{HEIGHT - 30}" text-anchor="middle">{nodes:.0f}</text>',
+            f'<text x="{x:.1f}" y="{HEIGHT - 30}" text-anchor="middle">{nodes:.0f}</text>',
         ]
     for one in sorted(found, key=lambda one: one.name):
         for kind, elements in zip(("without", "with"), one.elements, strict=True):
