@@ -10,7 +10,7 @@ from statistics import NormalDist, stdev
 from statistics import mean as average
 from typing import Any, NamedTuple
 
-from antecede.message import ProcessSet, process_set
+from antecede.message import Message, MessageId, ProcessSet, members, process_set
 from antecede.topology.separator import Separator
 from bench.hops import Counted, Local, Network, mean, run
 
@@ -60,6 +60,13 @@ class Described:
 
     def bits(self, listed: Iterable[str]) -> ProcessSet:
         return process_set(map(self.index, expand(listed)))
+
+    def next_hops(self, name: str, source: str | None, sender: str, group: str) -> list[list[str]]:
+        """Whom a process passes on a message to this group, in the order of its hops."""
+        message = Message(MessageId(self.index(sender), 1), self.groups[group])
+        came_from = None if source is None else self.index(source)
+        hops = self.network.hops(self.index(name), came_from, message)
+        return [[self.names[process] for process in members(to)] for to in hops]
 
     def separators(self, described: Mapping[str, Any], unknown: Sequence[str]) -> list[Separator]:
         """Each part in front, all others at the back; nothing is said of those unknown."""

@@ -6,9 +6,10 @@ promised bound. Bytes: the largest snapshot, with its growing counters and the m
 from antecede.message import Membership
 from antecede.order import Addressing
 from antecede.protocols import find, names
-from bench.traffic import Traffic, group_broadcast, unicast
+from bench.traffic import Choice, Traffic, group_broadcast, ring, unicast
 
-PROCESSES = 4
+PROCESSES = 6
+RING_GROUP = 3
 MESSAGES = 1_000_000
 LOOKS = (1_000, 10_000, 100_000, 1_000_000)
 EVERY = 1_000
@@ -18,18 +19,32 @@ IN_FLIGHT = 24
 def main(messages: int = MESSAGES) -> None:
     looks = [look for look in LOOKS if look <= messages]
     heads = "".join(f"{f'{look:,}':>22}" for look in looks)
-    print(f"{'protocol':18}{'bound':>8}{heads}   (largest entries / bytes so far, by messages)")
+    print("the largest entries / bytes so far, by messages sent\n")
+    print(f"{'protocol':18}{'traffic':12}{'bound':>8}{heads}")
+    exceeded = []
     for name in names():
-        if not find(name).traits.state_bound:
+        traits = find(name).traits
+        if not traits.state_bound:
             continue
-        print(f"{name:18}{endure(name, looks)}")
+        one_group = Membership(PROCESSES)
+        choices = {"one group": (one_group, group_broadcast(one_group))}
+        if traits.addressing >= Addressing.GROUPS:
+            overlapping = ring(PROCESSES, RING_GROUP)
+            choices["ring"] = (overlapping, group_broadcast(overlapping))
+        if traits.addressing is Addressing.SETS:
+            choices = {"unicast": (one_group, unicast(one_group)), "ring": choices["ring"]}
+        for title, (membership, choose) in choices.items():
+            row, is_bounded = endure(name, membership, choose, looks)
+            print(f"{name:18}{title:12}{row}", flush=True)
+            if not is_bounded:
+                exceeded.append(f"{name}, {title}")
+    if exceeded:
+        raise SystemExit(f"the bound does not hold: {'; '.join(exceeded)}")
 
 
-def endure(name: str, looks: list[int]) -> str:
-    """The largest state so far, each time the traffic has reached one of these lengths."""
-    membership = Membership(PROCESSES)
-    is_unicast = find(name).traits.addressing is Addressing.SETS
-    choose = unicast(membership) if is_unicast else group_broadcast(membership)
+def endure(name: str, membership: Membership, choose: Choice, looks: list[int]) -> tuple[str, bool]:
+    """The largest state so far, each time the traffic has reached one of these lengths; and whether
+    it kept the bound."""
     traffic = Traffic(name, membership, choose)
     bound = traffic.orders[0].entries_bound()
     entries = size = 0
@@ -40,4 +55,4 @@ def endure(name: str, looks: list[int]) -> str:
         size = max(size, *(len(order.snapshot()) for order in traffic.orders))
         if sent in looks:
             cells += f"{entries:>12,} / {size:>7,}"
-    return f"{bound:>8,}{cells}"
+    return f"{bound:>8,}{cells}", bound is not None and entries <= bound

@@ -23,8 +23,8 @@ PAGE = ROOT / "docs" / "results" / "separators-zoo.md"
 PICTURE = PAGE.with_suffix(".svg")
 PER_NODE = 2
 LOCALITY = 0.9
-MESSAGES = 10
-LARGEST = 100
+MESSAGES = 6
+LARGEST = 80
 SHOWN = 10
 
 INTRODUCTION = """# What separators save on networks that exist

@@ -39,8 +39,15 @@ _JOINS = [
     _Join("(iii), one of two fails", "of the survivor", "nothing", 2, 0, _ONE, Way.MEMBERS),
     _Join("", "", _SENT, 2, 0, _ONE, Way.MEMBERS, _OF_FAILED),
     _Join("", "", "what is on its way to it", 2, 0, _ONE, Way.MEMBERS, _TO_MEMBERS),
-    _Join("(iv), a gateway fails, two witnesses", "of one witness, as printed", "nothing", 1, 2,
-          _ALL, Way.ONE_MEMBER),
+    _Join(
+        "(iv), a gateway fails, two witnesses",
+        "of one witness, as printed",
+        "nothing",
+        1,
+        2,
+        _ALL,
+        Way.ONE_MEMBER,
+    ),
     _Join("", "of both", "nothing", 1, 2, _ALL, Way.MEMBERS),
     _Join("", "of both", _SENT, 1, 2, _ALL, Way.MEMBERS, _OF_FAILED),
     _Join("", "of both", _COMING, 1, 2, _ALL, Way.MEMBERS, _TO_MEMBERS),
@@ -60,7 +67,7 @@ def joins() -> list[str]:
         for seed in range(JOINS):
             lab = Lab(1, gateways, 2, witnesses)
             wrong += bool(section4_4.campaign(seed, lab, fail, way, flush).overtaken())
-        rows.append(f"| {case} | {histories} | {first} | {wrong} |".replace("|  |", "| |"))
+        rows.append(f"| {case} | {histories} | {first} | {wrong} |".replace("  ", " "))
     return rows
 
 
@@ -126,7 +133,7 @@ def evidence() -> list[str]:
         ]
         for index, (name, order, kind, messages) in enumerate(kinds):
             cells = _evidence(order, kind, fanout, messages)
-            rows.append(f"| {'' if index else to} | {name} | {cells} |".replace("|  |", "| |"))
+            rows.append(f"| {'' if index else to} | {name} | {cells} |".replace("  ", " "))
     return rows
 
 

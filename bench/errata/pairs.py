@@ -3,7 +3,7 @@
 from random import Random
 
 from antecede.message import Membership
-from antecede.orders._vectortime import behind
+from antecede.vectortime import behind
 from antecede.orders.pairs import Pairs
 from antecede.wire import encode_stamp
 from bench.traffic import Traffic, unicast
@@ -44,7 +44,7 @@ def notes() -> list[str]:
 
 
 def ticks() -> list[str]:
-    """"<" includes equality, and deliveries need not tick"""
+    """ "<" includes equality, and deliveries need not tick"""
     sizes = []
     for is_ticking in (False, True):
         everybody = Membership(8)

@@ -112,7 +112,7 @@ def shared_forwarding() -> list[str]:
     """Chapter 5: order of the hops is not order end to end"""
     with TemporaryDirectory() as folder:
         figure = _figure(Path(folder))
-        found = [section5.judged(figure, Path(folder, "trace"), order) for order in SHARED]
+        found = [section5.judged(figure, Path(folder, order.__name__), order) for order in SHARED]
     assert not any(hop for _, hop in found)
     first, second, third = [early for early, _ in found]
     return [f"{first}, {second} and {third} deliveries are early, and no hop is"]

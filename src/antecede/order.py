@@ -6,7 +6,8 @@ object runs in the explorer, in the simulator, on a Spark executor and behind a 
 
 Rules that every order keeps, and that the conformance suite checks:
 
-- A message that a process addresses to itself is delivered there by `send`, at once.
+- A message that a process addresses to itself is delivered there by `send`, at once (except under
+  an option that promises a total order, where it has to wait its turn).
 - A duplicate is dropped; a malformed stamp raises `MalformedStamp`. Neither changes the state.
 - `state` is all that an order knows. Whatever else it keeps is derived from it (`resume`).
 - Nothing depends on the order of a dict or a set: `snapshot` is the same for the same state.
@@ -248,7 +249,9 @@ class Order(ABC):
         return freeze(self.state)
 
     def restore(self, snapshot: bytes) -> None:
-        """Go on from a snapshot of an order of the same process, membership and options."""
+        """Go on from a snapshot of an order of the same process, membership and options. Wake-ups
+        that were asked for before the snapshot are the caller's to keep, as packets in flight
+        are."""
         self.state = thaw(snapshot, self.state_type)
         self.resume()
 

@@ -96,9 +96,9 @@ PLANTED: list[tuple[str, Mutant, Check, Expected]] = [
     (
         "none",
         Mutant(
-            name="held-without-a-word",
+            name="lost-on-arrival",
             old="return [Deliver(message)] if",
-            new="return [] if message.id.number > 1 or",
+            new="return [] if",
         ),
         lambda order: test_held.test_what_is_held_waits_for_what_is_missing(order, 3),
         (Failure, "neither delivers nor holds"),

@@ -132,6 +132,42 @@ class DeepSleeper(Sleeper):
     SNOOZES = 1000
 
 
+class Insomniac(Unordered):
+    """Asks for one wake-up after the other once a message has come, and breaks down on the fifth."""
+
+    NIGHTS = 5
+    state_type = _Waiting  # type: ignore[assignment]
+    state: _Waiting  # type: ignore[assignment]
+
+    def initial_state(self) -> Any:
+        return _Waiting([], 0)
+
+    def receive(self, packet: Packet[Any], now: float = 0.0) -> list[Effect]:
+        return [Deliver(self.check_header(packet)), Wake(now + 1)]
+
+    def wake(self, now: float) -> list[Effect]:
+        self.state.wakes += 1
+        if self.state.wakes == self.NIGHTS:
+            raise ZeroDivisionError("too tired")
+        return [Wake(now + 1)]
+
+
+class Impostor(Unordered):
+    """Transmits in the name of the process before it."""
+
+    def send(self, message: Message, now: float = 0.0) -> list[Effect]:
+        other = (self.process - 1) % self.membership.size
+        return [Transmit(Packet(other, message, EMPTY), message.destinations)]
+
+
+class Shouter(Unordered):
+    """Transmits to one process more than there are."""
+
+    def send(self, message: Message, now: float = 0.0) -> list[Effect]:
+        everybody = 1 << self.membership.size | message.destinations
+        return [Transmit(Packet(self.process, message, EMPTY), everybody)]
+
+
 class Recording(Order):
     """Another order that remembers, as part of its state, the order of its sends and deliveries."""
 

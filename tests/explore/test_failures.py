@@ -6,6 +6,7 @@ import pytest
 
 from antecede.errors import BadInput, Misuse
 from antecede.explore import (
+    Exploration,
     Explorer,
     Failure,
     Flaw,
@@ -30,7 +31,10 @@ from tests.explore.planted import (
     Eavesdropper,
     Echo,
     Fragile,
+    Impostor,
+    Insomniac,
     Inventor,
+    Shouter,
     Sleeper,
     Stutterer,
 )
@@ -54,7 +58,8 @@ def test_the_triangle_breaks_fifo() -> None:
         "2. process 0 sends 0:2 to {1}\n"
         "3. process 1 receives 0:2 and delivers 0:2\n"
         "4. process 1 sends 1:1 to {2}\n"
-        "5. process 2 receives 1:1 and delivers 1:1"
+        "5. process 2 receives 1:1 and delivers 1:1\n"
+        "No schedule of this program fails in fewer steps."
     )
 
 
@@ -102,6 +107,18 @@ def test_each_protocol_is_held_to_what_it_promises() -> None:
         (Eavesdropper, Flaw.STRAY, "process 0 delivered 0:1, which is addressed to {1}"),
         (Inventor, Flaw.INVENTED, "process 1 delivered 0:2, which was never sent"),
         (Fragile, Flaw.ERROR, "process 1 broke down: ZeroDivisionError('too much')"),
+        (
+            Impostor,
+            Flaw.ERROR,
+            "process 0 broke down: "
+            "BrokenInvariant('process 0 transmits a packet whose source is 1')",
+        ),
+        (
+            Shouter,
+            Flaw.ERROR,
+            "process 0 broke down: "
+            "BrokenInvariant('a packet is transmitted to 0b110: no such process')",
+        ),
     ],
 )
 def test_what_can_be_wrong(order: type[Order], kind: Flaw, sentence: str) -> None:
@@ -222,8 +239,11 @@ def test_a_schedule_too_far_for_breadth_first_search(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(survey_module, "_MAX_SHORTEST", 1)
     failure = _failure(find("fifo"), TRIANGLE, CAUSAL)
     assert len(failure.steps) == 5
+    assert not failure.is_shortest
+    assert str(failure).endswith("There may be a shorter schedule: too many to try them all.")
     liveness = _failure(Deaf, TWICE)
     assert liveness.kind is Flaw.UNDELIVERED
+    assert not liveness.is_shortest
 
 
 def test_a_wake_up_is_a_step() -> None:
@@ -244,6 +264,28 @@ def test_too_few_wake_ups_are_no_pass() -> None:
     assert "wake-up" in found.incomplete
     with pytest.raises(Misuse, match="3 numbers for 2 processes"):
         Explorer(Sleeper, Membership(2), Settings(max_wakes=(1, 1, 1)))
+
+
+@pytest.mark.parametrize("max_wakes", [0, 4])
+@pytest.mark.parametrize("reduction", [True, False])
+def test_wake_ups_beyond_the_limit_are_owned_up_to(max_wakes: int, reduction: bool) -> None:
+    """It breaks down on the fifth wake-up; whoever does not wait for that sees nothing wrong."""
+    program = Program(Membership(2), ((Send(0b10),), ()))
+    settings = Settings(max_wakes=max_wakes, reduction=reduction)
+    found = explore_program(Insomniac, program, settings)
+    assert found.passed
+    assert found.wakes_cut
+    assert Exploration().plus(found).wakes_cut
+    assert found.plus(Exploration()).wakes_cut
+    failure = _failure(Insomniac, program, Settings(max_wakes=5, reduction=reduction))
+    assert failure.sentence == "process 1 broke down: ZeroDivisionError('too tired')"
+    assert [step.kind for step in failure.steps] == ["send", "receive", *["wake"] * 5]
+
+
+def test_wake_ups_that_all_came_are_not_cut() -> None:
+    assert not explore_program(Sleeper, TWICE).wakes_cut
+    assert explore_program(Sleeper, TWICE, Settings(max_wakes=0)).wakes_cut
+    assert not explore_program(find("none"), TWICE, Settings(max_wakes=0)).wakes_cut
 
 
 def test_too_many_states_are_no_pass() -> None:

@@ -1,11 +1,23 @@
 """Every protocol of the registry, exhaustively at a small size; and its planted bugs are found."""
 
 from collections.abc import Iterator
+from itertools import cycle, islice
 from typing import NamedTuple
 
 import pytest
 
-from antecede.explore import Exploration, Failure, Kind, OrderFactory, Settings, explore, replay
+from antecede.explore import (
+    Exploration,
+    Explorer,
+    Failure,
+    Kind,
+    OrderFactory,
+    Settings,
+    explore,
+    programs,
+    replay,
+)
+from antecede.message import Membership
 from antecede.order import Addressing, Gives, Order
 from antecede.protocols import find, names
 from tests.mutants import Mutant, mutants_of, mutated
@@ -78,6 +90,46 @@ def test_a_protocol_keeps_its_promise(name: str, scope: Scope) -> None:
     found = _explore(name, find(name), scope)
     assert found.failure is None, str(found.failure)
     assert found.passed, found.incomplete
+
+
+BASELINES = ("none", "fifo", "vector", "matrix", "optimal")
+
+
+@pytest.mark.parametrize("name", BASELINES)
+def test_a_baseline_keeps_its_promise_among_four_processes(name: str) -> None:
+    """Five messages to everybody and, where a protocol can, to one process each."""
+    kinds = [Kind.GROUP]
+    if find(name).traits.addressing is Addressing.SETS:
+        kinds.append(Kind.UNICAST)
+    for kind in kinds:
+        found = explore(name, 4, 5, addressing=kind)
+        assert found.failure is None, str(found.failure)
+        assert found.passed, found.incomplete
+        assert not found.wakes_cut
+
+
+def test_vectors_keep_their_promise_in_four_groups() -> None:
+    found = explore("vector", 4, 5, groups=RING)
+    assert found.passed, str(found.failure)
+
+
+def test_piggyback_keeps_its_promise_among_four_processes() -> None:
+    """Without clean-up all programs of five messages; with one clean-up, by each process in turn,
+    one in fifty: everything is in flight at once."""
+    found = explore("piggyback", 4, 5, settings=Settings(max_wakes=0))
+    assert found.passed, str(found.failure)
+    assert found.wakes_cut
+    membership = Membership(4)
+    explorers = [
+        Explorer(
+            find("piggyback"), membership, Settings(max_wakes=tuple(int(p == q) for q in range(4)))
+        )
+        for p in range(4)
+    ]
+    some = islice(programs(membership, 5, Kind.UNICAST), 0, None, 50)
+    for explorer, program in zip(cycle(explorers), some, strict=False):
+        found = explorer.explore(program)
+        assert found.passed, f"{program}\n{found.incomplete}{found.failure}"
 
 
 def test_extra_messages_of_bounded() -> None:

@@ -1,7 +1,7 @@
 """The reduction loses nothing: with and without it a program ends in the same ways, and the same
 programs fail."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import pytest
 
@@ -14,6 +14,7 @@ from tests.explore.planted import Deaf, Echo, Fragile, Relay, Sleeper, recording
 from tests.mutants import mutants_of, mutated
 
 CHAIN = Membership(3, (0b011, 0b110))
+CYCLE = Membership(3, (0b011, 0b110, 0b101))
 PAIR = Membership(2)
 THREE = Membership(3)
 
@@ -27,6 +28,7 @@ def _small_programs(order: type[Order], messages: int) -> Iterator[Program]:
         yield from programs(THREE, messages, Kind.GROUP)
     if order.traits.addressing is Addressing.GROUPS:
         yield from programs(CHAIN, messages, Kind.GROUPS)
+        yield from programs(CYCLE, messages, Kind.GROUPS)
 
 
 def _ends(factory: OrderFactory, program: Program, settings: Settings, *, reduction: bool) -> Ends:
@@ -93,10 +95,10 @@ def test_disorder_ends_in_many_ways() -> None:
         assert len(ends) == no_edge + one + chain + fork + join + all_three
 
 
-def _assert_same_verdicts(order: type[Order], settings: Settings, messages: int) -> int:
+def _assert_same_verdicts(order: type[Order], settings: Settings, todo: Iterable[Program]) -> int:
     """The number of programs that fail."""
     failed = 0
-    for program in _small_programs(order, messages):
+    for program in todo:
         verdicts = []
         for reduction in (True, False):
             chosen = Settings(
@@ -113,11 +115,26 @@ def _assert_same_verdicts(order: type[Order], settings: Settings, messages: int)
 
 @pytest.mark.parametrize("order", [find("none"), find("fifo"), Deaf, Fragile])
 def test_the_same_programs_fail(order: type[Order]) -> None:
-    assert _assert_same_verdicts(order, Settings(expect=Gives.CAUSAL), 3) > 0
+    settings = Settings(expect=Gives.CAUSAL)
+    assert _assert_same_verdicts(order, settings, _small_programs(order, 3)) > 0
+
+
+ON_WAKING = {("piggyback", "acknowledged-before-arrival")}
+"""The mutants that only a wake-up brings to light."""
 
 
 @pytest.mark.parametrize("name", [n for n in names() if not find(n).traits.null_messages])
 def test_the_same_programs_fail_for_mutants(name: str) -> None:
     settings = Settings(max_wakes=0)
     for mutant in mutants_of(name):
-        _assert_same_verdicts(mutated(name, mutant), settings, 3)
+        order = mutated(name, mutant)
+        failed = _assert_same_verdicts(order, settings, _small_programs(order, 3))
+        assert (failed > 0) == ((name, mutant.name) not in ON_WAKING), mutant.name
+
+
+@pytest.mark.parametrize(("name", "planted"), sorted(ON_WAKING))
+def test_the_same_programs_fail_on_waking(name: str, planted: str) -> None:
+    [mutant] = [mutant for mutant in mutants_of(name) if mutant.name == planted]
+    settings = Settings(max_wakes=(0, 1, 0))
+    todo = programs(THREE, 2, Kind.UNICAST, symmetry=False)
+    assert _assert_same_verdicts(mutated(name, mutant), settings, todo) > 0

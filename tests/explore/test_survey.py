@@ -58,6 +58,13 @@ def test_symmetry_changes_no_verdict() -> None:
     assert explore("fifo", 3, 3, settings=settings, symmetry=False).failure is not None
 
 
+def test_wake_ups_of_all_alike_are_symmetric() -> None:
+    settings = Settings(max_wakes=(1, 1, 1))
+    assert explore("none", 3, 2, settings=settings).passed
+    uneven = Settings(max_wakes=(0, 1, 0))
+    assert explore("none", 3, 2, settings=uneven, symmetry=False).passed
+
+
 def test_what_was_learnt_is_kept() -> None:
     """The second time a program is explored, no delivery has to be judged again."""
     explorer = Explorer(find("vector"), Membership(3))
@@ -79,6 +86,7 @@ def test_what_was_learnt_is_kept() -> None:
         ({"addressing": "groups"}, "needs groups"),
         ({"protocol": find("none"), "jobs": 2}, "by its name"),
         ({"options": {"carry": "own"}}, "options of none"),
+        ({"settings": Settings(max_wakes=(0, 1, 0))}, "there is no symmetry"),
     ],
 )
 def test_misuse(arguments: dict[str, object], reason: str) -> None:

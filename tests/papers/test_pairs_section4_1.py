@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import pytest
 
-from antecede.orders._vectortime import is_late, may_be_late, precedes, supremum
+from antecede.vectortime import is_late, may_be_late, precedes, supremum
 
 SITES = 4
 

@@ -10,7 +10,7 @@ from antecede.explore import explore
 from antecede.message import Membership, Message, MessageId
 from antecede.order import Effect, Order, Packet
 from antecede.orders._counting import Condition
-from antecede.orders._vectortime import behind, precedes
+from antecede.vectortime import behind, precedes
 from antecede.orders.pairs import OrderingBuffers, Pairs, PairsOptions, State
 from tests.mutants import mutants_of, mutated
 from tests.papers.harness import Early, Network, early, late, run, team, traffic, undelivered

@@ -270,6 +270,8 @@ def test_the_printed_agreement_takes_as_many_rounds_as_messages_were_lost(losses
 
 
 def test_the_journal_is_cut_at_what_everybody_knows() -> None:
+    """Most of it goes, and what is left is enough to recover."""
+    cut = kept = 0
     for seed in range(30):
         chance = random.Random(seed)
         lab = Lab(4)
@@ -279,12 +281,12 @@ def test_the_journal_is_cut_at_what_everybody_knows() -> None:
             for site in lab.sites:
                 length = len(site.journal)
                 site.forget([min(entries) for entries in zip(*times, strict=True)])
-                assert len(site.journal) <= length
-        steps = sum(len(site.journal) for site in lab.sites)
+                cut += length - len(site.journal)
+        kept += sum(len(site.journal) for site in lab.sites)
         failed = _fail(lab, chance)
         lab.recover(failed)
         assert lab.held() == []
-        assert steps < 80 * 4
+    assert cut > kept
 
 
 def test_a_journal_that_was_cut_too_far_says_so() -> None:

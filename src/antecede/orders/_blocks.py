@@ -127,6 +127,8 @@ class Blocks(Counting):
             self.check(packet, self.check_header(packet))
         if self.is_delivered(packet):
             return []
+        if packet.message is not None and packet.message.id in self.state.held:
+            raise MalformedStamp("number", f"is new for {packet.message.id}, which is held already")
         return self.arrive(packet) + self.rouse(now)
 
     def arrive(self, packet: Packet[Any]) -> list[Effect]:

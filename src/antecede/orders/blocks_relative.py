@@ -48,8 +48,9 @@ from antecede.orders._counting import Condition
 
 
 class RelativeOptions(BlockOptions, frozen=True):
-    """`c02`: which held messages of a block are waited for, and `gbn`: what a delivery makes of the
-    entry of its group; each as repaired or as printed."""
+    """`c02`: which held messages of the blocks up to gbn[y] are waited for, those that may precede
+    or, as printed, all of them (the text speaks of block gbn[y] only, which is unsafe); `gbn`: what
+    a delivery makes of the entry of its group, as repaired or as printed."""
 
     c02: Literal["predecessors", "printed"] = "predecessors"
     gbn: Literal["maximum", "printed"] = "maximum"

@@ -37,7 +37,7 @@ from antecede.order import (
     Transmit,
 )
 from antecede.orders._counting import Condition, Counting
-from antecede.orders._vectortime import VectorTime, behind, lag, precedes, supremum
+from antecede.vectortime import VectorTime, behind, lag, precedes, supremum
 
 
 class PairsOptions(Options, frozen=True):

@@ -48,11 +48,13 @@ def verify_huge(job: Job, run: RunRows, index: int) -> Verdict:
     processes = _names(job, events)
     codes = relations.number_names(job.spark, processes)
     coded = relations.encode(events, codes)
-    suspect = Suspect(run.name, events, coded, processes, job.source.sources)
+    placed = run.unplaced == 0
+    alone = run.broken > 0
+    suspect = Suspect(run.name, events, coded, processes, job.source.sources, alone, placed)
     job.tell("rules")
-    if run.broken or _breaks_order(coded, placed=run.unplaced == 0):
+    if alone or _breaks_order(coded, placed=placed):
         raise _named(suspect)
-    if run.unplaced:
+    if not placed:
         job.tell("order")
         coded = place_events(job, suspect, run, folder)
     counts = _count(coded)

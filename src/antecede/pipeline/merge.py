@@ -55,8 +55,11 @@ def merge(run: Sorted, authors: int, out: str, slot: int | None = None) -> list[
     """Write the place of every event to the file `out`; or, if there is no order, who is stuck."""
     count = len(run.processes)
     slot = slot or max(16, min(100_000, MEMORY_BYTES // (8 * len(COLUMNS) * max(count, 1))))
-    files = {file: pa.memory_map(file) for file, _, _ in run.processes}
-    readers = [_read(files[file], first, rows, slot) for file, first, rows in run.processes]
+    files = {file: pa.memory_map(file) for file, _, rows in run.processes if rows}
+    readers = [
+        _read(files[file], first, rows, slot) if rows else iter(())
+        for file, first, rows in run.processes
+    ]
     positions = _read_positions(run.positions)
     slots = np.zeros((len(COLUMNS), count, slot), np.int64)
     cursor, filled = np.zeros(count, np.int64), np.zeros(count, np.int64)

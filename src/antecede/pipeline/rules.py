@@ -36,6 +36,10 @@ class Suspect:
     coded: DataFrame
     processes: Sequence[str]
     sources: Sources
+    alone: bool
+    """Whether it has rows that cannot be right, whatever the others say."""
+    placed: bool
+    """Whether every event has a position."""
 
     def bad(self, rule: str, process: str | None, row: int, detail: str) -> BadTrace:
         who = "(null)" if process is None else process
@@ -52,7 +56,7 @@ class Suspect:
 
 def first_error(suspect: Suspect) -> BadTrace | None:
     """The first rule that is broken, apart from cycles, which have no place in SQL."""
-    for ask in (_words, _nulls, _seq, _sends, _has_send, _deliveries, _repeats, _positions):
+    for ask in (_rows, _seq, _sends, _has_send, _deliveries, _repeats, _positions):
         if found := ask(suspect):
             return found
     return None
@@ -63,26 +67,38 @@ def _first(frame: DataFrame, *order: str) -> Row | None:
     return rows[0] if rows else None
 
 
-def _words(suspect: Suspect) -> BadTrace | None:
-    for column, code in (("kind", kind_code), ("layer", layer_code)):
-        unknown = suspect.events.where(code(F.col(column)) == UNKNOWN_WORD)
-        if found := _first(unknown, ROW):
-            detail = f"unknown {column} '{found[column]}'"
-            return suspect.bad(rules.KNOWN_KIND, found.process, found[ROW], detail)
-    return None
-
-
-def _nulls(suspect: Suspect) -> BadTrace | None:
-    kind = kind_code(F.col("kind"))
+def _rows(suspect: Suspect) -> BadTrace | None:
+    """Unknown words and nulls, all in one query."""
+    if not suspect.alone:
+        return None
+    kind, layer = kind_code(F.col("kind")), layer_code(F.col("layer"))
     about_message = F.coalesce(kind <= DELIVER, F.lit(True))  # a null kind counts as small
-    is_null = {name: F.col(name).isNull() for name in ("process", "seq", "kind")}
-    is_null |= {name: about_message & F.col(name).isNull() for name in ("sender", "number")}
     unaddressed = F.col("destinations").isNull() | has_null_name()
-    is_null["destinations"] = (kind == SEND) & unaddressed
-    for column, condition in is_null.items():
-        if found := _first(suspect.events.where(condition), ROW):
-            detail = f"column '{column}' is null"
-            return suspect.bad(rules.NOT_NULL, found.process, found[ROW], detail)
+    broken = {
+        ("kind", rules.KNOWN_KIND): kind == UNKNOWN_WORD,
+        ("layer", rules.KNOWN_KIND): layer == UNKNOWN_WORD,
+        **{
+            (name, rules.NOT_NULL): F.col(name).isNull() & condition
+            for name, condition in (
+                *((name, F.lit(True)) for name in ("process", "seq", "kind")),
+                *((name, about_message) for name in ("sender", "number")),
+            )
+        },
+        ("destinations", rules.NOT_NULL): (kind == SEND) & unaddressed,
+    }
+    found = suspect.events.agg(
+        *(
+            F.min(F.when(condition, F.struct(ROW, "process", "kind", "layer"))).alias(str(index))
+            for index, condition in enumerate(broken.values())
+        )
+    ).collect()[0]
+    for index, (column, rule) in enumerate(broken):
+        if event := found[str(index)]:
+            is_word = rule == rules.KNOWN_KIND
+            detail = (
+                f"unknown {column} '{event[column]}'" if is_word else f"column '{column}' is null"
+            )
+            return suspect.bad(rule, event.process, event[ROW], detail)
     return None
 
 
@@ -97,7 +113,7 @@ def _seq(suspect: Suspect) -> BadTrace | None:
 
 def _sends(suspect: Suspect) -> BadTrace | None:
     sends = suspect.coded.where(F.col("kind") == SEND)
-    if found := _first(sends.where("process != sender"), ROW):
+    if suspect.alone and (found := _first(sends.where("process != sender"), ROW)):
         detail = f"sends {suspect.message(found)}, a message of another process"
         return suspect.bad_event(rules.SEND_AT_SENDER, found, detail)
     by_author = Window.partitionBy("layer", "sender").orderBy("seq", ROW)
@@ -167,8 +183,7 @@ def _repeats(suspect: Suspect) -> BadTrace | None:
 
 
 def _positions(suspect: Suspect) -> BadTrace | None:
-    """Asked only where every event has a position."""
-    if _first(suspect.coded.where("position is null"), ROW):
+    if not suspect.placed:
         return None
     order = local_order()
     local = suspect.coded.select(

@@ -31,7 +31,7 @@ import msgspec
 from antecede.errors import Misuse
 from antecede.message import Message
 from antecede.order import Deliver, Effect, Packet
-from antecede.orders._vectortime import behind
+from antecede.vectortime import behind
 from antecede.orders.pairs import OrderingBuffers
 
 
