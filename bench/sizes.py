@@ -22,7 +22,7 @@ BUDGET_S = 20.0
 """CPU time for one cell; a protocol that needs more is not measured there."""
 YARDSTICK = "optimal"
 RING_GROUP = 4
-WIDTH = 26
+WIDTH = 32
 
 
 def main() -> None:
@@ -67,10 +67,10 @@ def measure(name: str, size: int, needs: Addressing) -> Measured | None:
     )
     messages = MESSAGES[needs][size]
     traffic = Traffic(name, membership, choose)
-    traffic.advance(messages // 2, 4 * size, BUDGET_S)
+    traffic.advance(messages // 2, max(8, size // 4), BUDGET_S)
     if traffic.measured.sends < messages // 2:
         return None
     spent = traffic.measured.timed_s
     traffic.measured = Measured()
-    measured = traffic.run(messages // 2, 4 * size, BUDGET_S - spent)
+    measured = traffic.run(messages // 2, max(8, size // 4), BUDGET_S - spent)
     return measured if measured.timed_s + spent < BUDGET_S else None

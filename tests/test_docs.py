@@ -18,5 +18,5 @@ def test_the_page_of_protocols_has_the_measured_figures() -> None:
     page = docs.PAGE.read_text("utf-8")
     _, fields = docs.TRAFFIC["Broadcast in one group"]
     for name in ("vector", "pairs", "blocks-slow"):
-        row = docs.markdown((), [docs.measured_row(docs.run(name, 8, fields))]).splitlines()[-1]
+        row = docs.markdown((), [docs.measured_row(*docs.run(name, 8, fields))]).splitlines()[-1]
         assert row in page, "run `make docs`"

@@ -101,12 +101,16 @@ WRONG = {
 }
 
 
+def _addressing_at_most(addressing: Addressing) -> list[str]:
+    return those(lambda traits: traits.addressing <= addressing)
+
+
 @pytest.mark.parametrize(
     ("protocol", "mistake"),
     [
         (protocol, mistake)
         for mistake, wrong in WRONG.items()
-        for protocol in those(lambda traits, most=wrong.addressing: traits.addressing <= most)
+        for protocol in _addressing_at_most(wrong.addressing)
     ],
 )
 def test_bad_addressing_is_refused(order: type[Order], mistake: str) -> None:

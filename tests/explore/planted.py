@@ -133,7 +133,7 @@ class DeepSleeper(Sleeper):
 
 
 class Insomniac(Unordered):
-    """Asks for one wake-up after the other once a message has come, and breaks down on the fifth."""
+    """Once a message has come it asks for one wake-up after the other, and dies on the fifth."""
 
     NIGHTS = 5
     state_type = _Waiting  # type: ignore[assignment]

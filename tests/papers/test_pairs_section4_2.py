@@ -10,8 +10,8 @@ from antecede.explore import explore
 from antecede.message import Membership, Message, MessageId
 from antecede.order import Effect, Order, Packet
 from antecede.orders._counting import Condition
-from antecede.vectortime import behind, precedes
 from antecede.orders.pairs import OrderingBuffers, Pairs, PairsOptions, State
+from antecede.vectortime import behind, precedes
 from tests.mutants import mutants_of, mutated
 from tests.papers.harness import Early, Network, early, late, run, team, traffic, undelivered
 

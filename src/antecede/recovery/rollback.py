@@ -31,8 +31,8 @@ import msgspec
 from antecede.errors import Misuse
 from antecede.message import Message
 from antecede.order import Deliver, Effect, Packet
-from antecede.vectortime import behind
 from antecede.orders.pairs import OrderingBuffers
+from antecede.vectortime import behind
 
 
 class Application(Protocol):
