@@ -51,6 +51,10 @@ MEASUREMENTS: dict[str, Callable[[], list[str]]] = {
 """Each gives its figures as they stand on the page; its docstring is the heading of the section."""
 
 
+def heading(measure: Callable[[], list[str]]) -> str:
+    return (measure.__doc__ or "").strip()
+
+
 def page() -> str:
     """The page as one line, since prose is wrapped."""
     return " ".join(PAGE.read_text("utf-8").split())
@@ -65,7 +69,7 @@ def main() -> None:
     is_wrong = False
     for name in chosen:
         measure = MEASUREMENTS[name]
-        print(f"== {name}: {measure.__doc__}", flush=True)
+        print(f"== {name}: {heading(measure)}", flush=True)
         for figure in measure():
             stands = figure in text
             is_wrong |= not stands

@@ -77,9 +77,11 @@ def one_group() -> list[str]:
     nulls = [found["blocks-slow", r].control_packets / 7 / 400 for r in (0.2, 1.0)]
     waits = [found[p, r].hold_s.mean for p in ("blocks-slow", "vector") for r in (0.2, 1.0)]
     return [
-        f"{nulls[0]:.2f} nulls for each message when a process sends 0.2 messages in a mean delay, "
-        f"{nulls[1]:.2f} when it sends one; the wait is {waits[0]:.2f} and {waits[1]:.2f}, where "
-        f"`vector` has {waits[2]:.2f} and {waits[3]:.2f}"
+        (
+            f"{nulls[0]:.2f} nulls for each message when a process sends 0.2 messages in a mean "
+            f"delay, {nulls[1]:.2f} when it sends one; the wait is {waits[0]:.2f} and "
+            f"{waits[1]:.2f}, where `vector` has {waits[2]:.2f} and {waits[3]:.2f}"
+        )
     ]
 
 

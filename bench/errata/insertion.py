@@ -1,5 +1,7 @@
 """Sanchez, Alvarez."""
 
+from statistics import fmean
+
 from antecede.message import Membership
 from antecede.order import Effect
 from antecede.orders.bounded import Bounded, BoundedOptions
@@ -38,12 +40,12 @@ def _unicast(bounds: list[int]) -> History:
 def _entries(history: History) -> float:
     """On a copy of a message."""
     sizes = [f.packet.stamp.entries() for f in history.flights if f.packet.message]
-    return sum(sizes) / len(sizes)
+    return fmean(sizes)
 
 
 def _bytes(history: History) -> float:
     sizes = [len(encode_stamp(f.packet.stamp)) for f in history.flights if f.packet.message]
-    return sum(sizes) / len(sizes)
+    return fmean(sizes)
 
 
 def _sends(history: History) -> int:
@@ -85,8 +87,10 @@ def extra_messages() -> list[str]:
                 most[size] = max(most[size], *(order.most for order in orders))
                 runs += 1
     return [
-        f"{runs} random runs at k = n, n + 1 and 2n have shown {most[3]} with 3 processes, "
-        f"{most[4]} with 4, {most[5]} with 5 and {most[6]} with 6"
+        (
+            f"{runs} random runs at k = n, n + 1 and 2n have shown {most[3]} with 3 processes, "
+            f"{most[4]} with 4, {most[5]} with 5 and {most[6]} with 6"
+        )
     ]
 
 
@@ -105,6 +109,8 @@ def multicast() -> list[str]:
     (n, more), (twice, fewer), (square, none) = found
     assert none == 0
     return [
-        f"{n:.1f} entries on a copy and {more:.1f} extra messages for each message at k = n, "
-        f"{twice:.1f} and {fewer:.1f} at 2n, {square:.1f} and none at n²"
+        (
+            f"{n:.1f} entries on a copy and {more:.1f} extra messages for each message at k = n, "
+            f"{twice:.1f} and {fewer:.1f} at 2n, {square:.1f} and none at n²"
+        )
     ]

@@ -5,10 +5,10 @@ from random import Random
 from statistics import fmean
 from typing import Any, NamedTuple
 
-from antecede.delivered import Confirming, Timely
+from antecede.delivered import Confirming
+from antecede.message import Membership
 from antecede.orders.histories import Entry, Timestamp
 from antecede.protocols import create
-from antecede.message import Membership
 from antecede.wire import encode_stamp
 from tests.papers import test_separators_4_4_joins as section4_4
 from tests.papers import test_separators_4_5_evidence as evidence_tests

@@ -3,8 +3,8 @@
 from random import Random
 
 from antecede.message import Membership
-from antecede.vectortime import behind
 from antecede.orders.pairs import Pairs
+from antecede.vectortime import behind
 from antecede.wire import encode_stamp
 from bench.traffic import Traffic, unicast
 from tests.papers import test_pairs_section4_3 as section4_3
@@ -62,8 +62,10 @@ def ticks() -> list[str]:
     lags, times = (sum(len(encode_stamp(one)) for one in many) for many in (stamps, absolute))
     return [
         f"{sizes[0]:.0f} bytes a message against {sizes[1]:.0f} with ticks",
-        f"after 10,000 messages: {lags / len(stamps):.0f} bytes instead of "
-        f"{times / len(stamps):.0f}",
+        (
+            f"after 10,000 messages: {lags / len(stamps):.0f} bytes instead of "
+            f"{times / len(stamps):.0f}"
+        ),
     ]
 
 
@@ -83,11 +85,15 @@ def failures() -> list[str]:
             assert lab.flaws() == []
             stuck[printed] += _is_stuck(lab)
     return [
-        f"{undone[False]:,} of {delivered:,} deliveries were undone in the random runs below, "
-        f"against {undone[True]:,} with the printed N",
-        f"{RUNS} random runs of 3 to 6 sites, of which one fails and loses some of its messages: "
-        f"without recovery {stuck_without} get stuck, with the printed N {stuck[True]}, with the "
-        f"repair {stuck[False] or 'none'}",
+        (
+            f"{undone[False]:,} of {delivered:,} deliveries were undone in the random runs below, "
+            f"against {undone[True]:,} with the printed N"
+        ),
+        (
+            f"{RUNS} random runs of 3 to 6 sites, of which one fails and loses some of its "
+            f"messages: without recovery {stuck_without} get stuck, with the printed N "
+            f"{stuck[True]}, with the repair {stuck[False] or 'none'}"
+        ),
     ]
 
 
@@ -120,6 +126,8 @@ def false_alarms() -> list[str]:
         for printed in (True, False):
             alarms[printed] += lab.time_of_failure(failed, printed) <= reached
     return [
-        f"In {RUNS} runs in which nothing was lost, but the flush was left out, the printed N "
-        f"raised {alarms[True]} false alarms and the repaired one {alarms[False]}"
+        (
+            f"In {RUNS} runs in which nothing was lost, but the flush was left out, the printed N "
+            f"raised {alarms[True]} false alarms and the repaired one {alarms[False]}"
+        )
     ]

@@ -59,11 +59,11 @@ def verify_huge(job: Job, run: RunRows, index: int) -> Verdict:
         coded = place_events(job, suspect, run, folder)
     counts = _count(coded)
     job.tell("copies")
-    store = _write_copies(job, coded, codes, counts, folder)
-    copies = job.spark.read.parquet(str(folder / "copies"))
+    copies = _write_copies(job, coded, codes, counts, str(folder / "copies"))
     at = {row.destination: row for row in relations.summary(copies).collect()}
     if any(row.broken for row in at.values()):
         raise _named(suspect)
+    store = open_store(str(folder / "copies"))
     last_at = np.full(len(processes), NONE)
     for destination, row in at.items():
         last_at[destination] = NONE if row["last"] is None else row["last"]
@@ -150,8 +150,8 @@ def _count(coded: DataFrame) -> Counts:
 
 
 def _write_copies(
-    job: Job, coded: DataFrame, codes: DataFrame, counts: Counts, folder: Path
-) -> Store:
+    job: Job, coded: DataFrame, codes: DataFrame, counts: Counts, folder: str
+) -> DataFrame:
     """Join the copies and write them in the order of their sends."""
     expected = sum(counts.of(layer, DELIVER) for layer in range(len(LAYERS)))
     files = max(job.spark.sparkContext.defaultParallelism, expected // FILE_COPIES)
@@ -167,9 +167,9 @@ def _write_copies(
         .repartitionById(files, bucket)
         .sortWithinPartitions("send", "destination")
         .write.option("parquet.block.size", 32 * 2**20)
-        .parquet(str(folder / "copies"))
+        .parquet(folder)
     )
-    return open_store(str(folder / "copies"))
+    return job.spark.read.parquet(folder)
 
 
 def _plan(
