@@ -63,6 +63,21 @@ def test_figure_2_matrix() -> None:
     assert matrix.top == 5
 
 
+def test_figure_2_the_owner_keeps_no_block_open() -> None:
+    """Seen by p6, which is silent from block 3 on."""
+    matrix = BlockMatrix.empty([1, 2, 3, 4, 5])
+    printed = PrintedMatrix([1, 2, 3, 4, 5, 6])
+    for block, processes in FIGURE_2.items():
+        for process in processes:
+            printed.mark(process, block)
+            if process == 6:
+                matrix.mark_own(block)
+            else:
+                matrix.mark(process, block)
+    assert [block for block in range(1, 6) if printed.is_complete(block)] == [1, 2]
+    assert matrix.complete == 3
+
+
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(1, 3)), max_size=25))
 def test_the_highest_mark_of_a_column_is_enough(marks: list[tuple[int, int]]) -> None:
     """Channels are FIFO, so a column grows; rows need not be kept."""

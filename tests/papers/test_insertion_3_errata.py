@@ -8,7 +8,7 @@ from antecede.message import Membership, MessageId
 from antecede.order import Effect, Order
 from antecede.orders.bounded import Bounded, BoundedOptions
 from tests.mutants import Mutant, mutants_of, mutated
-from tests.papers.harness import Early, Network, early, team
+from tests.papers.harness import Early, Network, early, run, team, traffic
 
 
 def columns(order: Order) -> list[list[int]]:
@@ -78,6 +78,13 @@ def test_one_delivery_may_cause_n_minus_2_extra_messages(size: int) -> None:
     assert [(f.packet.source, f.packet.message) for f in extra] == [(0, None)] * (size - 2)
     assert orders[0].peak == (size - 1) + (size - 2)  # k - 1 before, and all that arrived
     assert orders[0].entries() == orders[0].entries_bound() == size - 1
+
+
+def test_a_multicast_peaks_higher() -> None:
+    """Found at random: five processes, two destinations a message, k = n."""
+    orders = [Peaking(p, Membership(5), BoundedOptions(k=5)) for p in range(5)]
+    run(orders, traffic(5, 40, 182, 2), 182)
+    assert max(order.peak for order in orders) == 2 * (5 - 1) + 1
 
 
 def test_a_matrix_peaks_at_twice_its_bound() -> None:
