@@ -4,6 +4,7 @@ See experiments/chapter7.toml for how a network is written.
 """
 
 import re
+import textwrap
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from statistics import NormalDist, stdev
@@ -153,4 +154,12 @@ def history(runs: Sequence[Counted]) -> Estimate:
     """Of all who are watched, over all seeds."""
     return estimate(
         [mean(sum(counted.histories.values(), Counter[int]())) for counted in runs],
+    )
+
+
+def wrapped(page: str) -> str:
+    """A page with its long lines broken, tables and pictures aside."""
+    return "".join(
+        line if len(line) <= 101 or line[0] in "|!" else textwrap.fill(line, 100) + "\n"
+        for line in page.splitlines(keepends=True)
     )

@@ -16,6 +16,7 @@ from antecede.message import Membership, members
 from antecede.topology import Topology, attach, load_topology, zoo
 from antecede.topology.blocks import find_blocks
 from antecede.topology.summary import articulation_points
+from bench.described import wrapped
 from bench.docs import ROOT, markdown
 from bench.traffic import Measured, Traffic, mostly_local
 
@@ -33,10 +34,9 @@ Written by `python -m bench.zoo`; do not edit. Everything is counted on seeded r
 figures come out everywhere.
 
 The networks are those of the Internet Topology Zoo that ship with Antecede; of one in pieces, the
-largest piece. Two application processes live at every node
-that hosts. Nine messages of ten go to a process
-that is near (at the same node, or at one that is linked to it), the tenth to any process. The
-protocol is `separators`: messages travel hop by hop along a tree through the network, and every
+largest piece. Two application processes live at every node that hosts. Nine messages of ten go to a
+process that is near (at the same node, or at one that is linked to it), the tenth to any process.
+The protocol is `separators`: messages travel hop by hop along a tree through the network, and every
 hop message carries a stamp. Counted are the elements of these stamps, with rule R9 at every node
 and without it; everything else is the same.
 
@@ -74,7 +74,7 @@ def main() -> None:
         elif topology.size > 1:
             found.append(measure(topology, chosen.messages))
     PAGE.parent.mkdir(parents=True, exist_ok=True)
-    PAGE.write_text(page(found, too_large, chosen.messages), "utf-8")
+    PAGE.write_text(wrapped(page(found, too_large, chosen.messages)), "utf-8")
     PICTURE.write_text(draw(found), "utf-8")
     print(f"written: {PAGE.relative_to(ROOT)} and {PICTURE.name}, {len(found)} networks")
 
@@ -127,7 +127,8 @@ def page(found: Sequence[Found], too_large: Sequence[str], messages: int) -> str
     }
     return (
         INTRODUCTION
-        + f"\n{messages} messages a process. Left out as too large: {skipped}.\n"
+        + f"\n{messages} messages a process. Left out, since without R9 their histories take too "
+        f"long: {skipped}.\n"
         + "\n## How much is saved\n\nThe part of the elements of a stamp that R9 leaves out, by "
         "quantiles over networks; and the median elements and bytes of a stamp.\n\n"
         + summary(groups)

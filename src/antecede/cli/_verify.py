@@ -27,8 +27,8 @@ def verify(
     engine: Annotated[
         str,
         typer.Option(
-            help="local: the kernel, in memory; spark: in parts, any size; auto: one of the two, by "
-            "size; oracle: the definition itself, slow."
+            help="local: the kernel, in memory; spark: in parts, any size; auto: one of the two, "
+            "by size; oracle: the definition itself, slow."
         ),
     ] = "auto",
     master: Annotated[
