@@ -222,7 +222,9 @@ def _reading_of_readings(rows: Sequence[Sequence[float]], paper: Sequence[float]
         f"{1 - paper[1] / paper[0]:.0%} and {1 - paper[2] / paper[0]:.0%}. Without R9 the readings "
         f"give {min(plain):.2f} to {max(plain):.2f} elements for the paper's {paper[0]:.2f}, and "
         f"that hangs on how processes of a node reach each other; what R9 saves at S2 hangs on "
-        f"what S2 is taken to separate.\n"
+        f"what S2 is taken to separate. The first reading was taken for the other tables after "
+        f"all had been seen, for its figures with R9: that these fit is no confirmation, and no "
+        f"reading fits all three.\n"
     )
 
 
