@@ -106,26 +106,21 @@ def test_python_block_runs(block: Block, tmp_path: Path, monkeypatch: pytest.Mon
     exec(compile(padded, str(README), "exec", dont_inherit=True), module.__dict__)
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where the commands of README.md run, one after the other, as a reader would run them."""
-    folder = tmp_path_factory.mktemp("readme")
-    (folder / "scenarios").symlink_to(README.parent / "scenarios")
-    return folder
-
-
-@pytest.mark.xdist_group("readme")
-@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: f"line-{command.line}")
-def test_command_runs(command: Command, folder: Path) -> None:
-    result = subprocess.run(
-        [Path(sysconfig.get_path("scripts")) / "antecede", *command.arguments],
-        cwd=folder,
-        env={**os.environ, "NO_COLOR": "1"},
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-    assert result.returncode in (0, 1), result.stderr  # 1 answers a question with no
-    assert result.stdout
-    assert not result.stderr
+def test_commands_run(tmp_path: Path) -> None:
+    """One after the other, as a reader would run them: later ones read what earlier ones wrote."""
+    (tmp_path / "scenarios").symlink_to(README.parent / "scenarios")
+    assert COMMANDS
+    for command in COMMANDS:
+        result = subprocess.run(
+            [Path(sysconfig.get_path("scripts")) / "antecede", *command.arguments],
+            cwd=tmp_path,
+            env={**os.environ, "NO_COLOR": "1"},
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+        )
+        where = f"README.md, line {command.line}: {result.stderr}"
+        assert result.returncode in (0, 1), where  # 1 answers a question with no
+        assert result.stdout, where
+        assert not result.stderr, where

@@ -109,7 +109,8 @@ def test_case_ii_needs_no_history() -> None:
                 net.arrive(chance.choice(net.in_flight))
         around = [Surroundings(q, links[q], found.separators) for q in range(5)]
         joined = [refit(order, Membership(5), around[order.process]) for order in alone]
-        net.orders = [*joined, take_over(4, Membership(5), around[4], [], OPTIONS)]
+        newcomer = take_over(4, Membership(5), around[4], [], OPTIONS, case=found.case)
+        net.orders = [*joined, newcomer]
         net._numbers.append(0)
         for _ in range(40):
             if net.in_flight and chance.random() < 0.6:
@@ -282,6 +283,29 @@ def test_a_process_that_comes_back_under_its_old_number_is_refused(known: Cited)
     around = Surroundings(3, 0b101, (Separator(0b1000, 0b001, 0b100),))
     with pytest.raises(Misuse, match="joins as a new process with a new number"):
         take_over(3, Membership(4), around, [History((known,))])
+
+
+@pytest.mark.parametrize("case", [None, Case.BESIDE, Case.WIDENS, Case.RECONNECTS])
+@pytest.mark.parametrize(
+    ("S", "needed"),
+    [
+        (0b1010, r"of all its members that are alive, \[1\]"),
+        (0b1000, r"from stable memory, or those of all of \[0, 2\] that are alive"),
+    ],
+)
+def test_a_newcomer_in_a_separator_is_told_whose_histories_it_needs(
+    S: int, needed: str, case: Case | None
+) -> None:
+    around = Surroundings(3, 0b101, (Separator(S, 0b001, 0b100),))
+    with pytest.raises(Misuse, match=needed):
+        take_over(3, Membership(4), around, [], OPTIONS, case=case)
+    ignorant = take_over(3, Membership(4), around, iter([History()]), OPTIONS, case=case)
+    assert history_of(ignorant) == History()  # the members knew nothing, which they said
+
+
+def test_case_i_needs_no_history() -> None:
+    around = Surroundings(3, 0b001, (Separator(0b0010, 0b1001, 0b0100),))
+    assert history_of(take_over(3, Membership(4), around, [])) == History()
 
 
 def test_a_membership_does_not_shrink() -> None:

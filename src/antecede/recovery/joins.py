@@ -44,6 +44,20 @@ from antecede.orders.histories import Entry, Histories, HistoriesOptions, State
 from antecede.snapshot import thaw
 from antecede.topology.separator import Separator, path_avoiding
 
+__all__ = [
+    "Case",
+    "Change",
+    "Memory",
+    "Plan",
+    "Remembering",
+    "Surroundings",
+    "hand_over",
+    "history_of",
+    "plan",
+    "refit",
+    "take_over",
+]
+
 
 class Case(StrEnum):
     """What a join does to a separator, or to all of them."""
@@ -196,12 +210,19 @@ def take_over(
     surroundings: Surroundings,
     histories: Iterable[History],
     options: HistoriesOptions | None = None,
+    *,
+    case: Case | None = None,
 ) -> Histories:
     """The newcomer, which knows what these histories tell and has delivered nothing. Let it send
-    and receive only now."""
+    and receive only now.
+
+    `case`: what `plan` has found. A newcomer in no separator needs no histories, nor does one that
+    bridges; any other is refused without."""
     order = Histories(process, membership, options or HistoriesOptions(rules="R1-R9"), surroundings)
-    taken = merge(*histories, fifo=True)
-    for sender, number, A, C in taken.entries:
+    given = tuple(histories)
+    if not given and case is not Case.BRIDGES:
+        _refuse_ignorance(process, surroundings)
+    for sender, number, A, C in merge(*given, fifo=True).entries:
         if sender == process or (A | C) >> process & 1:
             raise Misuse(
                 f"message {sender}:{number} knows process {process} already; "
@@ -209,6 +230,25 @@ def take_over(
             )
         order.state.H.setdefault(sender, {})[number] = Entry(A, C)
     return order
+
+
+def _refuse_ignorance(process: int, surroundings: Surroundings) -> None:
+    """Whoever is in a separator must know what its members knew."""
+    own = 1 << process
+    for separator in surroundings.separators:
+        if not separator.members & own:
+            continue
+        others, sides = separator.members & ~own, separator.front | separator.back
+        if not others:
+            raise Misuse(
+                f"process {process} takes the place of members that have all failed and needs "
+                f"their histories from stable memory, or those of all of {list(members(sides))} "
+                f"that are alive; if it connects what never was connected, say case=Case.BRIDGES"
+            )
+        raise Misuse(
+            f"process {process} joins a separator and needs the histories of all its members "
+            f"that are alive, {list(members(others))}"
+        )
 
 
 class Memory(Protocol):
