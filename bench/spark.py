@@ -16,7 +16,7 @@ from antecede.pipeline.job import Limits
 from antecede.verify import verify_trace
 from bench.synthetic import write_trace
 
-DELIVERIES = 400_000
+DELIVERIES = 40_000
 PROCESSES = 64
 TICKS_S = 1 / os.sysconf("SC_CLK_TCK")
 

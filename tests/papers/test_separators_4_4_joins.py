@@ -5,6 +5,7 @@ from random import Random
 
 import pytest
 
+from antecede.delivered import Timely, TimelyOptions
 from antecede.errors import Misuse
 from antecede.history import Cited, History, merge
 from antecede.message import Membership, Message, MessageId, members, process_set
@@ -381,3 +382,10 @@ def test_a_newcomer_knows_what_the_members_know_and_no_more() -> None:
     newcomer = lab.join(Way.MEMBERS)
     assert history_of(lab.orders[newcomer]) == merged
     assert lab.orders[newcomer].state.D == [0] * 6
+
+
+def test_an_order_that_keeps_more_than_histories_is_refused() -> None:
+    timely = Timely(0, Membership(2), TimelyOptions(delta_s=1.0))
+    surroundings = Surroundings(0, 0b10, ())
+    with pytest.raises(Misuse, match="Timely keeps more"):
+        refit(timely, Membership(3), surroundings)

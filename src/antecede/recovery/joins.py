@@ -189,6 +189,10 @@ def refit(order: Histories, membership: Membership, surroundings: Surroundings) 
     """The same process among more processes, with other neighbours and separators."""
     if membership.size < order.membership.size:
         raise Misuse("processes that have failed keep their numbers; a membership does not shrink")
+    if type(order) is not Histories:
+        raise Misuse(
+            f"joins are for plain histories; {type(order).__name__} keeps more than they do"
+        )
     fitted = Histories(order.process, membership, order.options, surroundings)
     fitted.state = thaw(order.snapshot(), State)
     fitted.state.D += [0] * (membership.size - order.membership.size)
