@@ -1,10 +1,14 @@
 """`antecede topology`."""
 
 import json
+from itertools import chain
 from pathlib import Path
 
 import pytest
 
+from antecede.message import members
+from antecede.overlays.separators import Separators
+from antecede.simulate import make_scenario
 from tests.cli.conftest import Antecede
 
 
@@ -50,12 +54,50 @@ def test_separators_with_processes_attached(antecede: Antecede) -> None:
     assert ["p0", "p1"] in [separator["front"] for separator in plain["separators"]]
 
 
+def test_separators_are_drawn(antecede: Antecede, tmp_path: Path) -> None:
+    picture = tmp_path / "picture.svg"
+    for flags, marked in (((), 6), (("--routed",), 9)):
+        outcome = antecede("topology", "separators", "Arpanet19706", "--out", picture, *flags)
+        assert outcome.status == 0
+        text = picture.read_text("utf-8")
+        assert f"{marked} members of separators (orange rim)" in text
+        assert text.count(" marked") == marked
+
+
+@pytest.mark.parametrize("source", ["Abilene", "tree:2,2,2,2"])
+def test_routed_lists_what_the_overlay_uses(antecede: Antecede, source: str) -> None:
+    plain = json.loads(antecede("topology", "separators", source, "--routed", "--json").out)
+    shown = {
+        (tuple(one["members"]), tuple(side), tuple(sorted(chain(*one["sides"]))))
+        for one in plain["sets"]
+        for side in one["sides"]
+    }
+    made = make_scenario({"protocol": "separators", "topology": source})
+    deployment = made.deployment
+    assert deployment is not None
+    names = deployment.topology.names
+    used = set()
+    for process in range(made.membership.size):
+        order = Separators(process, made.membership, made.order_options)
+        surroundings = order._order._surroundings
+        assert surroundings is not None
+        for one in surroundings.separators:
+            sets = (one.members, one.front, one.front | one.back)
+            S, F, both = (tuple(names[node] for node in members(bits)) for bits in sets)
+            used.add((S, F, tuple(sorted(both))))
+    assert shown == used
+    text = antecede("topology", "separators", source, "--routed").out
+    assert f"{len(plain['sets'])} sets of the routed overlay filter" in text
+
+
 def test_mistakes_are_one_message(antecede: Antecede, tmp_path: Path) -> None:
     text = tmp_path / "notes.txt"
     text.write_text("not a graph")
     nowhere = tmp_path / "none" / "picture.svg"
     for arguments, reason in (
         (("separators", "Nordu2010"), "Nordu2010 is not connected: it has 2 parts"),
+        (("separators", "Nordu2010"), "'largest:Nordu2010' is the largest of them"),
+        (("separators", "Abilene", "--out", nowhere), "cannot write"),
         (("show", text), "this is not GraphML"),
         (("show", "Abileen"), "did you mean Abilene"),
         (("show", "Abilene", "--out", nowhere), "cannot write"),

@@ -18,4 +18,9 @@ MUTANTS = [
         old="carried = message if passed == hop.id else self.state.carried.pop(passed)",
         new="carried = message",
     ),
+    Mutant(
+        name="passes-on-in-reverse",
+        old="for passed in self.hops:",
+        new="for passed in reversed(self.hops):",
+    ),
 ]

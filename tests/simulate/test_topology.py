@@ -127,5 +127,22 @@ def test_what_is_wrong_is_said(fields: dict[str, Any], reason: str) -> None:
 def test_a_network_in_pieces_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "pieces.graphml"
     file.write_text(PIECES)
-    with pytest.raises(Misuse, match="not connected"):
+    with pytest.raises(Misuse, match=r"not connected.*'largest:.*pieces\.graphml'"):
         scenario(topology=str(file))
+    made = scenario(topology=f"largest:{file}")
+    assert made.processes == 2
+    assert simulate(made).undelivered == 0
+
+
+def test_the_largest_part_of_a_file_beside_the_scenario(tmp_path: Path) -> None:
+    (tmp_path / "pieces.graphml").write_text(PIECES)
+    file = tmp_path / "pieces.toml"
+    file.write_text('protocol = "separators"\ntopology = "largest:pieces.graphml"\n')
+    assert load_scenario(file).processes == 2
+
+
+@pytest.mark.parametrize("topology", ["Atlantis", "Nordu2010"])
+def test_a_topology_that_is_refused_is_one_mistake(topology: str) -> None:
+    with pytest.raises(Misuse, match=f"^topology: .*{topology}") as refused:
+        scenario(topology=topology)
+    assert "processes:" not in str(refused.value)

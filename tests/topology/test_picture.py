@@ -38,6 +38,15 @@ def test_north_is_up() -> None:
     assert north < south
 
 
+def test_marked_nodes_have_a_rim_and_the_caption_says_why() -> None:
+    topology = load_topology("Abilene")
+    root = ElementTree.fromstring(draw(topology, 0b101, "chosen nodes"))
+    rims = [node.attrib["class"].endswith(" marked") for node in root.findall(f"{SVG}circle")]
+    assert [index for index, rim in enumerate(rims) if rim] == [0, 2]
+    assert "2 chosen nodes (orange rim)" in "".join(root.itertext())
+    assert "rim)" not in draw(topology)
+
+
 def test_names_are_escaped_and_one_node_can_be_drawn() -> None:
     root = ElementTree.fromstring(draw(build("<&>", ["<a&b>"], [])))
     assert [title.text for title in root.iter(f"{SVG}title")] == ["<a&b>"]

@@ -8,7 +8,9 @@ import typer
 
 from antecede.cli._shared import JsonFlag, print_json, print_table
 from antecede.errors import CannotWrite, Misuse
-from antecede.message import members
+from antecede.message import ProcessSet, members
+from antecede.overlays._plan import plan_zones
+from antecede.overlays._zones import Place, structure
 from antecede.topology import Choice, Separator, Topology, attach, choose_separators, load_topology
 from antecede.topology.choose import PER_NODE
 from antecede.topology.load import GENERATORS
@@ -29,7 +31,8 @@ Source = Annotated[
     str,
     typer.Argument(
         metavar="FILE|NAME|GENERATOR",
-        help=f"A GraphML file, a network of the Topology Zoo (Abilene), or one of {_KINDS}.",
+        help=f"A GraphML file, a network of the Topology Zoo (Abilene), or one of {_KINDS}; "
+        "largest: before it keeps the largest part only.",
     ),
 ]
 LargestFlag = Annotated[
@@ -53,14 +56,18 @@ def show(
     topology = load_topology(source, "largest" if largest else "keep")
     summary = summarise(topology)
     if out is not None:
-        try:
-            out.write_text(draw(topology), "utf-8")
-        except OSError as error:
-            raise CannotWrite(str(out), error.strerror or str(error)) from None
+        _write(out, draw(topology))
     if as_json:
         print_json(msgspec.to_builtins(summary))
     else:
         tell(summary)
+
+
+def _write(out: Path, picture: str) -> None:
+    try:
+        out.write_text(picture, "utf-8")
+    except OSError as error:
+        raise CannotWrite(str(out), error.strerror or str(error)) from None
 
 
 def tell(summary: Summary) -> None:
@@ -89,34 +96,64 @@ def separators(
     per_node: Annotated[
         int, typer.Option(min=1, help="How many separators a node keeps at most.")
     ] = PER_NODE,
+    routed: Annotated[
+        bool,
+        typer.Option("--routed", help="List what protocol separators uses on this network."),
+    ] = False,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", metavar="FILE.svg", help="Draw it, the members marked."),
+    ] = None,
     largest: LargestFlag = False,
     as_json: JsonFlag = False,
 ) -> None:
-    """List the separators that the nodes of a network apply, the most even first.
+    """List separators of a network that are worth applying, the most even first.
 
     S separates F from B: towards F a member of S leaves out what concerns B alone, and both ways
-    also what concerns F alone towards B.
+    also what concerns F alone towards B. They separate the whole graph, and serve processes that
+    address their neighbours: protocol histories with rule R9.
+
+    Protocol separators routes along a tree through the network, and its sets separate the branches
+    of that tree. --routed lists these instead, with one process at every host unless --processes
+    says more.
 
     Example: antecede topology separators Abilene
     """
     topology = load_topology(source, "largest" if largest else "refuse")
+    if routed:
+        processes = max(processes, 1)
     if processes:
         if not topology.hosts:
             raise Misuse(f"{source}: no node hosts processes")
         at = [node for node in members(topology.hosts) for _ in range(processes)]
         topology = attach(topology, at)
+    if routed:
+        sets = routed_sets(topology)
+        _mark(out, topology, [place.members for place in sets])
+        if as_json:
+            print_json(routed_as_plain(topology, sets))
+        else:
+            list_routed(topology, sets)
+        return
     choice = choose_separators(topology, per_node=per_node)
+    _mark(out, topology, [separator.members for separator in choice.distinct()])
     if as_json:
         print_json(as_plain(topology, choice))
     else:
         list_separators(topology, choice)
 
 
+def _mark(out: Path | None, topology: Topology, sets: list[ProcessSet]) -> None:
+    """Draw the network with the members of these sets marked, if a picture is wanted."""
+    if out is not None:
+        marked = 0
+        for one in sets:
+            marked |= one
+        _write(out, draw(topology, marked, "members of separators"))
+
+
 def as_plain(topology: Topology, choice: Choice) -> dict[str, Any]:
     """The separators as JSON."""
-
-    def names(nodes: int) -> list[str]:
-        return [topology.names[node] for node in members(nodes)]
 
     return {
         "topology": topology.name,
@@ -124,9 +161,9 @@ def as_plain(topology: Topology, choice: Choice) -> dict[str, Any]:
         "notes": list(topology.notes),
         "separators": [
             {
-                "members": names(separator.members),
-                "front": names(separator.front),
-                "back": names(separator.back),
+                "members": _names(topology, separator.members),
+                "front": _names(topology, separator.front),
+                "back": _names(topology, separator.back),
                 "origin": choice.origins[separator],
                 "kept_by": [
                     topology.names[node]
@@ -179,14 +216,75 @@ def list_separators(topology: Topology, choice: Choice) -> None:
     applying = sum(bool(own) for own in choice.lists)
     longest = max(map(len, choice.lists))
     print(
-        f"{len(ranked):,} separators, {applying:,} of {topology.size:,} nodes apply some, "
-        f"none more than {longest:,}"
+        f"{len(ranked):,} separators of the graph, for histories with rule R9: {applying:,} of "
+        f"{topology.size:,} nodes apply some, none more than {longest:,}"
     )
+    print("what protocol separators uses on this network: --routed")
     for note in topology.notes:
         print(f"note: {note}")
 
 
-def _few(topology: Topology, nodes: int) -> str:
+def routed_sets(topology: Topology) -> list[Place]:
+    """The sets of the routed overlay that filter, those with the most processes apart first."""
+    zones = plan_zones(topology.size, topology.links, topology.hosts)
+    places = structure(topology.size, zones, topology.links).places
+    sets = {place.members: place for place in places if len(place.zones) > 1}
+    return sorted(sets.values(), key=lambda place: (-_pairs_apart(place), place.members))
+
+
+def _sides(place: Place) -> list[ProcessSet]:
+    """What lies beyond each zone of a set: F in turn, while B is all the others."""
+    return [zone.beyond(own) for zone, own in place.zones]
+
+
+def _pairs_apart(place: Place) -> int:
+    sizes = [side.bit_count() for side in _sides(place)]
+    return sum(sizes) ** 2 - sum(size**2 for size in sizes)
+
+
+def routed_as_plain(topology: Topology, sets: list[Place]) -> dict[str, Any]:
+    """The sets of the routed overlay as JSON."""
+    return {
+        "topology": topology.name,
+        "nodes": topology.size,
+        "notes": list(topology.notes),
+        "sets": [
+            {
+                "members": _names(topology, place.members),
+                "sides": [_names(topology, side) for side in _sides(place)],
+            }
+            for place in sets
+        ],
+    }
+
+
+def list_routed(topology: Topology, sets: list[Place]) -> None:
+    """The sets of the routed overlay for a person."""
+    print_table(
+        ("S", "keeps apart", "|S|", "sides"),
+        (
+            (
+                topology.named(place.members),
+                " | ".join(_few(topology, side) for side in _sides(place)),
+                f"{place.members.bit_count():,}",
+                f"{len(place.zones):,}",
+            )
+            for place in sets[:SHOWN]
+        ),
+        text=2,
+    )
+    if len(sets) > SHOWN:
+        print(f"and {len(sets) - SHOWN:,} more; --json lists them all")
+    print(f"{len(sets):,} sets of the routed overlay filter; towards each side F, B is the others")
+    for note in topology.notes:
+        print(f"note: {note}")
+
+
+def _names(topology: Topology, nodes: ProcessSet) -> list[str]:
+    return [topology.names[node] for node in members(nodes)]
+
+
+def _few(topology: Topology, nodes: ProcessSet) -> str:
     """The first name of a set and how many more."""
     more = nodes.bit_count() - 1
     return topology.names[next(members(nodes))] + (f" and {more:,} more" if more else "")

@@ -11,6 +11,7 @@ from pydantic import ValidationError
 
 from antecede.errors import BadFile, Misuse
 from antecede.simulate.scenario import Scenario
+from antecede.topology.load import LARGEST
 
 _HEADER = re.compile(r"\s*\[(\[?)\s*([^\[\]]+?)\s*\]")
 _ASSIGNMENT = re.compile(r"\s*([A-Za-z0-9_\-.\"' ]+?)\s*=")
@@ -32,7 +33,8 @@ def load_scenario(path: str | os.PathLike[str]) -> Scenario:
         workload["graph"] = str(Path(path).parent / workload["graph"])
     topology = data.get("topology")
     if isinstance(topology, str) and ("." in topology or "/" in topology):
-        data["topology"] = str(Path(path).parent / topology)
+        name = topology.removeprefix(LARGEST)
+        data["topology"] = topology.removesuffix(name) + str(Path(path).parent / name)
     try:
         return Scenario.model_validate(data)
     except ValidationError as error:
@@ -73,7 +75,9 @@ def _mistakes(error: ValidationError, data: Mapping[str, Any]) -> list[tuple[str
             words = "'kind' is missing"
         elif isinstance(detail["input"], str | int | float) and "'" not in words:
             words += f" (it is {detail['input']!r})"
-        found.append((place, words[:1].lower() + words[1:]))
+        if detail["type"] != "value_error":  # ours begin as they should: maybe with a name
+            words = words[:1].lower() + words[1:]
+        found.append((place, words))
     return found
 
 

@@ -107,7 +107,7 @@ class Scenario(Part):
         deployment = _without_error(lambda: _deployment(info.data, processes))
         if deployment is not None:
             return deployment.applications
-        if processes is not None and {"protocol", "options"} <= info.data.keys():
+        if processes is not None and {"protocol", "options", "topology"} <= info.data.keys():
             _without_error(lambda: _check_hosts(info.data, processes))
         return processes
 
@@ -143,7 +143,7 @@ class Scenario(Part):
             if processes not in (None, graph.size):
                 fix = f"make it {graph.size}" if info.data.get("topology") else "leave it out"
                 raise _at("processes", f"is {processes}, but the graph has {graph.size}; {fix}")
-        elif processes is None and "processes" in info.data:
+        elif processes is None and {"processes", "topology"} <= info.data.keys():
             raise _at("processes", "is missing; say how many there are")
         if groups and not isinstance(workload, Groups):
             raise ValueError(

@@ -21,10 +21,15 @@ GENERATORS = {
 }
 """How each generator is written."""
 
+LARGEST = "largest:"
+"""Before any other name: of a network in pieces, the largest part only."""
+
 
 def load_topology(source: str, unconnected: Unconnected = "refuse") -> Topology:
     """The topology that `source` names: a generator (``tree:2,3,4``), a network of the Topology Zoo
-    (``Abilene``), or else a GraphML file."""
+    (``Abilene``), or else a GraphML file. ``largest:`` before it keeps its largest part."""
+    if source.startswith(LARGEST):
+        return load_topology(source.removeprefix(LARGEST), "largest")
     kind, colon, numbers = source.partition(":")
     if colon and kind in GENERATORS:
         topology = _generate(kind, numbers)
@@ -35,7 +40,7 @@ def load_topology(source: str, unconnected: Unconnected = "refuse") -> Topology:
     if unconnected == "largest":
         return largest_part(topology)
     if unconnected == "refuse":
-        check_connected(topology)
+        check_connected(topology, f"'{LARGEST}{source}' is the largest of them")
     return topology
 
 

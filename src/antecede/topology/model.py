@@ -128,15 +128,15 @@ def parts(neighbours: Sequence[ProcessSet], nodes: ProcessSet) -> Iterator[Proce
         yield part
 
 
-def check_connected(topology: Topology) -> None:
-    """Refuse a network in pieces, naming two of them."""
+def check_connected(topology: Topology, way_out: str = "") -> None:
+    """Refuse a network in pieces, naming two of them, and `way_out` if there is one."""
     pieces = topology.components()
     if len(pieces) > 1:
         pieces.sort(key=lambda piece: (-piece.bit_count(), piece & -piece))
         first, second = pieces[:2]
         raise BadInput(
             f"{topology.name} is not connected: it has {len(pieces)} parts, and no path leads from "
-            f"{topology.named(first)} to {topology.named(second)}"
+            f"{topology.named(first)} to {topology.named(second)}{way_out and f'; {way_out}'}"
         )
 
 

@@ -8,7 +8,7 @@ from collections import Counter
 from math import cos, pi, radians, sin
 from xml.sax.saxutils import escape
 
-from antecede.message import members
+from antecede.message import ProcessSet, members
 from antecede.topology.blocks import find_blocks
 from antecede.topology.model import Place, Topology
 from antecede.topology.summary import articulation_points
@@ -22,11 +22,13 @@ MOST_LABELS = 60
 _STYLE = """\
   line { stroke: #9aa5b1; stroke-width: 1 }
   .host { fill: #2b6cb0 } .router { fill: #4a5568 } .cut { fill: #c53030 }
+  .marked { stroke: #dd6b20; stroke-width: 4 }
   text { font: 11px sans-serif; fill: #1a202c }"""
 
 
-def draw(topology: Topology) -> str:
-    """The picture. Circles host, squares only forward, red nodes are articulation points."""
+def draw(topology: Topology, marked: ProcessSet = 0, meaning: str = "") -> str:
+    """The picture. Circles host, squares only forward, red nodes are articulation points. `marked`
+    nodes have an orange rim, and the caption says what that means."""
     cuts = articulation_points(find_blocks(topology))
     points = _fit(lay_out(topology))
     radius = 6 if topology.size <= MOST_LABELS else 3
@@ -38,6 +40,8 @@ def draw(topology: Topology) -> str:
         name = escape(topology.names[node])
         host = topology.hosts >> node & 1
         look = "cut" if cuts >> node & 1 else "host" if host else "router"
+        if marked >> node & 1:
+            look += " marked"
         if host:
             shape = f'circle class="{look}" cx="{x:.1f}" cy="{y:.1f}" r="{radius}"'
         else:
@@ -50,6 +54,8 @@ def draw(topology: Topology) -> str:
         f"{topology.name}: {topology.size} nodes, {len(topology.links)} links, "
         f"{cuts.bit_count()} articulation points (red)"
     )
+    if meaning:
+        caption += escape(f", {marked.bit_count()} {meaning} (orange rim)")
     return "\n".join(
         [
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH:.0f} {HEIGHT:.0f}">',
