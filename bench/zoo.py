@@ -1,5 +1,5 @@
-"""`python -m bench.zoo [--messages M] [--largest NODES]`: what topological timestamps save on the
-networks of the Topology Zoo.
+"""`python -m bench.zoo [--messages M] [--without-up-to NODES]`: what topological timestamps save
+on the networks of the Topology Zoo.
 
 Writes docs/results/separators-zoo.md and .svg. Everything is counted on seeded runs: the same
 figures come out on every machine, in some minutes.
@@ -7,7 +7,7 @@ figures come out on every machine, in some minutes.
 
 import argparse
 from collections.abc import Sequence
-from statistics import quantiles
+from statistics import median, quantiles
 from typing import Any
 
 import msgspec
@@ -18,7 +18,7 @@ from antecede.topology.blocks import find_blocks
 from antecede.topology.summary import articulation_points
 from bench.described import wrapped
 from bench.docs import ROOT, markdown
-from bench.traffic import Measured, Traffic, mostly_local
+from bench.traffic import Traffic, mostly_local
 
 PAGE = ROOT / "docs" / "results" / "separators-zoo.md"
 PICTURE = PAGE.with_suffix(".svg")
@@ -26,7 +26,11 @@ PER_NODE = 2
 LOCALITY = 0.9
 MESSAGES = 6
 LARGEST = 80
+"""The most nodes of a network that is run without R9, too."""
 SHOWN = 10
+GROWTH = ("Abilene", "AttMpls", "Geant2012")
+LONGER = (1, 2, 4, 8)
+"""Runs that are so many times as long show whether a figure has settled."""
 
 INTRODUCTION = """# What separators save on networks that exist
 
@@ -46,55 +50,58 @@ that messages take has its inner nodes; so R9 applies on every network.
 """
 
 
+class Size(msgspec.Struct, frozen=True):
+    """Elements and bytes of a hop message's stamp, mean."""
+
+    elements: float
+    stamp_bytes: float
+
+
 class Found(msgspec.Struct, frozen=True):
-    """Elements and bytes of a hop message's stamp on a network, without R9 and with it."""
+    """The stamps on a network, without R9, where that was run, and with it."""
 
     name: str
     nodes: int
     links: int
     cuts: int
-    elements: tuple[float, float]
-    stamp_bytes: tuple[float, float]
+    without: Size | None
+    with_rule: Size
 
     @property
     def saving(self) -> float:
-        return 1 - self.elements[1] / self.elements[0]
+        """The part of the elements that R9 leaves out; 0 where that is not known."""
+        return 1 - self.with_rule.elements / self.without.elements if self.without else 0.0
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="separators on the Topology Zoo")
     parser.add_argument("--messages", type=int, default=MESSAGES, help="messages of each process")
-    parser.add_argument("--largest", type=int, default=LARGEST, help="the most nodes of a network")
+    parser.add_argument(
+        "--without-up-to", type=int, default=LARGEST, help="the most nodes to run without R9, too"
+    )
     chosen = parser.parse_args()
-    found, too_large = [], []
-    for name in zoo():
-        topology = load_topology(name, "largest")
-        if topology.size > chosen.largest:
-            too_large.append(f"{name} ({topology.size} nodes)")
-        elif topology.size > 1:
-            found.append(measure(topology, chosen.messages))
+    found = [
+        measure(topology, chosen.messages, chosen.without_up_to)
+        for topology in (load_topology(name, "largest") for name in zoo())
+    ]
     PAGE.parent.mkdir(parents=True, exist_ok=True)
-    PAGE.write_text(wrapped(page(found, too_large, chosen.messages)), "utf-8")
+    PAGE.write_text(wrapped(page(found, chosen.messages)), "utf-8")
     PICTURE.write_text(draw(found), "utf-8")
     print(f"written: {PAGE.relative_to(ROOT)} and {PICTURE.name}, {len(found)} networks")
 
 
-def measure(topology: Topology, messages: int) -> Found:
-    without, with_rule = (run(topology, messages, filters) for filters in ("none", "all"))
+def measure(topology: Topology, messages: int, largest: int = LARGEST) -> Found:
     return Found(
         name=topology.name,
         nodes=topology.size,
         links=len(topology.links),
         cuts=articulation_points(find_blocks(topology)).bit_count(),
-        elements=(without.entries / without.packets, with_rule.entries / with_rule.packets),
-        stamp_bytes=(
-            without.stamp_bytes / without.packets,
-            with_rule.stamp_bytes / with_rule.packets,
-        ),
+        without=run(topology, messages, "none") if topology.size <= largest else None,
+        with_rule=run(topology, messages, "all"),
     )
 
 
-def run(topology: Topology, messages: int, filters: str) -> Measured:
+def run(topology: Topology, messages: int, filters: str) -> Size:
     """So many messages of each process, with about one packet for each in flight."""
     homes = [node for node in members(topology.hosts) for _ in range(PER_NODE)]
     size = len(homes)
@@ -110,28 +117,31 @@ def run(topology: Topology, messages: int, filters: str) -> Measured:
     options: dict[str, Any] = {"links": extended.links, "applications": size, "filters": filters}
     choose = mostly_local(near, LOCALITY)
     traffic = Traffic("separators", Membership(extended.size), choose, options=options)
-    return traffic.run(messages * size, size)
+    measured = traffic.run(messages * size, size)
+    return Size(measured.entries / measured.packets, measured.stamp_bytes / measured.packets)
 
 
-def page(found: Sequence[Found], too_large: Sequence[str], messages: int) -> str:
-    skipped = ", ".join(too_large) or "none"
-    ranked = sorted(found, key=lambda one: (-one.saving, one.name))
-    with_cuts = [one for one in found if one.cuts]
+def page(found: Sequence[Found], messages: int) -> str:
+    both = [one for one in found if one.without]
+    ranked = sorted(both, key=lambda one: (-one.saving, one.name))
+    with_cuts = [one for one in both if one.cuts]
     groups = {
-        f"all {len(found)}": list(found),
+        f"all {len(both)} run both ways": both,
         f"{len(with_cuts)} with separators of their own": with_cuts,
-        f"{len(found) - len(with_cuts)} without": [one for one in found if not one.cuts],
-        "up to 20 nodes": [one for one in found if one.nodes <= 20],
-        "21 to 50 nodes": [one for one in found if 20 < one.nodes <= 50],
-        "more than 50 nodes": [one for one in found if one.nodes > 50],
+        f"{len(both) - len(with_cuts)} without": [one for one in both if not one.cuts],
+        "up to 20 nodes": [one for one in both if one.nodes <= 20],
+        "21 to 50 nodes": [one for one in both if 20 < one.nodes <= 50],
+        "more than 50 nodes": [one for one in both if one.nodes > 50],
+        f"{len(found) - len(both)} run with R9 alone": [one for one in found if not one.without],
     }
     return (
         INTRODUCTION
-        + f"\n{messages} messages a process. Left out, since without R9 their histories take too "
-        f"long: {skipped}.\n"
+        + f"\n{len(found)} networks, {messages} messages a process. On {len(found) - len(both)} "
+        f"large ones histories without R9 take too long; these are run with R9 alone (–).\n"
         + "\n## How much is saved\n\nThe part of the elements of a stamp that R9 leaves out, by "
         "quantiles over networks; and the median elements and bytes of a stamp.\n\n"
         + summary(groups)
+        + growth(messages)
         + f"\n![Elements of a stamp against nodes]({PICTURE.name})\n"
         + f"\n## The {SHOWN} that save most\n\n"
         + table(ranked[:SHOWN])
@@ -142,20 +152,39 @@ def page(found: Sequence[Found], too_large: Sequence[str], messages: int) -> str
     )
 
 
+def growth(messages: int) -> str:
+    """Whether the figures have settled after so many messages."""
+    rows = []
+    for name in GROWTH:
+        topology = load_topology(name, "largest")
+        for title, filters in (("without R9", "none"), ("with", "all")):
+            sizes = [run(topology, times * messages, filters) for times in LONGER]
+            rows.append([name, title, *(f"{one.elements:.2f}" for one in sizes)])
+    heads = ("elements of a stamp", "rule", *(f"{times * messages} messages" for times in LONGER))
+    return (
+        f"\n{messages} messages a process are few for the figures without R9, which may still be "
+        f"growing. On some networks, longer runs:\n\n" + markdown(heads, rows)
+    )
+
+
 def summary(groups: dict[str, list[Found]]) -> str:
     rows = []
     for title, group in groups.items():
         if len(group) < 2:
             continue
-        savings = sorted(one.saving for one in group)
-        low, middle, high = quantiles(savings, n=4, method="inclusive")
-        cells = [f"{value:.0%}" for value in (savings[0], low, middle, high, savings[-1])]
+        without = [one.without for one in group if one.without]
+        with_rule = [one.with_rule for one in group]
+        cells = ["–"] * 5
+        if without:
+            savings = sorted(one.saving for one in group)
+            low, middle, high = quantiles(savings, n=4, method="inclusive")
+            cells = [f"{value:.0%}" for value in (savings[0], low, middle, high, savings[-1])]
         rows.append(
             [
                 title,
                 *cells,
-                *(f"{_median([one.elements[k] for one in group]):.1f}" for k in (0, 1)),
-                *(f"{_median([one.stamp_bytes[k] for one in group]):.0f}" for k in (0, 1)),
+                *(_median([one.elements for one in sizes], 1) for sizes in (without, with_rule)),
+                *(_median([one.stamp_bytes for one in sizes], 0) for sizes in (without, with_rule)),
             ]
         )
     heads = ("networks", "least", "lower quarter", "median", "upper quarter", "most")
@@ -163,8 +192,8 @@ def summary(groups: dict[str, list[Found]]) -> str:
     return markdown((*heads, *more), rows)
 
 
-def _median(values: list[float]) -> float:
-    return quantiles(values, n=2, method="inclusive")[0]
+def _median(values: list[float], digits: int) -> str:
+    return f"{median(values):.{digits}f}" if values else "–"
 
 
 def table(found: Sequence[Found]) -> str:
@@ -172,9 +201,11 @@ def table(found: Sequence[Found]) -> str:
         [
             one.name,
             *map(str, (one.nodes, one.links, one.cuts)),
-            *(f"{value:.2f}" for value in one.elements),
-            *(f"{value:.0f}" for value in one.stamp_bytes),
-            f"{one.saving:.0%}",
+            f"{one.without.elements:.2f}" if one.without else "–",
+            f"{one.with_rule.elements:.2f}",
+            f"{one.without.stamp_bytes:.0f}" if one.without else "–",
+            f"{one.with_rule.stamp_bytes:.0f}",
+            f"{one.saving:.0%}" if one.without else "–",
         ]
         for one in found
     ]
@@ -189,9 +220,16 @@ _STYLE = """\
 
 
 def draw(found: Sequence[Found]) -> str:
-    """Elements of a stamp against nodes: two dots a network, one without R9 and one with it."""
-    most_nodes = max(one.nodes for one in found)
-    most = max(one.elements[0] for one in found)
+    """Elements of a stamp against nodes: two dots a network, one without R9 and one with it. Where
+    a network was run with R9 alone, the table has it, and the picture has room for the others."""
+    dots = [
+        (one, kind, size.elements)
+        for one in sorted(found, key=lambda one: one.name)
+        for kind, size in (("without", one.without), ("with", one.with_rule))
+        if size and one.without
+    ]
+    most_nodes = max(one.nodes for one, _, _ in dots)
+    most = max(elements for _, _, elements in dots)
 
     def across(nodes: float) -> float:
         return LEFT + nodes / most_nodes * (WIDTH - LEFT - 20)
@@ -208,12 +246,11 @@ def draw(found: Sequence[Found]) -> str:
             f'<text x="{LEFT - 8}" y="{y + 4:.1f}" text-anchor="end">{elements:.0f}</text>',
             f'<text x="{x:.1f}" y="{HEIGHT - 30}" text-anchor="middle">{nodes:.0f}</text>',
         ]
-    for one in sorted(found, key=lambda one: one.name):
-        for kind, elements in zip(("without", "with"), one.elements, strict=True):
-            shapes.append(
-                f'<circle class="{kind}" cx="{across(one.nodes):.1f}" cy="{up(elements):.1f}" '
-                f'r="3"><title>{one.name}: {elements:.2f}</title></circle>'
-            )
+    for one, kind, elements in dots:
+        shapes.append(
+            f'<circle class="{kind}" cx="{across(one.nodes):.1f}" cy="{up(elements):.1f}" '
+            f'r="3"><title>{one.name}: {elements:.2f}</title></circle>'
+        )
     caption = "Elements of a hop message's stamp, by nodes of the network"
     return "\n".join(
         [

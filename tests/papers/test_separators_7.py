@@ -56,6 +56,28 @@ def test_figure_7_5_the_gateway_keeps_the_large_group_out_of_the_small_one(
     assert with_rule.value < 5 < without.value
 
 
+@pytest.mark.parametrize("option", ["own_implied", "gateways"])
+def test_the_repairs_of_r9_arrive_at_the_orders(experiment: dict[str, Any], option: str) -> None:
+    """p1 sends to p2 and to the server n1 in one multicast; here n1 is a separator."""
+    separator = {"members": ["n1"], "parts": [["p1", "p2"], ["d1", "d2"]]}
+    changed = {**experiment, "six": {**experiment["six"], "separators": {"S": separator}}}
+    switches: list[dict[str, Any]] = [{option: False}, {}]
+    switched_off, repaired = (
+        stamps(measure(changed, "six", ("S",), seeds=SEEDS, local="together", **options))
+        for options in switches
+    )
+    assert repaired.value < switched_off.value
+
+
+def test_figure_7_6_needs_no_repair_of_r9(experiment: dict[str, Any]) -> None:
+    names = experiment["ring"]["separators"]
+    printed, repaired = (
+        measure(experiment, "ring", names, seeds=1, own_implied=on, gateways=on)
+        for on in (False, True)
+    )
+    assert printed == repaired
+
+
 def test_the_chain_of_hops_is_the_papers(experiment: dict[str, Any]) -> None:
     """From p1 to G_C: n1; d1 and d2; d3; n3; p6."""
     found = Described(experiment["six"], "direct", "all")
