@@ -15,10 +15,21 @@ MUCH: Final = 200_000
 second."""
 
 _compiled: dict[Callable[..., Any], Callable[..., Any]] = {}
+_done: dict[Callable[..., Any], int] | None = None
+"""The steps that functions have gone, where many small traces are expected."""
+
+
+def expect_many_traces() -> None:
+    """From now on a loop is compiled, too, when all its calls together have had many steps: for a
+    process that goes through many small traces."""
+    global _done  # noqa: PLW0603 - a process decides once what it is for
+    _done = {} if _done is None else _done
 
 
 def loop_for(function: Loop, steps: int) -> Loop:
     """The function, compiled if it has many steps to go."""
+    if _done is not None:
+        steps = _done[function] = _done.get(function, 0) + steps
     return function if steps < MUCH else compiled(function)
 
 

@@ -75,7 +75,50 @@ class Wake(msgspec.Struct, frozen=True, gc=False):
     at: float
 
 
-Effect = Transmit | Deliver | Wake
+class Event(StrEnum):
+    """What a notice tells of."""
+
+    VIEW = "view"
+    """The members of a group have agreed on who they are from now on."""
+    SERVER = "server"
+    """Another process forwards for a group."""
+    SPLIT = "split"
+    MERGE = "merge"
+    STOPPED = "stopped"
+    """The process is cut off from most of its group and does nothing until that ends."""
+    GAP = "gap"
+    """A message has died with all who had it, but not what depends on it."""
+
+
+class Notice(msgspec.Struct, frozen=True, gc=False):
+    """Tell whoever watches. It asks for nothing to be done."""
+
+    event: Event
+    where: str
+    """The group, as the protocol calls it."""
+    number: int = 0
+    """Of the view."""
+    members: ProcessSet = 0
+    messages: tuple[MessageId, ...] = ()
+
+    def sentence(self) -> str:
+        """For people, without the members."""
+        match self.event:
+            case Event.VIEW:
+                return f"{self.where} installs view {self.number}"
+            case Event.SERVER:
+                return f"{self.where} has another server"
+            case Event.SPLIT:
+                return f"{self.where} is split"
+            case Event.MERGE:
+                return f"{self.where} is merged"
+            case Event.STOPPED:
+                return f"{self.where} has lost its majority and stops"
+            case Event.GAP:
+                return f"{self.where} goes on without {', '.join(map(str, self.messages))}"
+
+
+Effect = Transmit | Deliver | Wake | Notice
 
 
 class Addressing(IntEnum):
@@ -113,6 +156,10 @@ class Traits(msgspec.Struct, frozen=True, kw_only=True):
     """Whether it lives only by messages of its own, sent when it is woken."""
     survives_loss: bool = False
     """Whether deliveries go on when some copies of a message are lost."""
+    repairs_loss: bool = False
+    """Whether what is lost is sent again, so that everything is delivered all the same."""
+    survives_crashes: bool = False
+    """Whether deliveries go on among the others when processes crash."""
     prompt: bool = True
     """Whether it never holds a message whose causal predecessors are all delivered."""
     state_bound: str = ""
@@ -228,6 +275,11 @@ class Order(ABC):
     def wake(self, now: float) -> list[Effect]:
         """A time that it asked for has come."""
         return []
+
+    def join(self, now: float = 0.0) -> list[Effect]:
+        """The process was not there from the start, and asks to be let in. One that comes back
+        after a crash is a new one, for it has forgotten everything."""
+        raise Misuse(f"{self.name} lets nobody in")
 
     @abstractmethod
     def held(self) -> list[Held]:

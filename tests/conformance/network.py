@@ -18,6 +18,7 @@ from antecede.order import (
     Order,
     Packet,
     Transmit,
+    Wake,
 )
 from antecede.wire import decode_packet, encode_packet
 from tests.conformance.traffic import Layout
@@ -231,7 +232,7 @@ class Network:
                 if mistake:
                     self.fail(mistake)
                 self._last_to_deliver = process
-            else:
+            elif isinstance(effect, Wake):
                 heappush(self._wakes, (effect.at, process))
         for monitor in self.monitors:
             monitor.after(process, effects)

@@ -8,7 +8,17 @@ import sys
 
 import typer
 
-from antecede.cli import _explain, _explore, _import, _protocols, _simulate, _topology, _verify
+from antecede.cli import (
+    _explain,
+    _explore,
+    _fuzz,
+    _import,
+    _protocols,
+    _simulate,
+    _topology,
+    _verify,
+    _view,
+)
 from antecede.errors import BadInput, Misuse
 
 app = typer.Typer(
@@ -25,6 +35,8 @@ app.command("explore")(_explore.explore)
 app.command("verify")(_verify.verify)
 app.command("explain")(_explain.explain)
 app.command("import")(_import.import_)
+app.command("fuzz")(_fuzz.fuzz)
+app.command("view")(_view.view)
 app.add_typer(_topology.app, name="topology")
 
 INTERRUPTED = 130

@@ -40,6 +40,7 @@ def describe(order: type[Order]) -> dict[str, Any]:
         "null_messages": traits.null_messages,
         "prompt": traits.prompt,
         "survives_loss": traits.survives_loss,
+        "survives_crashes": traits.survives_crashes,
         "state_bound": traits.state_bound or None,
         "options": list(order.options_type.__struct_fields__),
     }

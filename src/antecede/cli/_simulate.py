@@ -16,7 +16,7 @@ from antecede.cli._shared import (
     progress_bar,
 )
 from antecede.errors import CannotWrite, Misuse
-from antecede.order import Channels, Gives
+from antecede.fuzzing.tolerance import owes_all
 from antecede.protocols import names
 from antecede.simulate import Scenario, Spread, Summary, load_scenario, make_scenario
 from antecede.simulate import simulate as run_scenario
@@ -98,7 +98,18 @@ def simulate(
     crash: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="P@T", help="Process P crashes at T s; may repeat.", rich_help_panel=NETWORK
+            metavar="P@T[..U]",
+            help="Process P crashes at T s, and is back at U s; may repeat.",
+            rich_help_panel=NETWORK,
+        ),
+    ] = None,
+    partition: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="P,Q,..@T..U",
+            help="Packets between these processes and the others are lost from T to U s; may "
+            "repeat.",
+            rich_help_panel=NETWORK,
         ),
     ] = None,
     scenario: Annotated[
@@ -114,7 +125,7 @@ def simulate(
     """Run traffic through a protocol on a simulated network, and print what it cost.
 
     The same seed gives the same traffic and the same network to every protocol. Exit status 1 if a
-    protocol breaks the order that it promises.
+    protocol breaks the order that it promises, or leaves a message undelivered without any fault.
 
     Example: antecede simulate --protocol all --processes 8 --messages 2000 --seed 1
     """
@@ -129,7 +140,13 @@ def simulate(
         "groups": _groups(groups, layout, group_size),
         "crashes": [_crash(text) for text in crash] if crash else None,
     }
-    network = {"delay": delay, "loss": loss, "duplication": duplication, "fifo": fifo}
+    network = {
+        "delay": delay,
+        "loss": loss,
+        "duplication": duplication,
+        "fifo": fifo,
+        "partitions": [_partition(text) for text in partition] if partition else None,
+    }
     traffic = {"kind": workload, "cascade": cascade, "size": multicast_size, "graph": graph}
     base = {} if scenario is None else _plain(load_scenario(scenario))
     if scenario is None and protocol is None:
@@ -156,19 +173,10 @@ def simulate(
     else:
         tell(summaries, left_out)
     if any(
-        summary.violations and _promises_order(one)
+        (summary.violations and one.promises_order) or (summary.undelivered and owes_all(one))
         for summary, (one, _) in zip(summaries, targets, strict=True)
     ):
         raise typer.Exit(ANSWER_IS_NO)
-
-
-def _promises_order(scenario: Scenario) -> bool:
-    """Whether the protocol promises causal order on such a network: a FIFO channel that loses
-    packets is not one."""
-    traits, network = scenario.order.traits, scenario.network
-    loses = network.loss or any(link.loss for link in network.links)
-    loses = loses or any(partition.packets == "lost" for partition in network.partitions)
-    return traits.gives is Gives.CAUSAL and not (traits.channels is Channels.FIFO and loses)
 
 
 def _given(flags: dict[str, Any]) -> dict[str, Any]:
@@ -194,13 +202,37 @@ def _workload(base: dict[str, Any] | None, given: dict[str, Any], grouped: bool)
 
 
 def _crash(text: str) -> dict[str, Any]:
-    process, at, time = text.rpartition("@")
+    process, at, times = text.rpartition("@")
+    time, until, back = times.partition("..")
     try:
         if not at or not process:
             raise ValueError
-        return {"process": int(process) if process.isdigit() else process, "time_s": float(time)}
+        returns = {"back_s": float(back)} if until else {}
+        return {"process": _process(process), "time_s": float(time), **returns}
     except ValueError:
-        raise Misuse(f"--crash {text}: write it as PROCESS@SECONDS, such as 2@1.5") from None
+        raise Misuse(
+            f"--crash {text}: write it as PROCESS@SECONDS, such as 2@1.5, or 2@1.5..4 for one that "
+            f"comes back"
+        ) from None
+
+
+def _partition(text: str) -> dict[str, Any]:
+    processes, at, times = text.rpartition("@")
+    start, _, end = times.partition("..")
+    side = [_process(process.strip()) for process in processes.split(",")]
+    try:
+        if not at or not all(str(process) for process in side):
+            raise ValueError
+        interval = {"start_s": float(start), "end_s": float(end)}
+        return {"sides": [side], "packets": "lost", **interval}
+    except ValueError:
+        raise Misuse(
+            f"--partition {text}: write it as PROCESS,PROCESS@SECONDS..SECONDS, such as 0,1@1.5..4"
+        ) from None
+
+
+def _process(text: str) -> int | str:
+    return int(text) if text.isdigit() else text
 
 
 def _scenarios(data: dict[str, Any]) -> Iterator[tuple[Scenario | None, str]]:
@@ -268,6 +300,8 @@ def tell(summaries: list[Summary], left_out: list[str]) -> None:
                 f"{summary.hop_stamp_entries.mean:.2f} elements and "
                 f"{summary.hop_stamp_bytes.mean:.1f} bytes each."
             )
+    for summary in summaries:
+        _tell_notices(summary)
     fifo = [summary.protocol for summary in summaries if summary.fifo_added]
     if fifo:
         print(f"On FIFO links, which they need: {', '.join(fifo)}.")
@@ -275,6 +309,24 @@ def tell(summaries: list[Summary], left_out: list[str]) -> None:
         print("Violations of so long a run are not counted; `antecede verify` judges its trace.")
     for reason in left_out:
         print(f"Left out: {reason}.")
+
+
+_NOTICES = 60
+"""How many of a protocol's notices are printed; `--json` has all."""
+
+
+def _tell_notices(summary: Summary) -> None:
+    """Views, failovers and gaps."""
+    for sentence in summary.notices[:_NOTICES]:
+        print(f"{summary.protocol}: {sentence}")
+    more = len(summary.notices) - _NOTICES
+    if more > 0:
+        print(f"{summary.protocol}: {more:,} more notices; --json has them all.")
+    if summary.undelivered_at_crashed:
+        print(
+            f"{summary.protocol}: {summary.undelivered_at_crashed:,} of the undelivered copies "
+            f"were for processes that crashed."
+        )
 
 
 def _row(summary: Summary) -> tuple[str, ...]:

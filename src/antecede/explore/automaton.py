@@ -25,7 +25,7 @@ import msgspec
 
 from antecede.errors import BrokenInvariant
 from antecede.message import Membership, Message, members
-from antecede.order import Deliver, Effect, Gives, Order, Packet, Transmit
+from antecede.order import Deliver, Effect, Gives, Order, Packet, Transmit, Wake
 from antecede.wire import decode_packet, encode_packet
 
 OrderFactory = Callable[[int, Membership], Order]
@@ -172,7 +172,7 @@ class Automata:
                 elif isinstance(effect, Transmit):
                     outputs += self._transmit(local.process, effect, order.stamp_type)
                     reached |= effect.to
-                else:
+                elif isinstance(effect, Wake):
                     local = self._ask(local, effect.at)
         except Exception:  # noqa: BLE001 (an order that breaks down is what we look for)
             return LocalStep(-1, (), 0, Flaw.ERROR)

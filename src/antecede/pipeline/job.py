@@ -2,12 +2,13 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TypeVar
 
 from pyspark.sql import DataFrame, SparkSession
 
-from antecede.pipeline.source import Source
+from antecede.pipeline.source import Source, read_events
 from antecede.pipeline.store import PIECE
 from antecede.pipeline.windows import SHARD
 
@@ -21,6 +22,10 @@ class Limits:
 
     run_rows: int = 4_000_000
     """Runs of more rows than this are cut into windows."""
+    window_rows: int = 4_000_000
+    """Rows of a window, where a task takes them as they stand in the files,"""
+    reach: int = 1_000_000
+    """and of what it reads before and behind it."""
     window_copies: int = 1_000_000
     """Windows are not made smaller than this for the sake of using all workers."""
     piece: int = PIECE
@@ -39,7 +44,6 @@ class Job:
 
     spark: SparkSession
     source: Source
-    events: DataFrame
     layer: int
     work: Path
     limits: Limits = field(default_factory=Limits)
@@ -47,6 +51,16 @@ class Job:
     """Where all findings are to be kept."""
     tell: Callable[[str], None] = lambda _: None
     """Is told what is being done."""
+
+    @cached_property
+    def events(self) -> DataFrame:
+        """All rows, for those who need SQL to understand them."""
+        return read_events(self.spark, self.source)
+
+    @property
+    def cores(self) -> int:
+        """How many tasks run at a time."""
+        return self.spark.sparkContext.defaultParallelism
 
     def each(self, specs: Sequence[Spec], task: Callable[[Spec], Result]) -> list[Result]:
         """One task for each of these, in their order."""

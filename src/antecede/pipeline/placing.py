@@ -14,26 +14,25 @@ from antecede.errors import BadTrace
 from antecede.pipeline.job import Job
 from antecede.pipeline.merge import Sorted, Stuck, merge
 from antecede.pipeline.rules import Suspect, first_error
-from antecede.pipeline.runs import RunRows
 from antecede.pipeline.source import ROW
 from antecede.trace.extension import LINEAR_EXTENSION, NO_CYCLE
 from antecede.trace.schema import KINDS, LAYERS, SEND
 
 
-def place_events(job: Job, suspect: Suspect, run: RunRows, folder: Path) -> DataFrame:
-    """The events with positions, where some have none."""
+def place_events(job: Job, suspect: Suspect, folder: Path, *, some_known: bool) -> DataFrame:
+    """The events with positions, where some have none, or all."""
     coded = suspect.coded
     size = len(suspect.processes)
     author = (F.col("layer") * size + F.coalesce("sender", F.lit(0))).cast("bigint")
     (
         coded.select("process", "seq", "kind", author.alias("author"), "number", ROW, "position")
-        .repartition(job.spark.sparkContext.defaultParallelism, "process")
+        .repartition(job.cores, "process")
         .sortWithinPartitions("process", "seq")
         .write.option("parquet.block.size", 4 * 2**20)
         .parquet(str(folder / "sorted"))
     )
     given: list[str] = []
-    if run.unplaced < run.rows:
+    if some_known:
         known = coded.where("position is not null").select("position").orderBy("position")
         known.write.parquet(str(folder / "given"))
         given = [str(file) for file in sorted((folder / "given").glob("*.parquet"))]

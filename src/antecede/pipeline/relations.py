@@ -12,7 +12,7 @@ from typing import Final
 from pyspark.sql import Column, DataFrame, SparkSession, Window, WindowSpec
 from pyspark.sql import functions as F
 
-from antecede.pipeline.source import FILE_ROW, ROW
+from antecede.pipeline.source import ROW
 from antecede.trace.schema import APP, DELIVER, KINDS, LAYERS, RECEIVE, SEND
 
 MESSAGE: Final = ("layer", "sender", "number")
@@ -58,12 +58,8 @@ def breaks_by_itself() -> Column:
 
 
 def profile(events: DataFrame) -> DataFrame:
-    """The runs, file by file: how many rows, from where to where, how many of them without a
-    position, and how many that cannot be right."""
-    return events.groupBy("run", FILE_ROW).agg(
-        F.count("*").alias("rows"),
-        F.min(ROW).alias("first"),
-        F.max(ROW).alias("last"),
+    """How many events have no position, and how many cannot be right."""
+    return events.agg(
         F.count_if(F.col("position").isNull()).alias("unplaced"),
         F.count_if(breaks_by_itself()).alias("broken"),
     )
@@ -195,7 +191,6 @@ def summary(copies: DataFrame) -> DataFrame:
     """The copies by destination: how many there are, and when the last was delivered."""
     known = F.col("received").isNotNull() & F.col("delivered").isNotNull()
     return copies.groupBy("destination").agg(
-        F.count_if("broken").alias("broken"),
         F.count_if(F.col("delivery").isNull()).alias("undelivered"),
         F.max("delivery").alias("last"),
         F.count_if(known).alias("timed"),

@@ -29,13 +29,7 @@ class RunRows:
     name: str
     rows: int
     stretches: tuple[tuple[int, int], ...]
-    """From the first to the last row, one for each file that it is in."""
-    unplaced: int = 0
-    broken: int = 0
-
-    @property
-    def first(self) -> int:
-        return self.stretches[0][0]
+    """From the first to the last row, in order; other runs may stand between."""
 
 
 @dataclass(frozen=True)
@@ -62,15 +56,16 @@ def pack(runs: Sequence[RunRows], files: Sequence[File], rows: int) -> list[Lot]
         Lot(
             tuple(run.name for run in lot),
             sum(run.rows for run in lot),
-            tuple(_groups_of(lot, files)),
+            tuple(groups_of(lot, files)),
         )
         for lot in lots
     ]
 
 
-def _groups_of(
+def groups_of(
     lot: Sequence[RunRows], files: Sequence[File]
 ) -> Iterator[tuple[str, tuple[tuple[int, int], ...]]]:
+    """The row groups that runs may have rows in, file by file, with the first row of each."""
     stretches = [stretch for run in lot for stretch in run.stretches]
     first = np.array([first for first, _ in stretches])
     last = np.array([last for _, last in stretches])

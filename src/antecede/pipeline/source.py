@@ -55,7 +55,6 @@ EVENTS: Final = StructType(
 
 USED: Final = tuple(name for name in EVENTS.names if not name.startswith("stamp_"))
 ROW: Final = "row"
-FILE_ROW: Final = "file_row"
 
 _SCHEME: Final = "^file:/+"
 """Spark writes it in two ways."""
@@ -117,7 +116,7 @@ def look_at(path: str | os.PathLike[str]) -> Source:
 
 
 def read_events(spark: SparkSession, source: Source) -> DataFrame:
-    """All rows of a trace: the columns in use, `row`, and the first row of its file, `file_row`."""
+    """All rows of a trace: the columns in use, and `row`."""
     by_types: dict[tuple[tuple[str, pa.DataType], ...], list[File]] = {}
     for file in source.files:
         if file.rows:
@@ -130,7 +129,7 @@ def read_events(spark: SparkSession, source: Source) -> DataFrame:
 
 def _with_row() -> StructType:
     used = [field for field in EVENTS.fields if field.name in USED]
-    return StructType([*used, StructField(FILE_ROW, LongType()), StructField(ROW, LongType())])
+    return StructType([*used, StructField(ROW, LongType())])
 
 
 def _read_alike(
@@ -160,7 +159,6 @@ def _read_alike(
             for field in EVENTS.fields
             if field.name in USED
         ),
-        F.col("_first").alias(FILE_ROW),
         (F.col("_first") + F.col("_index")).alias(ROW),
     )
 

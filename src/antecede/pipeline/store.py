@@ -1,9 +1,9 @@
 """The prepared copies of one run, on disk: Parquet files in the order of the sends.
 
-The driver looks at their footers; a task reads a stretch of them, in pieces of bounded size.
+The driver looks at their footers; a task reads a part of them, in pieces of bounded size.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -34,7 +34,22 @@ COPIES: Final = pa.schema(
 
 
 @dataclass(frozen=True)
-class Stretch:
+class Log:
+    """A run whose copies have been written to a folder."""
+
+    processes: Sequence[str]
+    messages: int
+    deliveries: int
+    first: int
+    last: int
+    """The first and the last position."""
+    crashed: tuple[int, ...]
+    """Which processes crashed."""
+    folder: str
+
+
+@dataclass(frozen=True)
+class Part:
     """A row group, and the first and the last send in it."""
 
     file: str
@@ -48,19 +63,19 @@ class Stretch:
 class Store:
     """The row groups of the prepared copies, in the order of the sends."""
 
-    stretches: tuple[Stretch, ...]
+    parts: tuple[Part, ...]
 
     def __len__(self) -> int:
-        return sum(stretch.rows for stretch in self.stretches)
+        return sum(part.rows for part in self.parts)
 
     def read(self, first: int, stop: int | None, piece: int = PIECE) -> Iterator["Piece"]:
         """The copies of the messages sent from `first` up to `stop`, in pieces; the copies of one
         message stay together."""
         held = no_copies()
-        for stretch in self.stretches:
-            if stretch.last < first or (stop is not None and stretch.first >= stop):
+        for part in self.parts:
+            if part.last < first or (stop is not None and part.first >= stop):
                 continue
-            copies = _read(stretch)
+            copies = _read(part)
             wanted = copies.send >= first
             if stop is not None:
                 wanted &= copies.send < stop
@@ -80,12 +95,12 @@ class Store:
         share = len(self) / max(windows, 1)
         found: list[int] = []
         seen = 0
-        for stretch in self.stretches:
+        for part in self.parts:
             # Within a row group, sends are taken to be spread evenly.
-            while len(found) + 1 < windows and (len(found) + 1) * share < seen + stretch.rows:
-                part = ((len(found) + 1) * share - seen) / stretch.rows
-                found.append(stretch.first + int(part * (stretch.last - stretch.first)))
-            seen += stretch.rows
+            while len(found) + 1 < windows and (len(found) + 1) * share < seen + part.rows:
+                inside = ((len(found) + 1) * share - seen) / part.rows
+                found.append(part.first + int(inside * (part.last - part.first)))
+            seen += part.rows
         return sorted(set(found))
 
 
@@ -98,7 +113,7 @@ class Piece:
 
 def open_store(folder: str) -> Store:
     """The store in a folder that Spark wrote, whose files come in order."""
-    stretches = []
+    parts = []
     for file in sorted(Path(folder).glob("*.parquet")):
         metadata = pq.read_metadata(file)
         for group in range(metadata.num_row_groups):
@@ -110,13 +125,13 @@ def open_store(folder: str) -> Store:
                     if found.column(index).path_in_schema == "send"
                 )
                 bounds = column.statistics
-                stretches.append(Stretch(str(file), group, found.num_rows, bounds.min, bounds.max))
-    return Store(tuple(sorted(stretches, key=lambda stretch: (stretch.first, stretch.last))))
+                parts.append(Part(str(file), group, found.num_rows, bounds.min, bounds.max))
+    return Store(tuple(sorted(parts, key=lambda part: (part.first, part.last))))
 
 
-def _read(stretch: Stretch) -> Copies:
-    with pq.ParquetFile(stretch.file) as parquet:
-        return copies_from(parquet.read_row_group(stretch.group, columns=COPIES.names))
+def _read(part: Part) -> Copies:
+    with pq.ParquetFile(part.file) as parquet:
+        return copies_from(parquet.read_row_group(part.group, columns=COPIES.names))
 
 
 def copies_from(table: pa.Table) -> Copies:

@@ -12,14 +12,13 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from antecede.errors import BadFile, BadInput, BadTrace, BrokenInvariant
+from antecede.errors import BadFile, BadInput
+from antecede.pipeline.census import find_runs
 from antecede.pipeline.huge import verify_huge
 from antecede.pipeline.job import Job, Limits
 from antecede.pipeline.output import Output, output_folder
-from antecede.pipeline.relations import profile
 from antecede.pipeline.runs import Lot, RunRows, pack, verify_lot
-from antecede.pipeline.source import Source, look_at, read_events
-from antecede.trace.rules import NOT_NULL
+from antecede.pipeline.source import Source, look_at
 from antecede.verify.check import layer_code
 from antecede.verify.verdict import Verdict
 
@@ -59,11 +58,9 @@ def _verify(
 ) -> Verdict:
     if not source.rows:
         return Verdict()
-    events = read_events(spark, source)
-    job = Job(spark, source, events, layer, output.work, limits, output.findings, tell)
+    job = Job(spark, source, layer, output.work, limits, output.findings, tell)
     tell("runs")
-    runs = _find_runs(job)
-    parts = _cut(job, runs)
+    parts = _cut(job, find_runs(job))
     tell("small runs")
     lots = [
         (part, str(output.findings / f"{index}.parquet") if output.findings else None)
@@ -85,34 +82,10 @@ def _lot_task(layer: int, spec: tuple[Lot, str | None]) -> Verdict | BadInput:
     return verify_lot(lot, layer, findings)
 
 
-def _find_runs(job: Job) -> list[RunRows]:
-    """The runs in the order in which they first appear."""
-    rows = sorted(profile(job.events).collect(), key=lambda row: row.first)
-    seen = sum(row.rows for row in rows)
-    if seen != job.source.rows:
-        raise BrokenInvariant(f"Spark sees {seen} rows where the files have {job.source.rows}")
-    by_run: dict[str, list[int]] = {}
-    for index, row in enumerate(rows):
-        if row.run is None:
-            place = job.source.sources.place(row.first)
-            raise BadTrace(NOT_NULL, place, "column 'run' is null")
-        by_run.setdefault(row.run, []).append(index)
-    return [
-        RunRows(
-            name,
-            sum(rows[index].rows for index in where),
-            tuple((rows[index].first, rows[index]["last"]) for index in where),
-            sum(rows[index].unplaced for index in where),
-            sum(rows[index].broken for index in where),
-        )
-        for name, where in by_run.items()
-    ]
-
-
 def _cut(job: Job, runs: Sequence[RunRows]) -> list[Lot | RunRows]:
     """Huge runs, and lots of small ones, in the order of the runs."""
     small = sum(run.rows for run in runs if run.rows <= job.limits.run_rows)
-    share = small // (4 * job.spark.sparkContext.defaultParallelism) + 1
+    share = small // (4 * job.cores) + 1
     lot = min(job.limits.run_rows, max(share, SMALLEST_LOT))
     parts: list[Lot | RunRows] = []
     waiting: list[RunRows] = []

@@ -11,8 +11,10 @@ from time import perf_counter
 from antecede.order import Order
 from antecede.simulate.loading import load_scenario, make_scenario
 from antecede.simulate.measures import Spread
+from antecede.simulate.notices import tell_notices
 from antecede.simulate.recorder import Recorder
 from antecede.simulate.run import Progress, Simulation
+from antecede.simulate.sampling import StateSampler
 from antecede.simulate.scenario import Scenario
 from antecede.simulate.summary import VIOLATIONS_LIMIT, Summary
 from antecede.trace import TraceWriter
@@ -22,6 +24,7 @@ __all__ = [
     "VIOLATIONS_LIMIT",
     "Scenario",
     "Spread",
+    "StateSampler",
     "Summary",
     "load_scenario",
     "make_scenario",
@@ -36,14 +39,17 @@ def simulate(
     force: bool = False,
     progress: Progress | None = None,
     order_type: type[Order] | None = None,
+    judged: bool = True,
+    states: StateSampler | None = None,
 ) -> Summary:
     """Run a scenario. `out` is the file to write the trace to, which must not exist unless `force`
     is given; it appears when the run is complete, and not at all otherwise. `progress` is told now
     and then how many messages have been sent. `order_type` runs in the place of the protocol that
-    the scenario names: a variant of it, or a broken one."""
+    the scenario names: a variant of it, or a broken one. Who verifies the trace anyway need not
+    have violations counted on the way (`judged`). `states` samples the states of processes."""
     start = perf_counter()
     names = scenario.process_names
-    is_judged = scenario.message_limit <= VIOLATIONS_LIMIT
+    is_judged = judged and scenario.message_limit <= VIOLATIONS_LIMIT
     oracle = OnlineOracle(names, scenario.run_name) if is_judged else None
     metadata = {"scenario": scenario.to_json()}
     trace = (
@@ -54,7 +60,7 @@ def simulate(
     with trace as writer:
         recorder = Recorder(writer, oracle)
         simulation = Simulation(scenario, recorder, order_type)
-        simulation.run(progress)
+        simulation.run(progress, states)
     return Summary(
         run=scenario.run_name,
         protocol=scenario.protocol,
@@ -63,6 +69,7 @@ def simulate(
         messages=recorder.messages,
         deliveries=recorder.deliveries,
         undelivered=recorder.copies_to_others - recorder.deliveries_to_others,
+        undelivered_at_crashed=simulation.undelivered_at_crashed,
         violations=None if oracle is None else recorder.violations,
         stamp_entries=recorder.stamp_entries.spread(),
         stamp_bytes=recorder.stamp_bytes.spread(),
@@ -78,6 +85,7 @@ def simulate(
         hop_stamp_bytes=recorder.hop_stamp_bytes.spread(),
         fifo_links=scenario.fifo_links,
         fifo_added=scenario.fifo_links and not scenario.network.fifo,
+        notices=tell_notices(simulation.notices, names),
         virtual_s=simulation.now,
         events=simulation.events,
         rows=recorder.rows,

@@ -19,6 +19,9 @@ from antecede.simulate.parts import Constant, Delay, Exponential, Lognormal, Uni
 from antecede.simulate.randomness import Draws, Filler, generator, uniforms
 from antecede.simulate.scenario import Scenario
 
+_DRAWN_AHEAD = 1 << 18
+"""The numbers that all processes together draw ahead for one purpose: 8 MiB."""
+
 Fate = tuple[float, ...]
 """The delays of the copies that arrive: none if it is lost, two if it is duplicated."""
 
@@ -35,6 +38,7 @@ class Lane:
         self._loss = network.loss
         self._duplication = network.duplication
         self._delays: list[Draws | None] = [None] * size
+        self._largest = min(4096, max(64, _DRAWN_AHEAD // size))
         self._chances: dict[tuple[str, int], Draws] = {}
         self._special_delays: dict[tuple[int, int], Draws] = {}
         self._special_losses: dict[tuple[int, int], float] = {}
@@ -55,8 +59,8 @@ class Lane:
         """The delays of so many packets that a process sends together."""
         draws = self._delays[source]
         if draws is None:
-            draws = Draws(generator(self._seed, self._purpose, "delay", source), self._fill)
-            self._delays[source] = draws
+            stream = generator(self._seed, self._purpose, "delay", source)
+            draws = self._delays[source] = Draws(stream, self._fill, self._largest)
         return draws.take(count)
 
     def fates(self, source: int, destinations: Sequence[int]) -> list[Fate]:
@@ -86,7 +90,9 @@ class Lane:
         if draws is None:
             name = (self._purpose, what, source)
             draws = (
-                Draws(generator(self._seed, *name), fill) if fill else uniforms(self._seed, *name)
+                Draws(generator(self._seed, *name), fill, self._largest)
+                if fill
+                else uniforms(self._seed, *name, largest=self._largest)
             )
             self._chances[what, source] = draws
         return draws

@@ -20,31 +20,46 @@ _ASSIGNMENT = re.compile(r"\s*([A-Za-z0-9_\-.\"' ]+?)\s*=")
 def load_scenario(path: str | os.PathLike[str]) -> Scenario:
     """The scenario in a TOML file. A graph or a topology that it names by a path is looked for
     beside it."""
-    file = str(path)
-    try:
-        text = Path(path).read_text("utf-8")
-        data = tomllib.loads(text)
-    except FileNotFoundError:
-        raise BadFile(file, ["there is no such file"]) from None
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise BadFile(file, [f"cannot be read as TOML: {error}"]) from None
+    text, data = read_toml(path)
     workload = data.get("workload")
-    if isinstance(workload, dict) and "." in str(workload.get("graph", "")):
-        workload["graph"] = str(Path(path).parent / workload["graph"])
-    topology = data.get("topology")
-    if isinstance(topology, str) and ("." in topology or "/" in topology):
-        name = topology.removeprefix(LARGEST)
-        data["topology"] = topology.removesuffix(name) + str(Path(path).parent / name)
+    if isinstance(workload, dict):
+        beside(path, workload, "graph")
+    beside(path, data, "topology")
     try:
         return Scenario.model_validate(data)
     except ValidationError as error:
-        lines = _lines(text)
-        found = [(_line(place, lines), place, words) for place, words in _mistakes(error, data)]
-        mistakes = [
-            f"line {line}: {place}: {words}" if line else f"{place}: {words}"
-            for line, place, words in sorted(found)
-        ]
-        raise BadFile(file, mistakes) from None
+        raise BadFile(str(path), mistakes_in(text, data, error)) from None
+
+
+def read_toml(path: str | os.PathLike[str]) -> tuple[str, dict[str, Any]]:
+    """The text of a TOML file and what it says."""
+    try:
+        text = Path(path).read_text("utf-8")
+        return text, tomllib.loads(text)
+    except FileNotFoundError:
+        raise BadFile(str(path), ["there is no such file"]) from None
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise BadFile(str(path), [f"cannot be read as TOML: {error}"]) from None
+
+
+def beside(path: str | os.PathLike[str], data: dict[str, Any], field: str) -> None:
+    """Where a field names a file, look for it in the folder of the file that says so."""
+    value = data.get(field)
+    if not isinstance(value, str):
+        return
+    name = value.removeprefix(LARGEST)
+    if "." in name or "/" in name:
+        data[field] = value.removesuffix(name) + str(Path(path).parent / name)
+
+
+def mistakes_in(text: str, data: Mapping[str, Any], error: ValidationError) -> list[str]:
+    """What is wrong with a file, with the lines where it stands."""
+    lines = _lines(text)
+    found = [(_line(place, lines), place, words) for place, words in _mistakes(error, data)]
+    return [
+        f"line {line}: {place}: {words}" if line else f"{place}: {words}"
+        for line, place, words in sorted(found)
+    ]
 
 
 def make_scenario(data: Mapping[str, Any]) -> Scenario:

@@ -116,10 +116,18 @@ class Network(Part):
 
 
 class Crash(Part):
-    """The process does nothing from this time on. What it has sent still arrives."""
+    """The process does nothing from this time on. What it has sent still arrives. At `back_s` it
+    comes back, under a name of its own, for it has forgotten everything."""
 
     process: ProcessRef
     time_s: Seconds
+    back_s: Positive | None = None
+
+    @model_validator(mode="after")
+    def _check_interval(self) -> "Crash":
+        if self.back_s is not None and self.back_s <= self.time_s:
+            raise ValueError(f"crashes at {self.time_s} and is back at {self.back_s}")
+        return self
 
 
 class Layout(Part):

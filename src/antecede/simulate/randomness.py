@@ -28,9 +28,12 @@ def generator(seed: int, *name: str | int) -> np.random.Generator:
 class Draws:
     """A stream of numbers, drawn in blocks that grow with use and handed out a few at a time."""
 
-    __slots__ = ("_block", "_fill", "_generator", "_next", "_size")
+    __slots__ = ("_block", "_fill", "_generator", "_largest", "_next", "_size")
 
-    def __init__(self, generator: np.random.Generator, fill: Filler) -> None:
+    def __init__(
+        self, generator: np.random.Generator, fill: Filler, largest: int = _LARGEST_BLOCK
+    ) -> None:
+        self._largest = largest
         self._generator = generator
         self._fill = fill
         self._block: list[float] = []
@@ -44,7 +47,7 @@ class Draws:
         if end > len(self._block):
             fresh = self._fill(self._generator, max(count, self._size)).tolist()
             self._block = self._block[start:] + fresh
-            self._size = min(2 * self._size, _LARGEST_BLOCK)
+            self._size = min(2 * self._size, self._largest)
             start, end = 0, count
             self._next = end
         return self._block[start:end]
@@ -53,9 +56,9 @@ class Draws:
         return self.take(1)[0]
 
 
-def uniforms(seed: int, *name: str | int) -> Draws:
+def uniforms(seed: int, *name: str | int, largest: int = _LARGEST_BLOCK) -> Draws:
     """A stream of numbers from 0 (inclusive) to 1 (exclusive)."""
-    return Draws(generator(seed, *name), np.random.Generator.random)
+    return Draws(generator(seed, *name), np.random.Generator.random, largest)
 
 
 def mix(key: int, *parts: int) -> int:

@@ -74,8 +74,9 @@ class Recorder:
         """A number that grows with every record."""
         return self._flushed + len(self.buffer)
 
-    def crash(self, process: int, time: float) -> None:
-        self.buffer += pack_record(CRASH, process, NOBODY, 0, time, time, time)
+    def membership(self, kind: int, process: int, time: float) -> None:
+        """A crash, a join, a leave or a view at a process."""
+        self.buffer += pack_record(kind, process, NOBODY, 0, time, time, time)
 
     def flush_if_full(self) -> bool:
         """Whether it was full."""

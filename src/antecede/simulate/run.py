@@ -6,7 +6,7 @@ the event is no arrival and `flight` is what to do instead. Nothing outlives a r
 shared between runs: any number of them can go on in one process or in many.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from heapq import heappop, heappush
 from itertools import count
@@ -17,9 +17,21 @@ import msgspec
 
 from antecede.errors import BrokenInvariant, MalformedStamp
 from antecede.message import Message, MessageId, ProcessSet, members
-from antecede.order import Deliver, Effect, Order, Packet, Stamp, Transmit, Wake
+from antecede.order import (
+    Deliver,
+    Effect,
+    Event,
+    Notice,
+    Options,
+    Order,
+    Packet,
+    Stamp,
+    Transmit,
+    Wake,
+)
 from antecede.overlays import Overlay
 from antecede.simulate.links import Fate, Links
+from antecede.simulate.notices import Noticed
 from antecede.simulate.recorder import (
     ARRIVE,
     HOP_DELIVER,
@@ -28,12 +40,14 @@ from antecede.simulate.recorder import (
     Recorder,
     pack_record,
 )
+from antecede.simulate.sampling import StateSampler
 from antecede.simulate.scenario import Scenario
 from antecede.simulate.workload import Send, traffic_of
-from antecede.trace import DELIVER, NO_STAMP, RECEIVE, SEND
+from antecede.trace import CRASH, DELIVER, JOIN, NO_STAMP, RECEIVE, SEND, VIEW
 from antecede.wire import encode_stamp
 
-Event = tuple[float, int, int, Packet[Any] | None, Any]
+Entry = tuple[float, int, int, Packet[Any] | None, Any]
+Receiver = Callable[[Packet[Any], float], list[Effect]]
 Progress = Callable[[int], object]
 """Is told now and then how many messages have been sent."""
 
@@ -76,18 +90,21 @@ class Simulation:
         self, scenario: Scenario, recorder: Recorder, order_type: type[Order] | None = None
     ) -> None:
         membership = scenario.membership
-        options = scenario.order_options
         make = order_type or scenario.order
+        options: Options = scenario.order_options
+        if not isinstance(options, make.options_type):  # a variant has them in a class of its own
+            options = msgspec.convert(options, make.options_type, from_attributes=True)
         self._scenario = scenario
         self._recorder = recorder
         self._orders: list[Order] = [
             make(process, membership, options) for process in range(membership.size)
         ]
-        self._receivers: list[Callable[[Packet[Any], float], list[Effect]] | None] = [
-            self._hop_receiver(order) if isinstance(order, Overlay) else order.receive
-            for order in self._orders
-        ]
-        """None at a process that has crashed."""
+        self._receivers: list[Receiver | None] = [self._receiver(order) for order in self._orders]
+        """None at a process that has crashed, or has not come yet."""
+        self._successors: dict[int, int] = {}
+        """By process that crashed, the one as which it has come back, once that is a member."""
+        self._awaited: dict[int, int] = {}
+        """By process that asks to be let in, the one that it was before."""
         self._is_overlay = issubclass(make, Overlay)
         self._hops: dict[MessageId, ProcessSet] = {}
         """Of the hop messages on their way, who has not received them."""
@@ -98,7 +115,7 @@ class Simulation:
         self._traffic = traffic_of(scenario)
         self._opening = self._traffic.opening()
         self._next_opening: Send | None = None
-        self._heap: list[Event] = []
+        self._heap: list[Entry] = []
         self._sequence = count()
         self._bits = [1 << process for process in range(membership.size)]
         self._numbers = [0] * membership.size
@@ -117,15 +134,29 @@ class Simulation:
         self.peak_queue = 0
         self.copies = Carried()
         self.control = Carried()
+        self.undelivered_at_crashed = 0
+        self.notices: dict[Notice, Noticed] = {}
 
-    def run(self, progress: Progress | None = None) -> None:
-        """Until nothing is left to happen."""
+    @property
+    def orders(self) -> Sequence[Order]:
+        """The protocol at each process, for whoever judges the run."""
+        return self._orders
+
+    def run(self, progress: Progress | None = None, states: StateSampler | None = None) -> None:
+        """Until nothing is left to happen. `states` looks at the processes now and then."""
+        done = 0
         for crash in self._scenario.crashes:
             self._schedule(crash.time_s, self._scenario.index(crash.process), self._crash)
+        for latecomer in self._scenario.latecomers:
+            self._receivers[latecomer.process] = None
+            self._schedule(latecomer.time_s, latecomer.process, self._join)
         self._schedule_next_opening()
         try:
             while self._heap:
+                done += min(len(self._heap), _CHUNK)
                 self._run_some()
+                if states is not None and done >= states.due:
+                    states.look(self._orders, done)
                 if self._recorder.flush_if_full() and progress is not None:
                     progress(self._recorder.messages)
         except MalformedStamp as error:
@@ -190,6 +221,8 @@ class Simulation:
 
     def _react(self, process: int, tag: int, now: float, own: bool) -> None:
         """A delivery causes sends, which happen after everything else that happens now."""
+        if process >= self._scenario.applications.size and not self._is_overlay:
+            process = self._scenario.latecomer(process).before
         for send in self._traffic.delivered(process, tag, now, own):
             self._sends_due += 1
             self._schedule(now, process, partial(self._answer, send))
@@ -200,6 +233,8 @@ class Simulation:
     def _send(self, send: Send, now: float) -> None:
         """The application of a process sends a message."""
         self._sends_due -= 1
+        if self._successors:
+            send = self._current(send)
         process, destinations = send.process, send.destinations
         if self._receivers[process] is None:
             return
@@ -256,8 +291,20 @@ class Simulation:
                 self._transmit(process, effect.packet, effect.to, now)  # type: ignore[union-attr]
             elif kind is Wake:
                 self._ask_to_wake(process, max(now, effect.at))  # type: ignore[union-attr]
+            elif kind is Notice:
+                self._notice(process, effect, now)  # type: ignore[arg-type]
             else:
                 raise BrokenInvariant(f"{self._scenario.protocol} wants {effect!r}, no effect")
+
+    def _notice(self, process: int, notice: Notice, now: float) -> None:
+        if notice.event is Event.VIEW:
+            if process in self._awaited:
+                self._successors[self._awaited.pop(process)] = process
+                self._recorder.membership(JOIN, process, now)
+            self._recorder.membership(VIEW, process, now)
+        noticed = self.notices.setdefault(notice, Noticed(now, now, 0))
+        noticed.last_s = now
+        noticed.processes |= self._bits[process]
 
     def _deliver(self, process: int, message: Message, now: float) -> None:
         flight = self._outstanding.get(message.id)
@@ -342,10 +389,40 @@ class Simulation:
             found = self._member_lists[bits] = tuple(members(bits))
         return found
 
+    def _receiver(self, order: Order) -> Receiver:
+        return self._hop_receiver(order) if isinstance(order, Overlay) else order.receive
+
     def _crash(self, process: int, now: float) -> None:
-        if self._receivers[process] is not None:
-            self._receivers[process] = None
-            self._recorder.crash(process, now)
+        """Nobody waits any more for what the process has not delivered."""
+        if self._receivers[process] is None:
+            return
+        self._receivers[process] = None
+        self._recorder.membership(CRASH, process, now)
+        self._arrived[process].clear()
+        bit = self._bits[process]
+        for id_, flight in list(self._outstanding.items()):
+            if (flight.unreceived | flight.held) & bit:
+                self.undelivered_at_crashed += id_.sender != process
+                flight.unreceived &= ~bit
+                flight.held &= ~bit
+                if not flight.unreceived and not flight.held:
+                    del self._outstanding[id_]
+
+    def _join(self, process: int, now: float) -> None:
+        """A process that crashed before is back, as a new one."""
+        order = self._orders[process]
+        self._receivers[process] = self._receiver(order)
+        self._awaited[process] = self._scenario.latecomer(process).before
+        self._apply(process, order.join(now), now)
+
+    def _current(self, send: Send) -> Send:
+        """The same send with those who have come back in the place of those they were."""
+        destinations = send.destinations
+        for before, after in self._successors.items():
+            if destinations & self._bits[before]:
+                destinations ^= self._bits[before] | self._bits[after]
+        process = self._successors.get(send.process, send.process)
+        return msgspec.structs.replace(send, process=process, destinations=destinations)
 
     def _ask_to_wake(self, process: int, at: float) -> None:
         if (process, at) not in self._wakes:

@@ -7,14 +7,14 @@ from flags and says what is wrong with them in words.
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, NamedTuple, TypeVar
 
 from pydantic import Field, ValidationInfo, field_validator
 from pydantic_core import PydanticCustomError
 
 from antecede.errors import AntecedeError, Misuse
 from antecede.message import Membership, ProcessSet, members, process_set
-from antecede.order import Addressing, Channels, Options, Order
+from antecede.order import Addressing, Channels, Gives, Options, Order
 from antecede.overlays import Overlay
 from antecede.protocols import find, parse_options
 from antecede.simulate.deployment import Deployment, deploy
@@ -42,6 +42,14 @@ DEFAULT_MESSAGES = 1000
 
 def _default_workload(valid: dict[str, Any]) -> Groups | Broadcast:
     return Groups() if valid.get("groups") else Broadcast()
+
+
+class Latecomer(NamedTuple):
+    """A process that joins at a time: `before` is the one that it was until it crashed."""
+
+    process: int
+    before: int
+    time_s: float
 
 
 class Scenario(Part):
@@ -177,6 +185,9 @@ class Scenario(Part):
     def _check_crashes(cls, crashes: list[Crash], info: ValidationInfo) -> list[Crash]:
         for index, crash in enumerate(crashes):
             _check_references(f"crashes[{index}].process", [crash.process], info)
+            protocol = info.data.get("protocol")
+            if crash.back_s is not None and protocol and find(protocol).join is Order.join:
+                raise _at(f"crashes[{index}].back_s", f"{protocol} lets nobody back in; leave it out")
         return crashes
 
     @cached_property
@@ -191,6 +202,9 @@ class Scenario(Part):
     @cached_property
     def order_options(self) -> Options:
         deployment = self.deployment
+        if self.latecomers:
+            late = [latecomer.process for latecomer in self.latecomers]
+            return parse_options(self.protocol, {**self.options, "latecomers": late})
         if deployment is None or not self.is_routed:
             return parse_options(self.protocol, self.options)
         network = {"links": deployment.topology.links, "applications": deployment.applications}
@@ -221,12 +235,42 @@ class Scenario(Part):
         transport under it would make them."""
         return self.network.fifo or self.order.traits.channels is Channels.FIFO
 
+    @property
+    def promises_order(self) -> bool:
+        """Whether the protocol promises causal order on such a network: a FIFO channel that loses
+        packets is not one."""
+        traits, network = self.order.traits, self.network
+        loses = network.loss or any(link.loss for link in network.links)
+        loses = loses or any(partition.packets == "lost" for partition in network.partitions)
+        return traits.gives is Gives.CAUSAL and not (traits.channels is Channels.FIFO and loses)
+
     @cached_property
     def process_names(self) -> list[str]:
         """The application processes, then the routers."""
         size = self.graph.size if self.graph else self.processes or 0
         names = list(self.names or (f"p{process}" for process in range(size)))
-        return _with_routers(names, self.deployment) if self.is_routed else names
+        names = _with_routers(names, self.deployment) if self.is_routed else names
+        for crash in self.crashes:
+            if crash.back_s is not None:
+                before = crash.process
+                name = names[before] if isinstance(before, int) else before
+                while name in names:
+                    name += "'"
+                names.append(name)
+        return names
+
+    @cached_property
+    def latecomers(self) -> tuple[Latecomer, ...]:
+        """Those who come back, as the last of all processes."""
+        back = [crash for crash in self.crashes if crash.back_s is not None]
+        first = len(self.process_names) - len(back)
+        return tuple(
+            Latecomer(first + place, self.index(crash.process), crash.back_s or 0.0)
+            for place, crash in enumerate(back)
+        )
+
+    def latecomer(self, process: int) -> Latecomer:
+        return self.latecomers[process - len(self.process_names)]
 
     @cached_property
     def membership(self) -> Membership:

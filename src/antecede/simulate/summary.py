@@ -24,6 +24,8 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     deliveries: int
     undelivered: int
     """Copies for others that were never delivered, crashed processes included."""
+    undelivered_at_crashed: int
+    """Those of them whose destination crashed before it could deliver them."""
     violations: int | None
     """Deliveries that came too early; None above `VIOLATIONS_LIMIT` messages."""
     stamp_entries: Spread
@@ -43,6 +45,8 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     fifo_links: bool
     fifo_added: bool
     """Whether the links are FIFO only because the protocol needs it."""
+    notices: tuple[str, ...]
+    """What the protocol told of views, servers and gaps, in the order of time."""
     virtual_s: float
     events: int
     """How many events the simulator's queue went through."""

@@ -28,10 +28,10 @@ class Loader:
     def __init__(self, *, stamps: bool = True, rows: int = 0) -> None:
         self._stamps = stamps
         self._expected = rows
-        self._runs = _Names()
-        self._processes = _Names()
-        self._kinds = _Names(schema.KINDS)
-        self._layers = _Names(schema.LAYERS)
+        self._runs = Names()
+        self._processes = Names()
+        self._kinds = Names(schema.KINDS)
+        self._layers = Names(schema.LAYERS)
         self._columns: dict[str, _Growing] = {}
         self._files: list[str] = []
         self._first_rows: list[int] = []
@@ -64,11 +64,11 @@ class Loader:
             "process": self._processes.codes(table["process"]),
             "kind": self._kinds.words(table["kind"], -1),
             "sender": self._processes.codes(table["sender"]),
-            "time": _filled(_column(table, "time", pa.float64()), pa.float64(), np.nan),
-            "listed": _filled(pc.list_value_length(destinations), pa.int32(), -1),
+            "time": filled(_column(table, "time", pa.float64()), pa.float64(), np.nan),
+            "listed": filled(pc.list_value_length(destinations), pa.int32(), -1),
             "destination": self._processes.codes(pc.list_flatten(destinations)),
             **{
-                name: _filled(_column(table, name, pa.int64()), pa.int64(), NULL)
+                name: filled(_column(table, name, pa.int64()), pa.int64(), NULL)
                 for name in ("seq", "number", "position", *(STAMPS if self._stamps else ()))
             },
         }
@@ -116,7 +116,7 @@ class Loader:
         )
 
 
-class _Names:
+class Names:
     """Names and their codes, counted in the order in which they appear."""
 
     def __init__(self, known: Iterable[str] = ()) -> None:
@@ -146,12 +146,16 @@ class _Names:
         if not pa.types.is_dictionary(chunk.type):
             chunk = chunk.dictionary_encode()
         largest = int(np.iinfo(kind).max)
-        codes = [min(self._code(name), largest) for name in chunk.dictionary.to_pylist()]
-        indices: Codes = _filled(chunk.indices, pa.int32(), -1)
+        codes = [min(code, largest) for code in self.enter(chunk.dictionary.to_pylist())]
+        indices: Codes = filled(chunk.indices, pa.int32(), -1)
         if kind is np.int32 and codes == list(range(len(codes))):
             return indices
         codes.append(null)  # index -1 finds it, and that is what null becomes
         return np.array(codes, kind)[indices]
+
+    def enter(self, names: Iterable[str | None]) -> list[int]:
+        """The codes of these names, the new ones of which are added."""
+        return [self._code(name) for name in names]
 
     def _code(self, name: str | None) -> int:
         if name is None:
@@ -174,7 +178,7 @@ def _destinations(table: pa.Table) -> pa.ChunkedArray:
     return column
 
 
-def _filled(column: pa.Array | pa.ChunkedArray, kind: pa.DataType, null: float) -> npt.NDArray[Any]:
+def filled(column: pa.Array | pa.ChunkedArray, kind: pa.DataType, null: float) -> npt.NDArray[Any]:
     """Values of whatever width as this one, with `null` in place of nulls. An unsigned number
     beyond the signed ones turns negative, which no rule lets pass."""
     if column.type != kind:

@@ -88,10 +88,10 @@ def open_file(file: Path) -> pq.ParquetFile:
             file, metadata=metadata, read_dictionary=strings, page_checksum_verification=True
         )
     except (pa.ArrowException, OSError) as error:
-        raise _unreadable(file, error) from error
+        raise unreadable(file, error) from error
 
 
-def _unreadable(file: Path, error: Exception) -> BadFile:
+def unreadable(file: Path, error: Exception) -> BadFile:
     reason = str(error).partition("\n")[0]
     return BadFile(str(file), [f"this is no Parquet file, or a damaged one: {reason}"])
 
@@ -122,7 +122,7 @@ def read_tables(
         try:
             table = parquet.read_row_group(group, columns=columns)
         except (pa.ArrowException, OSError) as error:
-            raise _unreadable(file, error) from error
+            raise unreadable(file, error) from error
         if "run" not in columns:
             value = None if run == HIVE_NULL else run
             table = table.append_column("run", pa.repeat(pa.scalar(value, pa.string()), len(table)))

@@ -2,6 +2,7 @@
 witness, and the delays besides."""
 
 import math
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -34,11 +35,12 @@ def audit(run: Run, layer: int = APP, witnesses: int = WITNESS_LIMIT) -> Verdict
         undelivered=len(missing),
         undelivered_at_crashed=int(np.count_nonzero(crashed[missing])),
         witnesses=find_witnesses(run, events, joined, told),
-        delays=_delays(joined, last),
+        delays=delays_of(joined, last),
     )
 
 
-def _delays(joined: Joined, last: Integers) -> Delays:
+def delays_of(joined: Joined, last: Integers) -> Delays:
+    """What deliveries waited for, given the last predecessor of each, where receptions are known."""
     if not joined.receptions_known:
         return Delays()
     return total_delays(joined, last, last_predecessors(joined.by_arrival()))
@@ -46,25 +48,24 @@ def _delays(joined: Joined, last: Integers) -> Delays:
 
 def find_witnesses(run: Run, events: Events, joined: Joined, early: Offsets) -> tuple[Witness, ...]:
     """The proofs that these copies were delivered too early."""
-    prepared = joined.prepared
-    firsts = overtaken_messages(joined, early)
     told = []
-    for copy, first in zip(early.tolist(), firsts.tolist(), strict=True):
-        second = int(np.searchsorted(prepared.start, copy, side="right")) - 1
-        path = shortest_path(joined, first, second)
+    for copy, path in trace_paths(joined, early):
         names = tuple(name_message(run, events, joined, message) for message in path)
-        time = float(joined.delivered[copy])
-        told.append(
-            Witness(
-                run.name,
-                run.name_of(int(prepared.column[copy])),
-                names[0],
-                names[-1],
-                names,
-                None if math.isnan(time) else time,
-            )
-        )
+        process = run.name_of(int(joined.prepared.column[copy]))
+        told.append(make_witness(run.name, process, names, float(joined.delivered[copy])))
     return tuple(told)
+
+
+def trace_paths(joined: Joined, early: Offsets) -> Iterator[tuple[int, list[int]]]:
+    """Each of these copies with a shortest path to its message from one that it overtook."""
+    seconds = np.searchsorted(joined.prepared.start, early, side="right") - 1
+    firsts = overtaken_messages(joined, early)
+    for copy, first, second in zip(early.tolist(), firsts.tolist(), seconds.tolist(), strict=True):
+        yield copy, shortest_path(joined, first, second)
+
+
+def make_witness(run: str, process: str, path: tuple[str, ...], time: float) -> Witness:
+    return Witness(run, process, path[0], path[-1], path, None if math.isnan(time) else time)
 
 
 def name_message(run: Run, events: Events, joined: Joined, message: int) -> str:

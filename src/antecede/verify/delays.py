@@ -78,9 +78,15 @@ def split_times(received: Times, delivered: Times, possible: Times, allowed: Tim
     return Split(*(np.where(known, part, np.nan) for part in parts))
 
 
-def total_delays(joined: Joined, last_delivered: Integers, last_arrived: Integers) -> Delays:
-    """The delays of all copies together, from the last predecessor of each by rank of delivery and
-    by rank of arrival."""
+def total_delays(
+    joined: Joined,
+    last_delivered: Integers,
+    last_arrived: Integers,
+    chosen: slice | None = None,
+) -> Delays:
+    """The delays of all copies together, or of those chosen, from the last predecessor of each by
+    rank of delivery and by rank of arrival."""
+    first, stop, _ = (chosen or slice(None)).indices(len(last_delivered))
     prepared = joined.prepared
     places = np.zeros((2, len(prepared.column_of) + 1), np.int64)
     for row, rank in enumerate((prepared.rank, joined.arrival)):
@@ -90,7 +96,7 @@ def total_delays(joined: Joined, last_delivered: Integers, last_arrived: Integer
     deliveries = loop_for(add_up, 3 * len(prepared.rank))(
         *(prepared.column, prepared.rank, joined.arrival, joined.delivered, joined.received),
         *(last_delivered, last_arrived, places),
-        *(np.empty(places[0, -1]), np.empty(places[1, -1]), sums),
+        *(np.empty(places[0, -1]), np.empty(places[1, -1]), sums, first, stop),
     )
     return Delays(int(deliveries), *(float(part) for part in sums))
 
@@ -107,9 +113,12 @@ def add_up(
     delivered_at: Column,
     arrived_at: Column,
     sums: Column,
+    first: int,
+    stop: int,
 ) -> int:
-    """Add the parts of every delay to `sums` and give their number. `places` says where the ranks
-    of a process start in `delivered_at` and `arrived_at`, which get the times by rank."""
+    """Add the parts of the delays of the copies from `first` to `stop` to `sums` and give their
+    number. `places` says where the ranks of a process start in `delivered_at` and `arrived_at`,
+    which get the times by rank."""
     for copy in range(len(rank)):
         q = column[copy]
         if rank[copy] != NEVER:
@@ -118,7 +127,7 @@ def add_up(
             time = delivered[copy] if np.isnan(received[copy]) else received[copy]
             arrived_at[places[1, q] + arrival[copy] - 1] = time
     deliveries = 0
-    for copy in range(len(rank)):
+    for copy in range(first, stop):
         begin = received[copy]
         end = delivered[copy]
         if rank[copy] == NEVER or np.isnan(begin) or np.isnan(end):

@@ -1,0 +1,134 @@
+"""`python -m bench.fuzz`: write docs/fuzzing.md anew, or `python -m bench fuzz`: measure how fast.
+
+The page says after how many runs each planted bug is found, and how small the scenario gets that
+shows it. That is counted, not timed, on seeds from 1 on: the same figures come out on every
+machine. The benchmark gives runs and events per second of wall time, here and on Spark."""
+
+import tomllib
+from pathlib import Path
+from time import perf_counter
+
+from antecede.fuzzing import draw, judge
+from antecede.fuzzing.draw import LARGEST, MOST_MESSAGES
+from antecede.fuzzing.finding import Finding, find_smallest
+from antecede.fuzzing.ledger import Ledger
+from antecede.fuzzing.slices import Found
+from antecede.order import Order
+from antecede.protocols import names
+from bench.docs import markdown
+from tests.fuzzing.planted import Planted, planted_bugs
+
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "fuzzing.md"
+LIMIT = 500
+"""Runs within which every planted bug is found."""
+RUNS = 2_600
+"""Of the benchmark, on each master."""
+COLUMNS = (
+    *("protocol", "planted bug", "runs", "failure"),
+    *("processes", "messages", "groups", "besides the defaults"),
+)
+
+INTRODUCTION = """# Fuzzing
+
+`antecede fuzz` draws scenarios from seeds and runs them until one fails: a message delivered
+too early, twice or never, a total order that is none, a state beyond its bound, an error, a run
+without end. It draws
+
+- the protocol's options, as far as it keeps its promises under them;
+- processes, overlapping groups, or for overlays a topology, and traffic of every kind that the
+  protocol can address, with answers to deliveries;
+- delays of every kind, links that are much slower or quicker than the others, reordering,
+  duplicates, partitions;
+- losses and crashes. Where the protocol does not survive them only the order is judged, and what
+  was lost is excused; where its channels have to be FIFO, nothing is lost.
+
+A failure is shrunk: fewer processes, messages, groups and faults, a smaller topology, options and
+network at their defaults, on the same seed or on another, as long as it fails in the same way. What
+is left is a scenario file:
+
+    antecede fuzz --runs 20000 --out fuzzed
+    antecede simulate --scenario fuzzed/failures/vector-early-17.toml
+
+`simulate` shows an early or missing delivery (exit status 1) or the error; `antecede fuzz --replay
+FILE` gives the judgement, which also covers state bounds and total order. The folder keeps what was
+done: the same command goes on where it stopped, and with a larger `--runs` or with `--minutes` runs
+more. Failures found before still count.
+
+With crashes, for a protocol that survives them: every message of a survivor reaches every survivor
+that it is addressed to, once and in causal order, and what one survivor has delivered of a process
+that crashed, all survivors deliver that it is addressed to.
+
+Not drawn: the readings that the errata refute, replays of real graphs, large systems (runs have up
+to {largest} processes where no topology says more, and up to {messages} messages).
+
+## Planted bugs
+
+Every bug in `tests/mutants` and `tests/overlays/test_planted.py` is found within **{limit} runs** of
+its protocol, seeds counted from 1; a test says so. The table, which `python -m bench.fuzz` writes,
+has the runs until it was found, and the scenario that is left after shrinking.
+
+"""
+
+
+def hunt(protocol: str, order: type[Order], limit: int = LIMIT) -> Found | None:
+    """The first run in which this variant of a protocol fails."""
+    for seed in range(1, limit + 1):
+        failure = judge(draw(protocol, seed), order).failure
+        if failure is not None:
+            return Found(protocol, seed, failure.kind, failure.sentence)
+    return None
+
+
+def row(planted: Planted) -> list[str]:
+    """A planted bug, and what became of it."""
+    found = hunt(planted.protocol, planted.order)
+    if found is None:
+        return [planted.protocol, planted.mutant.name, f"more than {LIMIT}", *["–"] * 5]
+    finding = find_smallest(found, planted.order)
+    return [
+        planted.protocol,
+        planted.mutant.name,
+        str(found.seed),
+        found.kind,
+        str(finding.processes),
+        str(finding.messages),
+        *_rest(finding),
+    ]
+
+
+def _rest(finding: Finding) -> tuple[str, str]:
+    """The groups, and the other fields that are not at their defaults."""
+    plain = tomllib.loads(finding.scenario)
+    groups = plain.pop("groups", [])
+    usual = {"protocol", "processes", "messages", "seed"}
+    kept = [name for name in plain if name not in usual]
+    return str(len(groups) or 1), ", ".join(kept) or "–"
+
+
+def page() -> str:
+    text = INTRODUCTION.format(limit=LIMIT, largest=LARGEST, messages=MOST_MESSAGES)
+    return text + markdown(COLUMNS, map(row, planted_bugs()))
+
+
+def main() -> None:
+    """Runs and events per second on each master."""
+    from antecede.pipeline.fuzz import fuzz  # noqa: PLC0415 - Spark takes long
+    from antecede.pipeline.session import build_session  # noqa: PLC0415
+
+    for master in (None, "local[1]", "local[2]"):
+        spark = None if master is None else build_session(master, short=True)
+        fuzz(spark, names(), Ledger(), runs=len(names()))  # workers start, modules are loaded
+        ledger = Ledger()
+        start = perf_counter()
+        fuzz(spark, names(), ledger, first_seed=2, runs=RUNS)
+        took_s = perf_counter() - start
+        if spark is not None:
+            spark.stop()
+        print(
+            f"{master or 'here':10}{ledger.runs / took_s:>10,.0f} runs/s"
+            f"{ledger.events / took_s:>12,.0f} events/s"
+        )
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), "utf-8")

@@ -1,0 +1,202 @@
+"""The campaign file: what people write, validated as a whole.
+
+It spans a grid: every protocol with every combination of its options, on every network, under
+every workload, with every number of processes and every seed. `antecede.campaigns.plan` makes runs
+of it; docs/campaigns.md describes it for people.
+"""
+
+import os
+from itertools import product
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field, ValidationError, field_validator, model_validator
+
+from antecede.campaigns.scaled import Scaled, scale
+from antecede.errors import AntecedeError, BadFile
+from antecede.protocols import find, names, parse_options
+from antecede.simulate.layouts import Shape
+from antecede.simulate.loading import beside, mistakes_in, read_toml
+from antecede.simulate.parts import (
+    Broadcast,
+    Crash,
+    Groups,
+    Network,
+    Open,
+    Part,
+    Positive,
+    Probability,
+    ProcessRef,
+    Replay,
+    Unicast,
+)
+
+EVERY = "all"
+TracePolicy = Literal["none", "interesting", "all"]
+Name = Annotated[str, Field(min_length=1, max_length=100)]
+Size = Annotated[int, Field(ge=1, le=65_536, strict=True)]
+Seed = Annotated[int, Field(ge=0, strict=True)]
+
+
+class ProtocolEntry(Part):
+    """A protocol, or `all` of them. An option with a list of values spans the grid."""
+
+    name: str
+    options: dict[str, Any] = Field(default={})
+
+    @field_validator("name")
+    @classmethod
+    def _check_name(cls, name: str) -> str:
+        if name != EVERY and name not in names():
+            raise ValueError(f"there is no protocol '{name}'; there are {', '.join(names())}")
+        return name
+
+    @model_validator(mode="after")
+    def _check_options(self) -> "ProtocolEntry":
+        if self.name == EVERY and self.options:
+            raise ValueError(f"options belong to one protocol; '{EVERY}' has none")
+        for options in self.combinations():
+            try:
+                # Whether a number suits the number of processes is seen when runs are planned.
+                parse_options(self.protocols()[0], scale_all(options, 2))
+            except AntecedeError as error:
+                raise ValueError(str(error)) from None
+        return self
+
+    def protocols(self) -> list[str]:
+        return list(names()) if self.name == EVERY else [find(self.name).name]
+
+    def combinations(self) -> list[dict[str, Any]]:
+        """The options of each variant."""
+        values = [value if isinstance(value, list) else [value] for value in self.options.values()]
+        return [dict(zip(self.options, chosen, strict=True)) for chosen in product(*values)]
+
+
+def scale_all(options: dict[str, Any], processes: int) -> dict[str, Any]:
+    """The options for so many processes."""
+    return {
+        name: [scale(part, processes) for part in value]
+        if isinstance(value, list)
+        else scale(value, processes)
+        for name, value in options.items()
+    }
+
+
+class NetworkEntry(Network):
+    """A network: its links as in a scenario, and where processes live."""
+
+    name: Name = "network"
+    topology: str | dict[str, str] | None = None
+    """As in a scenario; or one for each number of processes, which then are the only ones."""
+    attach: list[ProcessRef] | None = None
+    crashes: list[Crash] = Field(default=[])
+
+    def topology_for(self, processes: int | None) -> str | None:
+        if isinstance(self.topology, dict):
+            return self.topology.get(str(processes))
+        return self.topology
+
+
+class ScaledLayout(Part):
+    """As in a scenario, but with numbers that may grow."""
+
+    layout: Shape
+    count: Scaled
+    size: Scaled | None = None
+
+
+class Load(Part):
+    """What every workload says."""
+
+    name: Name = "workload"
+    messages: Scaled | None = None
+    rate: Positive | None = None
+    payload_bytes: int | None = Field(default=None, ge=0, le=1 << 24, strict=True)
+
+
+class UnicastLoad(Load, Unicast):
+    pass
+
+
+class BroadcastLoad(Load, Broadcast):
+    pass
+
+
+class GroupsLoad(Load, Groups):
+    groups: list[Annotated[list[ProcessRef], Field(min_length=1)]] | ScaledLayout
+
+
+class MulticastLoad(Load, Open):
+    kind: Literal["multicast"] = "multicast"
+    size: Scaled | None = None
+    probability: Probability | None = None
+
+
+class ReplayLoad(Load, Replay):
+    pass
+
+
+WorkloadEntry = Annotated[
+    UnicastLoad | MulticastLoad | BroadcastLoad | GroupsLoad | ReplayLoad,
+    Field(discriminator="kind"),
+]
+
+
+def _entry(value: Any) -> Any:
+    return {"name": value} if isinstance(value, str) else value
+
+
+class Campaign(Part):
+    """A campaign file."""
+
+    name: Name
+    question: str = ""
+    """What it is to answer, for the report."""
+    seeds: Annotated[int, Field(ge=1, strict=True)] | list[Seed] = 5
+    """How many, counted from 1; or which."""
+    processes: list[Size] | None = Field(default=None, min_length=1)
+    traces: TracePolicy = "none"
+    """Which traces to keep: of each variant the one with the longest delay and the first one with
+    a violation (`interesting`), all, or none."""
+    protocols: list[Annotated[ProtocolEntry, BeforeValidator(_entry)]] = Field(min_length=1)
+    networks: list[NetworkEntry] = Field(default=[NetworkEntry()], min_length=1)
+    workloads: list[WorkloadEntry] = Field(min_length=1)
+
+    @field_validator("networks", "workloads")
+    @classmethod
+    def _check_names(cls, entries: Any) -> Any:
+        known = [entry.name for entry in entries]
+        for name in known:
+            if known.count(name) > 1:
+                raise ValueError(f"there are {known.count(name)} called '{name}'; name them apart")
+        return entries
+
+    @field_validator("seeds", "processes")
+    @classmethod
+    def _check_repeats(cls, values: Any) -> Any:
+        if isinstance(values, list) and len(set(values)) != len(values):
+            raise ValueError("has a number twice")
+        if values == []:
+            raise ValueError("is empty")
+        return values
+
+    @property
+    def seed_list(self) -> list[int]:
+        return list(range(1, self.seeds + 1)) if isinstance(self.seeds, int) else self.seeds
+
+
+def load_campaign(path: str | os.PathLike[str]) -> Campaign:
+    """The campaign in a TOML file. Graphs and topologies that it names by a path are looked for
+    beside it."""
+    text, data = read_toml(path)
+    for field, key in (("workloads", "graph"), ("networks", "topology")):
+        entries = data.get(field)
+        for entry in entries if isinstance(entries, list) else ():
+            if isinstance(entry, dict):
+                beside(path, entry, key)
+                if isinstance(of_size := entry.get(key), dict):
+                    for size in of_size:
+                        beside(path, of_size, size)
+    try:
+        return Campaign.model_validate(data)
+    except ValidationError as error:
+        raise BadFile(str(path), mistakes_in(text, data, error)) from None

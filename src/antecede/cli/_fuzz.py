@@ -1,0 +1,181 @@
+"""`antecede fuzz`: random scenarios, judged, and shrunk where they fail."""
+
+from pathlib import Path
+from time import perf_counter
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+from antecede.cli._shared import ANSWER_IS_NO, JsonFlag, print_json, progress_bar
+from antecede.errors import Misuse
+from antecede.fuzzing.finding import Finding
+from antecede.fuzzing.judge import judge
+from antecede.fuzzing.ledger import Ledger
+from antecede.protocols import find, names
+from antecede.simulate import load_scenario
+
+DEFAULT_RUNS = 2_000
+HERE = "here"
+"""The master that is none: everything in this process, without Spark."""
+SHOWN = 10
+"""Failures told to a person."""
+
+
+def fuzz(
+    protocol: Annotated[
+        list[str] | None,
+        typer.Option(help="A protocol; may repeat. By default all of them, taking turns."),
+    ] = None,
+    runs: Annotated[
+        int | None, typer.Option(min=1, help=f"How many runs in all; {DEFAULT_RUNS:,} by default.")
+    ] = None,
+    minutes: Annotated[float | None, typer.Option(min=0, help="Stop after this time.")] = None,
+    seed: Annotated[int, typer.Option(min=0, help="The first seed.")] = 1,
+    master: Annotated[
+        str,
+        typer.Option(
+            help="Where Spark runs: local[2], spark://host:port ...; or 'here', without Spark."
+        ),
+    ] = "local[*]",
+    out: Annotated[
+        Path | None,
+        typer.Option(help="A folder for the books and the failures; what is done there is kept."),
+    ] = None,
+    replay: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Judge this scenario, and nothing else.")
+    ] = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """Draw scenarios from seeds, run them, and look for one in which a protocol breaks its word.
+
+    A failure is shrunk to a small scenario, which `antecede simulate --scenario` replays. With
+    --out, what was done before is not done again. Exit status 1 if a failure was found, now or
+    before.
+
+    Example: antecede fuzz --protocol vector --runs 5000 --out fuzzed
+    """
+    if replay is not None:
+        _replay(replay, as_json)
+        return
+    protocols = [find(name).name for name in protocol] if protocol else list(names())
+    if runs is None and minutes is None:
+        runs = DEFAULT_RUNS
+    ledger = Ledger(out)
+    before = ledger.runs
+    start = perf_counter()
+    findings = _run(protocols, ledger, seed, runs, minutes, master)
+    took_s = perf_counter() - start
+    if as_json:
+        print_json(_as_json(ledger, findings, before, took_s))
+    else:
+        tell(ledger, findings, before, took_s)
+    if ledger.found:
+        raise typer.Exit(ANSWER_IS_NO)
+
+
+def _run(
+    protocols: list[str],
+    ledger: Ledger,
+    seed: int,
+    runs: int | None,
+    minutes: float | None,
+    master: str,
+) -> list[Finding]:
+    from antecede.pipeline.fuzz import fuzz as run_fuzz  # noqa: PLC0415 - only where needed
+
+    spark = None
+    if master != HERE:
+        from antecede.pipeline.session import build_session  # noqa: PLC0415 - Spark takes long
+
+        with Console(stderr=True).status("starting Spark"):
+            spark = build_session(master, short=True)
+    try:
+        with progress_bar("fuzzing", runs) as tick:
+            return run_fuzz(
+                spark,
+                protocols,
+                ledger,
+                first_seed=seed,
+                runs=runs,
+                minutes=minutes,
+                tell=lambda done, events: tick(done, runs),
+            )
+    finally:
+        if spark is not None:
+            spark.stop()
+
+
+def tell(ledger: Ledger, findings: list[Finding], before: int, took_s: float) -> None:
+    """The result for a person."""
+    new = ledger.runs - before
+    print(
+        f"{ledger.runs:,} runs, {ledger.events:,} events, {ledger.messages:,} messages, "
+        f"{ledger.deliveries:,} deliveries"
+    )
+    if before:
+        print(f"{new:,} of these runs now, the others before")
+    if took_s and new:
+        print(f"{new / took_s:,.0f} runs/s")
+    found = ledger.found
+    print(f"failures: {len(found):,}")
+    fresh = {finding.found: finding for finding in findings}
+    for one in found[:SHOWN]:
+        print(f"  {one.protocol}, seed {one.seed}: {one.kind}: {one.sentence}")
+        if file := ledger.file_of(one):
+            print(f"    replay: antecede simulate --scenario {file}")
+        elif one in fresh:
+            finding = fresh[one]
+            print(f"    shrunk to {finding.processes} processes, {finding.messages} messages:")
+            print("".join(f"      {line}\n" for line in finding.scenario.splitlines()), end="")
+    if len(found) > SHOWN:
+        print(f"  and {len(found) - SHOWN:,} more; --json lists them all")
+
+
+def _as_json(ledger: Ledger, findings: list[Finding], before: int, took_s: float) -> dict[str, Any]:
+    fresh = {finding.found: finding for finding in findings}
+    return {
+        "runs": ledger.runs,
+        "runs_now": ledger.runs - before,
+        "events": ledger.events,
+        "messages": ledger.messages,
+        "deliveries": ledger.deliveries,
+        "seconds": round(took_s, 3),
+        "failures": len(ledger.found),
+        "found": [
+            {
+                "protocol": one.protocol,
+                "seed": one.seed,
+                "kind": one.kind,
+                "sentence": one.sentence,
+                "file": None if (file := ledger.file_of(one)) is None else str(file),
+                "scenario": fresh[one].scenario if one in fresh else None,
+            }
+            for one in ledger.found
+        ],
+    }
+
+
+def _replay(file: Path, as_json: bool) -> None:
+    """One scenario, judged as the runs are."""
+    if not file.suffix:
+        raise Misuse(f"--replay {file}: name a scenario file, such as failure.toml")
+    scenario = load_scenario(file)
+    outcome = judge(scenario)
+    failure = outcome.failure
+    if as_json:
+        print_json(
+            {
+                "protocol": scenario.protocol,
+                "messages": outcome.messages,
+                "deliveries": outcome.deliveries,
+                "kind": failure and failure.kind,
+                "sentence": failure and failure.sentence,
+            }
+        )
+    elif failure is None:
+        print(f"{scenario.protocol}: nothing went wrong")
+    else:
+        print(f"{failure.kind}: {failure.sentence}")
+    if failure is not None:
+        raise typer.Exit(ANSWER_IS_NO)

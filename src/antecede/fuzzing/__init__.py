@@ -1,0 +1,11 @@
+"""Runs drawn from seeds, judged, and shrunk where they fail.
+
+`draw` makes the scenario of a seed, `judge` runs it and says what went wrong, `shrink` finds the
+smallest scenario that goes wrong in the same way. `antecede.pipeline.fuzz` does so on Spark.
+"""
+
+from antecede.fuzzing.draw import draw
+from antecede.fuzzing.judge import Failure, Outcome, judge
+from antecede.fuzzing.shrink import Shrunk, shrink
+
+__all__ = ["Failure", "Outcome", "Shrunk", "draw", "judge", "shrink"]

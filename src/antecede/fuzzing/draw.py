@@ -1,0 +1,169 @@
+"""One seed, one scenario: topology, groups, workload, network, faults and options of a protocol.
+
+Runs are small, for a bug that takes many processes is rare and a small run is quick: most have
+fewer than six processes and forty messages. What matters for order is that messages overtake each
+other; so the rate of sending is drawn with the delay in view, delays vary widely, and now and then
+some links are much slower than the others.
+"""
+
+from itertools import pairwise
+from typing import Any
+
+from antecede.fuzzing.chance import Chance
+from antecede.fuzzing.options import draw_options
+from antecede.fuzzing.tolerance import may_lose
+from antecede.order import Addressing, Traits
+from antecede.overlays import Overlay
+from antecede.protocols import find
+from antecede.simulate import Scenario, make_scenario
+from antecede.simulate.deployment import deploy
+
+LARGEST = 12
+"""Processes, at most, where no topology says how many."""
+MOST_MESSAGES = 150
+PATIENCE_S = 5.0
+"""Long against every delay and every timer that is drawn."""
+
+Fields = dict[str, Any]
+
+
+def draw(protocol: str, seed: int) -> Scenario:
+    """The scenario of this seed."""
+    return make_scenario(draw_fields(protocol, seed))
+
+
+def draw_fields(protocol: str, seed: int) -> Fields:
+    """The same as plain data, as a file would say it."""
+    order = find(protocol)
+    chance = Chance(seed, protocol)
+    fields: Fields = {"protocol": protocol, "seed": seed, "patience_s": PATIENCE_S}
+    size = applications = chance.small(2, LARGEST)
+    if issubclass(order, Overlay) and chance.happens(0.8):
+        fields["topology"] = _topology(chance)
+        if chance.happens(0.5):
+            fields["processes"] = applications
+        deployment = deploy(fields["topology"], None, fields.get("processes"))
+        size, applications = deployment.topology.size, deployment.applications
+    fields["processes"] = applications
+    fields |= _workload(order.traits, applications, chance)
+    fields["messages"] = chance.small(2, MOST_MESSAGES)
+    fields["rate"] = chance.between(0.3, 300.0)
+    if chance.happens(0.1):
+        fields["payload_bytes"] = chance.small(1, 64)
+    span_s = fields["messages"] / (fields["rate"] * applications) + 0.2
+    fields["network"] = _network(order.traits, size, span_s, chance)
+    fields["crashes"] = _crashes(order.traits, size, span_s, chance)
+    fields["options"] = draw_options(protocol, applications, len(fields.get("groups", ())), chance)
+    return fields
+
+
+def _topology(chance: Chance) -> str:
+    """Small networks of every kind that can be made, with one or two routers in the way."""
+    routers = chance.whole(1, 2)
+    match chance.whole(0, 3):
+        case 0:
+            return f"tree:{chance.whole(1, 2)},{chance.whole(1, 2)},{chance.whole(1, 3)},{routers}"
+        case 1:
+            return f"ring:{chance.whole(3, 4)},{chance.whole(1, 2)},{routers}"
+        case 2:
+            sizes = [chance.whole(1, 4) for _ in range(chance.whole(2, 4))]
+            return f"clusters:{'+'.join(map(str, sizes))},{routers}"
+        case _:
+            return f"internet:{chance.whole(6, 16)},{chance.whole(1, 20)}"
+
+
+def _workload(traits: Traits, size: int, chance: Chance) -> Fields:
+    """Who talks to whom. Answers make the chains in which order shows."""
+    kinds = ["broadcast"]
+    if traits.addressing >= Addressing.GROUPS and size > 1:
+        kinds += ["groups"] * 3
+    if traits.addressing >= Addressing.SETS and size > 1:
+        kinds += ["unicast", "multicast", "multicast"]
+    workload: Fields = {"kind": chance.pick(kinds)}
+    fields: Fields = {"workload": workload}
+    if chance.happens(0.7):
+        workload["cascade"] = chance.between(0.02, 0.9)
+    if workload["kind"] == "groups":
+        fields["groups"] = _groups(size, chance)
+    elif workload["kind"] == "multicast" and chance.happens(0.5):
+        workload["size"] = chance.whole(1, size - 1)
+    elif workload["kind"] == "multicast":
+        workload["probability"] = chance.between(0.05, 1.0)
+    return fields
+
+
+def _groups(size: int, chance: Chance) -> list[list[int]]:
+    """Overlapping in a line, in a ring, one inside the other, or as it comes."""
+    everybody = list(range(size))
+    if size >= 3 and chance.happens(0.5):
+        # Each group ends with the first member of the next one; a ring closes, a line does not.
+        starts = chance.some(everybody, chance.whole(2, size))
+        ring = [*everybody[starts[0] :], *everybody[: starts[0]], starts[0]]
+        cuts = [ring.index(start) for start in starts] + [size]
+        groups = [ring[first : last + 1] for first, last in pairwise(cuts)]
+        return groups if chance.happens(0.6) else groups[:-1]
+    if chance.happens(0.2):
+        return [everybody[: chance.whole(1, size)] for _ in range(2)] + [everybody]
+    return [
+        chance.some(everybody, chance.whole(min(2, size), size)) for _ in range(chance.whole(1, 5))
+    ]
+
+
+def _network(traits: Traits, size: int, span_s: float, chance: Chance) -> Fields:
+    network: Fields = {"delay": _delay(chance)}
+    if chance.happens(0.15):
+        network["fifo"] = True
+    if chance.happens(0.25):
+        network["duplication"] = chance.between(0.01, 0.5)
+    if size > 1 and chance.happens(0.4):
+        network["links"] = [_link(size, chance) for _ in range(chance.small(1, 4))]
+    if size > 1 and chance.happens(0.15):
+        network["partitions"] = [
+            _partition(size, span_s, chance) for _ in range(chance.small(1, 3))
+        ]
+    # A run in which things get lost says less about the protocols that stop there.
+    if may_lose(traits) and chance.happens(0.5 if traits.repairs_loss else 0.15):
+        network["loss"] = chance.between(0.01, 0.3)
+        for partition in network.get("partitions", ()):
+            partition["packets"] = chance.pick(["held", "lost"])
+    return network
+
+
+def _delay(chance: Chance) -> str:
+    match chance.whole(0, 4):
+        case 0:
+            return f"constant:{chance.between(0.001, 0.1)}"
+        case 1:
+            return f"uniform:0,{chance.between(0.01, 1.0)}"
+        case 2:
+            return f"lognormal:0.05,{chance.between(0.1, 2.0)}"
+        case _:
+            return f"exponential:{chance.between(0.01, 0.5)}"
+
+
+def _link(size: int, chance: Chance) -> Fields:
+    """One that is slow, or quick, for its kind."""
+    source, to = chance.some(range(size), 2)
+    ends = (source, to) if chance.happens(0.5) else (to, source)
+    delay = f"constant:{chance.pick([0.0, 0.001, 1.0, 3.0])}"
+    return {"from": [ends[0]], "to": [ends[1]], "delay": delay}
+
+
+def _partition(size: int, span_s: float, chance: Chance) -> Fields:
+    start_s = chance.between(span_s / 20, span_s)
+    side = chance.some(range(size), chance.whole(1, size - 1))
+    return {
+        "start_s": start_s,
+        "end_s": start_s + chance.between(span_s / 20, span_s),
+        "sides": [side],
+    }
+
+
+def _crashes(traits: Traits, size: int, span_s: float, chance: Chance) -> list[Fields]:
+    """Of fewer than half of the processes."""
+    if size < 3 or not chance.happens(0.4 if traits.survives_crashes else 0.05):
+        return []
+    victims = chance.some(range(size), chance.small(1, (size - 1) // 2))
+    return [
+        {"process": process, "time_s": chance.between(span_s / 20, span_s)} for process in victims
+    ]

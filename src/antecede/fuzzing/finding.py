@@ -1,0 +1,54 @@
+"""A failure as it is handed to a person: shrunk, and as a file that replays it."""
+
+import msgspec
+
+from antecede.fuzzing.draw import draw
+from antecede.fuzzing.judge import Failure
+from antecede.fuzzing.shrink import MOST_RUNS, shrink
+from antecede.fuzzing.slices import Found
+from antecede.order import Order
+
+
+class Finding(msgspec.Struct, frozen=True):
+    """The run that failed, and the smallest scenario found that fails in the same way."""
+
+    found: Found
+    processes: int
+    messages: int
+    sentence: str
+    scenario: str
+    """The text of its file."""
+
+    @property
+    def file_name(self) -> str:
+        return file_name(self.found)
+
+
+def file_name(found: Found) -> str:
+    """What the file of a failure is called."""
+    return f"{found.protocol}-{found.kind.lower()}-{found.seed}.toml"
+
+
+def find_smallest(
+    found: Found, order_type: type[Order] | None = None, most_runs: int = MOST_RUNS
+) -> Finding:
+    """Draw the run again, and shrink it."""
+    failure = Failure(found.kind, found.sentence)
+    shrunk = shrink(draw(found.protocol, found.seed), failure, order_type, most_runs)
+    scenario = shrunk.scenario
+    return Finding(
+        found,
+        scenario.applications.size,
+        scenario.message_limit,
+        shrunk.failure.sentence,
+        f"# {found.kind}: {_one_line(shrunk.failure.sentence)}\n"
+        f"# Found by `antecede fuzz --protocol {found.protocol} --seed {found.seed} --runs 1`, and "
+        f"made as small as it gets.\n"
+        f"# Replay it: antecede simulate --scenario FILE\n"
+        f"# Judge it:  antecede fuzz --replay FILE\n"
+        f"{scenario.to_toml()}",
+    )
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())

@@ -1,0 +1,205 @@
+"""The scenarios that are simpler than a given one in one respect, as plain data."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from antecede.simulate import Scenario
+from antecede.simulate.parts import Network
+
+Fields = dict[str, Any]
+Candidate = tuple[Fields, int]
+"""A simpler scenario, and how many other seeds it is worth."""
+
+FEW, MANY = 10, 60
+_TOPOLOGIES = (
+    "clusters:1+1,1",
+    "tree:1,1,2",
+    "tree:1,2,1",
+    "clusters:2+1,1",
+    "clusters:1+1,2",
+    "clusters:1+1+1,1",
+    "ring:3,1,1",
+    "tree:1,2,1,2",
+    "clusters:2+2,1",
+    "clusters:2+2,2",
+    "tree:2,1,2",
+    "ring:3,1,2",
+)
+"""From the smallest on."""
+_DEFAULTS = {
+    name: field.default
+    for name, field in Scenario.model_fields.items()
+    if name in {"rate", "payload_bytes", "patience_s"}
+}
+
+
+def _without(fields: Fields, *names: str) -> Fields:
+    return {name: value for name, value in fields.items() if name not in names}
+
+
+def _smaller_topologies(fields: Fields) -> Iterator[Candidate]:
+    """No topology; a smaller one, with a process at each node that hosts, or with as many as there
+    were. Whatever speaks of its routers has to go as well."""
+    if "topology" not in fields:
+        return
+    bare = _without(fields, "topology", "attach")
+    yield _renumbered(bare, range(fields["processes"])), FEW
+    known = _TOPOLOGIES.index(fields["topology"]) if fields["topology"] in _TOPOLOGIES else None
+    for topology in _TOPOLOGIES[:known]:
+        for keep in (range(0), range(fields["processes"])):
+            one = _renumbered(bare, keep) if keep else _without(bare, "processes", "groups")
+            if not keep:
+                one = {**one, "workload": _ungrouped(one["workload"]), "crashes": []}
+                one["network"] = {**one["network"], "links": [], "partitions": []}
+            yield {**one, "topology": topology}, FEW
+
+
+def _fewer_processes(fields: Fields) -> Iterator[Candidate]:
+    """The first few of them, or all but one."""
+    count = fields["processes"]
+    if "topology" in fields and _speaks_of(fields, count):
+        return  # numbers beyond the processes are routers, which move when a process leaves
+    for fewer in _fewer(count):
+        yield _renumbered(fields, range(fewer)), MANY
+    for gone in range(count - 1):
+        yield _renumbered(fields, [p for p in range(count) if p != gone]), FEW
+
+
+def _speaks_of(fields: Fields, first: int) -> bool:
+    """Whether faults name processes from this number on."""
+    network = fields["network"]
+    named = [process for link in network["links"] for process in link["from"] + link["to"]]
+    named += [process for cut in network["partitions"] for side in cut["sides"] for process in side]
+    named += [crash["process"] for crash in fields["crashes"]]
+    return any(process >= first for process in named)
+
+
+def _renumbered(fields: Fields, kept: "range | list[int]") -> Fields:
+    """Only these processes, numbered anew; what speaks of others alone goes with them."""
+    number = {process: index for index, process in enumerate(kept)}
+
+    def among(processes: list[int]) -> list[int]:
+        return [number[process] for process in processes if process in number]
+
+    network = dict(fields["network"])
+    network["links"] = [
+        {**link, "from": among(link["from"]), "to": among(link["to"])}
+        for link in network["links"]
+        if among(link["from"]) and among(link["to"])
+    ]
+    network["partitions"] = [
+        {**cut, "sides": sides}
+        for cut in network["partitions"]
+        if (sides := [side for side in map(among, cut["sides"]) if side])
+    ]
+    changed: Fields = {**fields, "processes": len(number), "network": network}
+    changed["crashes"] = [
+        {**crash, "process": number[crash["process"]]}
+        for crash in fields["crashes"]
+        if crash["process"] in number
+    ]
+    if "groups" in fields:
+        changed["groups"] = [group for group in map(among, fields["groups"]) if group]
+    workload = fields["workload"]
+    if workload.get("size", 0) >= len(number):
+        changed["workload"] = {**workload, "size": max(1, len(number) - 1)}
+    if isinstance(k := fields["options"].get("k"), list):
+        fitting = [min(max(k[process], len(number)), len(number) ** 2) for process in kept]
+        changed["options"] = {**fields["options"], "k": fitting}
+    elif isinstance(k, int):
+        fitting_k = min(max(k, len(number)), len(number) ** 2)
+        changed["options"] = {**fields["options"], "k": fitting_k}
+    return changed
+
+
+def _fewer_messages(fields: Fields) -> Iterator[Candidate]:
+    for fewer in _fewer(fields["messages"]):
+        yield {**fields, "messages": fewer}, MANY
+
+
+def _fewer(count: int) -> list[int]:
+    """Half of them, three quarters, all but one."""
+    return sorted({fewer for fewer in (count // 2, 3 * count // 4, count - 1) if fewer >= 1})
+
+
+def _ungrouped(workload: Fields) -> Fields:
+    if workload["kind"] != "groups":
+        return workload
+    return {"kind": "broadcast", "cascade": workload["cascade"]}
+
+
+def _fewer_groups(fields: Fields) -> Iterator[Candidate]:
+    groups = fields.get("groups")
+    if not groups:
+        return
+    yield {**_without(fields, "groups"), "workload": _ungrouped(fields["workload"])}, FEW
+    for index in range(len(groups)):
+        if len(groups) > 1:
+            yield {**fields, "groups": groups[:index] + groups[index + 1 :]}, FEW
+    for index, group in enumerate(groups):
+        for member in group:
+            smaller = [other for other in group if other != member]
+            if smaller:
+                changed = [*groups[:index], smaller, *groups[index + 1 :]]
+                yield {**fields, "groups": changed}, FEW
+
+
+def _plainer_traffic(fields: Fields) -> Iterator[Candidate]:
+    workload = fields["workload"]
+    kind, cascade = workload["kind"], workload.get("cascade", 0.0)
+    if kind in {"unicast", "multicast"}:
+        yield {**fields, "workload": {"kind": "broadcast", "cascade": cascade}}, FEW
+    if kind == "multicast":
+        yield {**fields, "workload": {"kind": "unicast", "cascade": cascade}}, FEW
+    if cascade:
+        yield {**fields, "workload": {**workload, "cascade": 0.0}}, FEW
+
+
+def _plainer_network(fields: Fields) -> Iterator[Candidate]:
+    """All defaults, no faults; then one thing at a time."""
+    network, crashes = fields["network"], fields["crashes"]
+    default = Network().model_dump(by_alias=True, exclude_none=True)
+    if crashes:
+        yield {**fields, "crashes": []}, FEW
+        yield from (
+            ({**fields, "crashes": crashes[:index] + crashes[index + 1 :]}, FEW)
+            for index in range(len(crashes))
+        )
+    if network != default:
+        yield {**fields, "network": default}, FEW
+    for name, value in network.items():
+        if value == default[name]:
+            continue
+        yield {**fields, "network": {**network, name: default[name]}}, FEW
+        if isinstance(value, list):
+            for index in range(len(value)):
+                fewer = value[:index] + value[index + 1 :]
+                yield {**fields, "network": {**network, name: fewer}}, FEW
+
+
+def _fewer_options(fields: Fields) -> Iterator[Candidate]:
+    options = fields["options"]
+    if options:
+        yield {**fields, "options": {}}, FEW
+    if len(options) > 1:
+        yield from (({**fields, "options": _without(options, name)}, FEW) for name in options)
+
+
+def _defaults(fields: Fields) -> Iterator[Candidate]:
+    for name, default in _DEFAULTS.items():
+        if fields.get(name, default) != default:
+            yield {**fields, name: default}, FEW
+
+
+RESPECTS: tuple[Callable[[Fields], Iterator[Candidate]], ...] = (
+    _plainer_network,
+    _fewer_options,
+    _defaults,
+    _smaller_topologies,
+    _fewer_processes,
+    _fewer_groups,
+    _plainer_traffic,
+    _fewer_messages,
+)
+"""In this order: as long as there are many messages, a fault hardly depends on luck, and what is
+not needed for it is soon found out."""

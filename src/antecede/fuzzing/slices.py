@@ -1,0 +1,80 @@
+"""Many seeds in one piece of work: a run takes milliseconds, and handing one out takes more."""
+
+from collections.abc import Iterable, Sequence
+from itertools import count as counting
+
+import msgspec
+
+from antecede.fuzzing.draw import draw
+from antecede.fuzzing.judge import judge
+from antecede.order import Order
+
+SLICE = 100
+"""Runs in a slice: a second or so of work."""
+
+
+class Slice(msgspec.Struct, frozen=True):
+    """The seeds from `first` on, so many, of one protocol."""
+
+    protocol: str
+    first: int
+    count: int
+
+
+class Found(msgspec.Struct, frozen=True):
+    """A run that failed."""
+
+    protocol: str
+    seed: int
+    kind: str
+    sentence: str
+
+
+class Done(msgspec.Struct, frozen=True):
+    """What a slice came to."""
+
+    slice: Slice
+    events: int
+    messages: int
+    deliveries: int
+    found: tuple[Found, ...]
+
+
+def run_slice(slice_: Slice, order_type: type[Order] | None = None) -> Done:
+    """Run the seeds of a slice, one after the other."""
+    events = messages = deliveries = 0
+    found = []
+    for seed in range(slice_.first, slice_.first + slice_.count):
+        outcome = judge(draw(slice_.protocol, seed), order_type)
+        events += outcome.events
+        messages += outcome.messages
+        deliveries += outcome.deliveries
+        if outcome.failure is not None:
+            failure = outcome.failure
+            found.append(Found(slice_.protocol, seed, failure.kind, failure.sentence))
+    return Done(slice_, events, messages, deliveries, tuple(found))
+
+
+def plan(
+    protocols: Sequence[str], first_seed: int, runs: int, done: Iterable[Slice], size: int = SLICE
+) -> list[Slice]:
+    """Slices for the first `runs` runs that are not done. The protocols take turns; all count their
+    seeds from `first_seed`."""
+    covered: dict[str, set[int]] = {protocol: set() for protocol in protocols}
+    for one in done:
+        if one.protocol in covered:
+            covered[one.protocol].update(range(one.first, one.first + one.count))
+    planned: list[tuple[int, Slice]] = []
+    for turn, protocol in enumerate(protocols):
+        share = (runs + len(protocols) - 1 - turn) // len(protocols)
+        start: int | None = None
+        for seed in counting(first_seed):
+            is_wanted = seed < first_seed + share and seed not in covered[protocol]
+            if start is not None and (not is_wanted or seed - start == size):
+                planned.append((start, Slice(protocol, start, seed - start)))
+                start = None
+            if seed >= first_seed + share:
+                break
+            if is_wanted and start is None:
+                start = seed
+    return [one for _, one in sorted(planned, key=lambda entry: entry[0])]

@@ -1,0 +1,52 @@
+"""Which faults a protocol may be given, and what they excuse, by what its traits promise.
+
+Order is promised whatever the network does, but for a protocol that needs FIFO channels: with
+losses they are none. That messages arrive is promised where nothing is lost and nobody crashes, and
+beyond that as far as the traits go.
+"""
+
+from enum import Enum
+
+from antecede.order import Channels, Traits
+from antecede.simulate import Scenario
+
+
+class Duty(Enum):
+    """What has to be delivered by the end of a run."""
+
+    NOTHING = "nothing"
+    """Only the order counts."""
+    ARRIVED = "arrived"
+    """What has arrived."""
+    SURVIVORS = "survivors"
+    """What survivors sent to survivors, and what any of them has delivered."""
+
+
+def may_lose(traits: Traits) -> bool:
+    """Whether packets may be lost without breaking what the protocol is given to stand on."""
+    return traits.channels is Channels.ANY
+
+
+def loses(scenario: Scenario) -> bool:
+    """Whether the network of a scenario may lose packets."""
+    network = scenario.network
+    return bool(
+        network.loss
+        or any(link.loss for link in network.links)
+        or any(partition.packets == "lost" for partition in network.partitions)
+    )
+
+
+def duty(scenario: Scenario) -> Duty:
+    """What the protocol owes in this scenario."""
+    traits = scenario.order.traits
+    if scenario.crashes and not traits.survives_crashes:
+        return Duty.NOTHING
+    if not loses(scenario) or traits.repairs_loss:
+        return Duty.SURVIVORS
+    return Duty.ARRIVED if traits.survives_loss else Duty.NOTHING
+
+
+def owes_all(scenario: Scenario) -> bool:
+    """Whether everything has to be delivered, everywhere."""
+    return not scenario.crashes and duty(scenario) is Duty.SURVIVORS

@@ -1,0 +1,206 @@
+"""Coming and going: founding, joining with a transfer of state, entering a view, the end.
+
+A process that joins asks its contacts, who tell the coordinator; the next view contains it. Every
+older member captures what the newcomer needs at the moment the view begins, so that any of them can
+welcome it. An incarnation is in the group once: who was left out, though never welcomed, has to
+come back as the next.
+"""
+
+from antecede.groups.api import (
+    Resumed,
+    StateWanted,
+    Stopped,
+    StopReason,
+    ViewInstalled,
+)
+from antecede.groups.core import Core
+from antecede.groups.identities import GroupMessage, MemberId, View
+from antecede.groups.packets import (
+    NO_BALLOT,
+    Decision,
+    Join,
+    Packet,
+    Refuse,
+    Vector,
+    Welcome,
+)
+from antecede.groups.state import Captured, Peer, Phase, State
+from antecede.groups.streams import Streams
+from antecede.message import ProcessSet
+
+
+class Admission:
+    """How a member gets into views and out of the group."""
+
+    def __init__(self, core: Core, streams: Streams, contacts: ProcessSet) -> None:
+        self.core = core
+        self.streams = streams
+        self.contacts = contacts & ~(1 << core.me.process)
+
+    # Entering a view.
+
+    def found(self, view: View) -> None:
+        """Begin as one of the founders."""
+        self._enter(view, [0] * len(view.members))
+        self.core.emit(ViewInstalled(view, view.members))
+
+    def install(self, decision: Decision) -> None:
+        """Go from the present view to the next; everything up to the cut is delivered."""
+        core, state = self.core, self.core.state
+        old, new = state.view, decision.view
+        counts = dict(zip(old.members, map(int.__add__, state.base, decision.cut), strict=True))
+        joined = tuple(member for member in new.members if member not in counts)
+        departed = tuple(member for member in old.members if new.rank(member) is None)
+        state.previous = dict(state.current)
+        self._remember(decision, departed)
+        self._enter(new, [counts.get(member, 0) for member in new.members])
+        core.emit(ViewInstalled(new, joined, departed))
+        self._capture(joined)
+        self._resume_if_suspended()
+
+    def _enter(self, view: View, base: list[int]) -> None:
+        """Everything that is counted by view begins anew."""
+        core, state = self.core, self.core.state
+        size = len(view.members)
+        state.phase = Phase.MEMBER
+        state.view, state.base = view, base
+        state.received, state.delivered, state.stable = [0] * size, [0] * size, [0] * size
+        nothing: Vector = (0,) * size
+        state.peers = [Peer(nothing, core.now) for _ in view.members]
+        state.current = {}
+        state.promised = state.accepted_in = NO_BALLOT
+        state.accepted = state.flush = state.decided = state.captured = None
+        state.flush_heard_at = core.now
+        state.joining = {
+            member: asked_at
+            for member, asked_at in state.joining.items()
+            if view.rank(member) is None
+        }
+        core.resume()
+        state.peers[core.rank].present = True
+        self.streams.resume()
+        self.streams.untidy = True
+
+    def _remember(self, decision: Decision, departed: tuple[MemberId, ...]) -> None:
+        state = self.core.state
+        state.decisions[decision.view.number] = decision
+        state.decisions.pop(decision.view.number - self.core.config.remembered_decisions, None)
+        for member in departed:
+            highest = state.departed.get(member.process, 0)
+            state.departed[member.process] = max(highest, member.incarnation)
+            state.channels.pop(member, None)
+
+    def _resume_if_suspended(self) -> None:
+        state = self.core.state
+        if state.suspended:
+            state.suspended = False
+            self.core.emit(Resumed(state.view.number))
+
+    # Newcomers, as the members see them.
+
+    def candidates(self) -> list[MemberId]:
+        """Who is to be in the next view: of each process that asks, the latest life."""
+        state = self.core.state
+        latest: dict[int, MemberId] = {}
+        for member in sorted(state.joining):
+            if state.view.rank(member) is None:
+                latest[member.process] = member
+        return list(latest.values())
+
+    def on_join(self, packet: Packet, body: Join) -> None:
+        core, state = self.core, self.core.state
+        member = body.member
+        if state.view.rank(member) is not None:
+            self._welcome(member)
+        elif member.incarnation <= state.departed.get(member.process, -1):
+            core.transmit(1 << member.process, Refuse(member.incarnation))
+        elif not any(
+            other.process == member.process and other.incarnation > member.incarnation
+            for other in state.view.members
+        ):
+            state.joining[member] = core.now
+            coordinator = state.view.members[core.coordinator()]
+            if packet.source == member and coordinator != core.me:
+                core.transmit(1 << coordinator.process, body)
+
+    def expire(self) -> None:
+        """Forget who has stopped asking."""
+        core, state = self.core, self.core.state
+        for member, asked_at in sorted(state.joining.items()):
+            if core.now - asked_at > core.config.suspect_after_s:
+                del state.joining[member]
+
+    def _capture(self, joined: tuple[MemberId, ...]) -> None:
+        """Keep for the newcomers what they need, as of now."""
+        core, state = self.core, self.core.state
+        if not joined:
+            return
+        retained = tuple(state.retained[key] for key in sorted(state.retained))
+        state.captured = Captured(tuple(state.base), retained)
+        if core.config.transfers_state:
+            core.emit(StateWanted(state.view.number, joined))
+        else:
+            self.provide(b"")
+
+    def provide(self, content: bytes) -> None:
+        """The application's state as the view began; the most senior of the older members hands it
+        out at once, the others when asked."""
+        core, state = self.core, self.core.state
+        if state.captured is None or state.captured.state is not None:
+            return
+        state.captured.state = content
+        if core.coordinator() == core.rank:
+            for rank, member in enumerate(state.view.members):
+                if rank != core.rank and not state.peers[rank].present:
+                    self._welcome(member)
+
+    def _welcome(self, member: MemberId) -> None:
+        core, state = self.core, self.core.state
+        captured = state.captured
+        if captured is None or captured.state is None:
+            return
+        departed = tuple(sorted(state.departed.items()))
+        decision = state.decisions[state.view.number]
+        body = Welcome(decision, captured.base, departed, captured.state, captured.retained)
+        core.transmit(1 << member.process, body)
+
+    # The newcomer.
+
+    def ask_to_join(self) -> None:
+        self.core.transmit(self.contacts, Join(self.core.me))
+
+    def on_welcome(self, body: Welcome) -> None:
+        core, state = self.core, self.core.state
+        view = body.decision.view
+        if state.phase is not Phase.JOINING or view.rank(core.me) is None:
+            return
+        for serial, message in enumerate(body.retained):
+            state.retained[serial] = message
+        state.retained_count = len(body.retained)
+        state.departed = dict(body.departed)
+        state.decisions[view.number] = body.decision
+        self._enter(view, list(body.base))
+        core.emit(ViewInstalled(view, (core.me,), (), body.state, body.retained))
+        core.transmit(core.others, core.report())
+
+    # The end.
+
+    def depart(self, decision: Decision) -> None:
+        """The next view is without this member."""
+        core, state = self.core, self.core.state
+        in_doubt = decision.view.number != state.view.number + 1
+        taken = 0 if in_doubt else decision.cut[core.rank]
+        lost = [
+            message
+            for (rank, number), message in sorted(state.current.items())
+            if rank == core.rank and number > taken
+        ]
+        self.stop(StopReason.LEFT if state.leaving else StopReason.EXCLUDED, lost, in_doubt)
+
+    def stop(self, reason: StopReason, lost: list[GroupMessage], in_doubt: bool = False) -> None:
+        core, state = self.core, self.core.state
+        base = state.base[core.rank] + state.received[core.rank] if state.base else 0
+        for number, (to, payload) in enumerate(state.queue, start=base + 1):
+            lost.append(GroupMessage(core.me, number, 0, (), to, payload))
+        core.state = State(phase=Phase.STOPPED, view=state.view)
+        core.emit(Stopped(reason, tuple(lost), in_doubt))

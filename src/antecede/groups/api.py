@@ -1,0 +1,162 @@
+"""What a group gives and takes: its settings and its effects."""
+
+from enum import StrEnum
+
+import msgspec
+
+from antecede.errors import Misuse
+from antecede.groups.identities import GroupMessage, GroupMessageId, MemberId, View
+from antecede.groups.packets import Packet
+from antecede.message import ProcessSet
+
+
+class Quorum(StrEnum):
+    """Who may decide the next view."""
+
+    MAJORITY = "majority"
+    """More than half of the view, or exactly half with its most senior member: the primary
+    component. Two disjoint parts never both go on; a part without a quorum suspends itself."""
+    SURVIVORS = "survivors"
+    """Whoever does not suspect the others: for networks that do not partition. A group shrinks to
+    its last member; two parts that suspect each other would both go on."""
+
+
+class GroupConfig(msgspec.Struct, frozen=True, kw_only=True):
+    """How a group works. All members of a group must have the same settings."""
+
+    group: int = 0
+    """The identity of the group, on every packet."""
+    quorum: Quorum = Quorum.MAJORITY
+    retains: bool = False
+    """Whether a message is kept, though stable, until the owner calls `release`."""
+    transfers_state: bool = False
+    """Whether members are asked for a state (`StateWanted`) to hand to those who join."""
+    tick_s: float = 0.05
+    """How often a member reports what it has received, which is also its heartbeat."""
+    fanout: int = 0
+    """To how many members a report goes in a tick, in turn; 0 stands for all. Those who wait for
+    an acknowledgement get one in any case."""
+    suspect_after_s: float = 0.6
+    """How long a member may be silent. With a fan-out, it is silent for several ticks by right."""
+    flush_timeout_s: float = 0.6
+    """How long a coordinator waits for answers before it goes on without those who owe them."""
+    retry_s: float = 0.12
+    """When a message without acknowledgement is sent again; the wait doubles each time,"""
+    retry_limit_s: float = 0.96
+    """up to this."""
+    window: int = 64
+    """How many messages of a member may be unstable; further ones wait at the sender."""
+    burst: int = 32
+    """How many messages are sent again to one member at one time."""
+    remembered_decisions: int = 64
+    """For how many views back a member can say how they ended."""
+
+    def __post_init__(self) -> None:
+        durations = (self.tick_s, self.suspect_after_s, self.flush_timeout_s, self.retry_s)
+        if min(durations) <= 0 or self.retry_limit_s < self.retry_s:
+            raise Misuse("the durations of a group must be above 0, retry_limit_s from retry_s on")
+        if self.window < 1 or self.burst < 1 or self.fanout < 0 or self.remembered_decisions < 1:
+            raise Misuse("window, burst and remembered_decisions start at 1, fanout at 0")
+
+
+class Transmit(msgspec.Struct, frozen=True):
+    """Hand this packet to the network for each of these processes."""
+
+    to: ProcessSet
+    packet: Packet
+
+
+class Deliver(msgspec.Struct, frozen=True):
+    """A message, in causal order, in the view it was sent in. Members that it is not addressed to
+    order it as well, but are not given it."""
+
+    message: GroupMessage
+
+
+class ViewInstalled(msgspec.Struct, frozen=True):
+    """A new view. Everything delivered before it at this member was delivered before it by every
+    member that came along from the view before. `joined` are the new members.
+
+    At a member that just joined, `state` is what an older member provided as of this view, and
+    `handed` are the messages of earlier views that were not yet released there (oldest first);
+    they are not delivered, and are retained here too."""
+
+    view: View
+    joined: tuple[MemberId, ...] = ()
+    departed: tuple[MemberId, ...] = ()
+    state: bytes = b""
+    handed: tuple[GroupMessage, ...] = ()
+
+
+class Stable(msgspec.Struct, frozen=True):
+    """Every member of the view has received these messages and all that precedes them; no crash
+    can take them back. In causal order; each message once, after its delivery."""
+
+    messages: tuple[GroupMessageId, ...]
+
+
+class StateWanted(msgspec.Struct, frozen=True):
+    """Answer with `provide_state(view, ...)`: the state after the effects up to this one. Every
+    older member is asked, since any of them may die before the newcomer has it."""
+
+    view: int
+    joined: tuple[MemberId, ...]
+
+
+class Told(msgspec.Struct, frozen=True):
+    """What another member said to this one alone (`tell`), in the order it was said."""
+
+    sender: MemberId
+    payload: bytes
+
+
+class Suspended(msgspec.Struct, frozen=True):
+    """No quorum within reach: nothing is sent or delivered until `Resumed` or `Stopped`. `reached`
+    are the members this one still hears."""
+
+    view: int
+    reached: tuple[MemberId, ...]
+
+
+class Resumed(msgspec.Struct, frozen=True):
+    """A quorum is within reach again, and this member still belongs to it."""
+
+    view: int
+
+
+class StopReason(StrEnum):
+    EXCLUDED = "excluded"
+    """The others went on without it (it was suspected, or in the minority). Come back with a new
+    `GroupMember` of the next incarnation."""
+    LEFT = "left"
+    """It asked to leave."""
+
+
+class Stopped(msgspec.Struct, frozen=True):
+    """The end of this member. `undelivered` are its own messages that no survivor will deliver (and
+    that it may send again in its next incarnation); where `in_doubt` is true the group has
+    forgotten which, and some may have been delivered."""
+
+    reason: StopReason
+    undelivered: tuple[GroupMessage, ...] = ()
+    in_doubt: bool = False
+
+
+class Wake(msgspec.Struct, frozen=True):
+    """Call `wake` at this time, or as soon after it as possible."""
+
+    at: float
+
+
+Effect = (
+    Transmit
+    | Deliver
+    | ViewInstalled
+    | Stable
+    | StateWanted
+    | Told
+    | Suspended
+    | Resumed
+    | Stopped
+    | Wake
+)

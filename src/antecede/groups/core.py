@@ -1,0 +1,94 @@
+"""What every part of a member uses: its state, the time of the present input, the effects so far,
+and what it believes of the others."""
+
+from antecede.groups.api import Effect, GroupConfig, Quorum, Transmit
+from antecede.groups.identities import MemberId
+from antecede.groups.packets import NO_BALLOT, Body, Packet, Report
+from antecede.groups.state import State
+from antecede.message import ProcessSet, members
+
+
+class Core:
+    """One member's state, and the effects of the input at hand."""
+
+    def __init__(self, config: GroupConfig, me: MemberId) -> None:
+        self.config = config
+        self.me = me
+        self.state = State()
+        self.now = 0.0
+        self.effects: list[Effect] = []
+        self.rank = 0
+        self.everybody = 0
+        """The ranks of the view, as a bit set."""
+        self.others: ProcessSet = 0
+        """The processes of the view but this one."""
+
+    def resume(self) -> None:
+        """Derive what follows from the view."""
+        view = self.state.view
+        self.rank = view.rank(self.me) or 0
+        self.everybody = (1 << len(view.members)) - 1
+        self.others = view.processes & ~(1 << self.me.process)
+
+    def emit(self, effect: Effect) -> None:
+        self.effects.append(effect)
+
+    def transmit(self, to: ProcessSet, body: Body, view: int | None = None) -> None:
+        """Send a packet that speaks of the present view, or of another one."""
+        if to:
+            number = self.state.view.number if view is None else view
+            self.emit(Transmit(to, Packet(self.config.group, self.me, number, body)))
+
+    def report(self) -> Report:
+        state = self.state
+        return Report(tuple(state.received), self.frozen, state.leaving and not state.queue)
+
+    @property
+    def frozen(self) -> bool:
+        """Whether it has answered a flush of this view."""
+        return self.state.promised != NO_BALLOT
+
+    @property
+    def blocked(self) -> bool:
+        """Nothing is delivered between the answer to a flush and the next view (the flush would not
+        know of it), nor without a quorum."""
+        return self.frozen or self.state.suspended
+
+    def suspected(self, rank: int) -> bool:
+        """Whether a member of the view seems to have failed: it is silent, or its process is back
+        in another life. It may be wrong."""
+        if rank == self.rank:
+            return False
+        member = self.state.view.members[rank]
+        if any(
+            other.process == member.process and other.incarnation > member.incarnation
+            for other in self.state.joining
+        ):
+            return True
+        return self.now - self.state.peers[rank].heard_at > self.config.suspect_after_s
+
+    def reached(self) -> int:
+        """The ranks that are not suspected, as a bit set."""
+        ranks = range(len(self.state.view.members))
+        return sum(1 << rank for rank in ranks if not self.suspected(rank))
+
+    def is_quorum(self, ranks: int) -> bool:
+        """Whether these may decide on the next view: any two quorums have a member in common. Half
+        of a view is one if it has the most senior member."""
+        if self.config.quorum is Quorum.SURVIVORS:
+            return True
+        twice, size = 2 * ranks.bit_count(), len(self.state.view.members)
+        return twice > size or (twice == size and bool(ranks & 1))
+
+    def coordinator(self) -> int:
+        """The rank that should lead the next change, in this member's eyes: the most senior one
+        that lives and stays."""
+        reached = list(members(self.reached()))
+        staying = [rank for rank in reached if not self.leaves(rank)]
+        return (staying or reached)[0]
+
+    def leaves(self, rank: int) -> bool:
+        """Whether a member has asked to leave and has nothing left to send."""
+        if rank == self.rank:
+            return self.state.leaving and not self.state.queue
+        return self.state.peers[rank].leaving

@@ -1,0 +1,342 @@
+"""Agreement on the next view, and on the messages delivered before it.
+
+The members of a view decide the next one by one round of Paxos among themselves. The coordinator
+asks all to stop delivering (`Prepare`); each answers with what it has received and with what it may
+have accepted before (`Promise`), and sends along what the coordinator lacks. With the promises of a
+quorum and of all that live, the coordinator proposes a view and a cut: for each member of the old
+view, how many of its messages are delivered first. A member accepts only when it holds every
+message up to the cut, so a decision can be carried out by whoever is left. Invariants:
+
+- between its promise and the next view a member delivers nothing, so the cut covers all deliveries;
+- of two coordinators the one with the higher ballot wins, and it proposes again whatever a quorum
+  may have accepted;
+- who is in the next view has promised, and everything that it delivered or sent is within the cut.
+"""
+
+from antecede.errors import BrokenInvariant
+from antecede.groups.admission import Admission
+from antecede.groups.core import Core
+from antecede.groups.identities import MemberId, View
+from antecede.groups.packets import (
+    Accept,
+    Accepted,
+    Ask,
+    Ballot,
+    Decide,
+    Decision,
+    Packet,
+    Prepare,
+    Promise,
+    Reject,
+    Vector,
+)
+from antecede.groups.state import Answer, Flush
+from antecede.groups.streams import Streams
+from antecede.message import members
+
+
+class Flushing:
+    """Both sides of a change of views: the coordinator's and the members'."""
+
+    def __init__(self, core: Core, streams: Streams, admission: Admission) -> None:
+        self.core = core
+        self.streams = streams
+        self.admission = admission
+
+    # The coordinator.
+
+    def tick(self) -> None:
+        """Begin a change if there is a reason and it is this member's turn; press on with one that
+        is under way."""
+        core, state = self.core, self.core.state
+        if state.flush is not None:
+            self._press()
+        elif core.coordinator() == core.rank and self._reason():
+            self._begin()
+        if state.decided is not None:
+            self._ask_around()
+
+    def _reason(self) -> bool:
+        """Somebody failed, wants to leave or to join, or is stuck in a flush that nobody leads. A
+        flush that another may be leading gets time to end, the more the more junior this one is,
+        so that coordinators do not duel."""
+        core, state = self.core, self.core.state
+        if state.decided is not None:
+            return False
+        ranks = range(len(state.view.members))
+        patience_s = (2 + core.rank / len(ranks)) * core.config.flush_timeout_s
+        abandoned = core.now - state.flush_heard_at > patience_s
+        if core.frozen:
+            return abandoned
+        if abandoned and any(peer.flushing for peer in state.peers):
+            return True
+        left = any(core.suspected(rank) or core.leaves(rank) for rank in ranks)
+        return left or bool(self.admission.candidates())
+
+    def _begin(self) -> None:
+        core, state = self.core, self.core.state
+        state.highest = Ballot(state.highest.number + 1, core.me.process)
+        state.flush = Flush(state.highest, core.now)
+        self._promise(state.highest)
+        answer = Answer(tuple(state.received), state.accepted_in, state.accepted)
+        state.flush.answers[core.rank] = answer
+        core.transmit(core.others, Prepare(state.highest, tuple(state.received)))
+        self._progress()
+
+    def _press(self) -> None:
+        """Repeat what is not answered."""
+        core, state, flush = self.core, self.core.state, self._flush()
+        received = tuple(state.received)
+        if flush.decision is None:
+            wanted = self._wanted_cut(flush)
+            for rank in members(core.everybody & ~(1 << core.rank)):
+                answer = flush.answers.get(rank)
+                if answer is None or any(map(int.__gt__, wanted, received)):
+                    self._send(rank, Prepare(flush.ballot, received))
+            if self._overdue(flush) and any(map(int.__gt__, wanted, received)):
+                self._restart(flush)
+                return
+        else:
+            for rank in members(core.everybody & ~flush.accepted):
+                self._send(rank, Accept(flush.ballot, flush.decision))
+        self._progress()
+
+    def _restart(self, flush: Flush) -> None:
+        """Who promised messages that have not come is gone, or too slow: begin again."""
+        limit = 3 * self.core.config.flush_timeout_s
+        if self.core.now - flush.began_at > limit:
+            self._begin()
+
+    def _overdue(self, flush: Flush) -> bool:
+        return self.core.now - flush.began_at > self.core.config.flush_timeout_s
+
+    def _awaited(self, flush: Flush, answered: int) -> int:
+        """The ranks that the coordinator still waits for, as a bit set."""
+        if self._overdue(flush):
+            return 0
+        return self.core.reached() & ~answered
+
+    def _progress(self) -> None:
+        core, state = self.core, self.core.state
+        flush = state.flush
+        if flush is None:
+            return
+        if flush.decision is None:
+            answered = sum(1 << rank for rank in flush.answers)
+            if self._awaited(flush, answered) or not core.is_quorum(answered):
+                return
+            if any(map(int.__gt__, self._wanted_cut(flush), state.received)):
+                return
+            self._propose(flush)
+        self._decide_if_accepted(flush)
+
+    def _wanted_cut(self, flush: Flush) -> Vector:
+        """All that must be at hand before a proposal: what was accepted before, or everything that
+        any of those who answered has received."""
+        earlier = self._earlier(flush)
+        if earlier is not None:
+            return earlier.cut
+        rows = [answer.received for answer in flush.answers.values()]
+        return tuple(map(max, *rows)) if len(rows) > 1 else rows[0]
+
+    def _earlier(self, flush: Flush) -> Decision | None:
+        """What a quorum may have accepted already: the proposal of the highest ballot."""
+        best = max(flush.answers.values(), key=lambda answer: answer.accepted_in)
+        return best.accepted
+
+    def _propose(self, flush: Flush) -> None:
+        core, state = self.core, self.core.state
+        decision = self._earlier(flush)
+        if decision is None:
+            decision = Decision(self._next_view(flush), self._consistent(self._wanted_cut(flush)))
+        flush.decision = decision
+        flush.began_at = core.now
+        self._accept(flush.ballot, decision)
+        flush.accepted = 1 << core.rank
+        core.transmit(core.others, Accept(flush.ballot, decision))
+        for rank, answer in sorted(flush.answers.items()):
+            if rank != core.rank:
+                self.streams.push(rank, answer.received, state.current)
+
+    def _next_view(self, flush: Flush) -> View:
+        """Those who promised and stay, in their order, then the newcomers."""
+        core, view = self.core, self.core.state.view
+        staying: list[MemberId] = [
+            member
+            for rank, member in enumerate(view.members)
+            if rank in flush.answers and not core.suspected(rank) and not core.leaves(rank)
+        ]
+        newcomers = self.admission.candidates() if staying else []
+        return View(view.number + 1, (*staying, *newcomers))
+
+    def _consistent(self, wanted: Vector) -> Vector:
+        """The largest part of these messages that can be delivered: a message whose predecessor
+        died with all that held it goes, too."""
+        state = self.core.state
+        cut = list(state.delivered)
+        progress = True
+        while progress:
+            progress = False
+            for rank, limit in enumerate(wanted):
+                while cut[rank] < limit:
+                    vector = state.current[rank, cut[rank] + 1].vector
+                    if any(vector[r] > cut[r] for r in range(len(cut)) if r != rank):
+                        break
+                    cut[rank] += 1
+                    progress = True
+        return tuple(cut)
+
+    def _decide_if_accepted(self, flush: Flush) -> None:
+        core, state = self.core, self.core.state
+        decision = flush.decision
+        if decision is None or not core.is_quorum(flush.accepted):
+            return
+        staying = sum(
+            1 << rank
+            for rank, member in enumerate(state.view.members)
+            if member in decision.view.members
+        )
+        if self._awaited(flush, flush.accepted) & staying:
+            return
+        core.transmit(core.others, Decide(decision))
+        self.learn(decision)
+
+    def on_promise(self, rank: int, body: Promise) -> None:
+        flush = self.core.state.flush
+        if flush is None or flush.ballot != body.ballot or flush.decision is not None:
+            return
+        flush.answers[rank] = Answer(body.received, body.accepted_in, body.accepted)
+        self._progress()
+
+    def on_reject(self, body: Reject) -> None:
+        """Another coordinator is ahead: leave it the field for a while."""
+        core, state = self.core, self.core.state
+        state.highest = max(state.highest, body.promised)
+        if state.flush is not None and state.flush.ballot < body.promised:
+            state.flush = None
+            state.flush_heard_at = core.now
+
+    def on_accepted(self, rank: int, body: Accepted) -> None:
+        core = self.core
+        flush = core.state.flush
+        if flush is None or flush.ballot != body.ballot:
+            return
+        if body.complete:
+            flush.accepted |= 1 << rank
+            self._decide_if_accepted(flush)
+        else:
+            self.streams.push(rank, body.received, core.state.current)
+
+    # The members.
+
+    def on_prepare(self, rank: int, body: Prepare) -> None:
+        state = self.core.state
+        if body.ballot < state.promised:
+            self._send(rank, Reject(state.promised))
+            return
+        self._promise(body.ballot)
+        self.streams.push(rank, body.received, state.current)
+        answer = Promise(body.ballot, tuple(state.received), state.accepted_in, state.accepted)
+        self._send(rank, answer)
+
+    def on_accept(self, rank: int, body: Accept) -> None:
+        state = self.core.state
+        if body.ballot < state.promised:
+            self._send(rank, Reject(state.promised))
+            return
+        self._promise(body.ballot)
+        complete = self._holds(body.decision)
+        if complete:
+            self._accept(body.ballot, body.decision)
+        self._send(rank, Accepted(body.ballot, tuple(state.received), complete))
+
+    def _promise(self, ballot: Ballot) -> None:
+        core, state = self.core, self.core.state
+        if state.flush is not None and state.flush.ballot < ballot:
+            state.flush = None
+        state.promised = ballot
+        state.highest = max(state.highest, ballot)
+        state.flush_heard_at = core.now
+
+    def _accept(self, ballot: Ballot, decision: Decision) -> None:
+        self.core.state.accepted_in = ballot
+        self.core.state.accepted = decision
+
+    def _holds(self, decision: Decision) -> bool:
+        return all(map(int.__ge__, self.core.state.received, decision.cut))
+
+    # Decisions.
+
+    def learn(self, decision: Decision) -> None:
+        """A decision about the next view: carry it out as soon as all its messages are here."""
+        core, state = self.core, self.core.state
+        if decision.view.rank(core.me) is None:
+            self.admission.depart(decision)
+        elif self._holds(decision):
+            self._carry_out(decision)
+        elif state.decided is None:
+            state.decided = decision
+            self._ask_around()
+
+    def retry(self) -> None:
+        """Messages have come: perhaps a decision, or a proposal, was waiting for them."""
+        state = self.core.state
+        if state.decided is not None and self._holds(state.decided):
+            self._carry_out(state.decided)
+        elif state.flush is not None:
+            self._progress()
+
+    def _carry_out(self, decision: Decision) -> None:
+        """Deliver up to the cut, then go to the next view."""
+        state = self.core.state
+        for rank, number in sorted(state.current):
+            if number > decision.cut[rank]:
+                del state.current[rank, number]
+        self.streams.deliver_up_to(list(range(len(decision.cut))), decision.cut)
+        if tuple(state.delivered) != decision.cut:
+            raise BrokenInvariant(
+                f"{self.core.me} delivered {state.delivered} before view {decision.view.number}, "
+                f"which begins after {list(decision.cut)}"
+            )
+        self.admission.install(decision)
+
+    def _ask_around(self) -> None:
+        """Ask the others of the next view, in turn, for the messages that are missing."""
+        core, state = self.core, self.core.state
+        if state.decided is None:
+            return
+        others = [member for member in state.decided.view.members if member != core.me]
+        if others:
+            asked = others[state.ticks % len(others)]
+            core.transmit(1 << asked.process, Ask(tuple(state.received)))
+
+    def ask(self, process: int) -> None:
+        """A newer view exists: ask how this one ended."""
+        core, state = self.core, self.core.state
+        if core.now - state.asked_at >= core.config.tick_s:
+            state.asked_at = core.now
+            core.transmit(1 << process, Ask(tuple(state.received)))
+
+    def on_ask(self, packet: Packet, body: Ask) -> None:
+        """Tell one that is behind how its view ended, with the messages that it lacks."""
+        core, state = self.core, self.core.state
+        process = packet.source.process
+        decision = state.decisions.get(packet.view + 1)
+        if decision is not None:
+            core.transmit(1 << process, Decide(decision), packet.view)
+        if packet.view + 1 == state.view.number:
+            if decision is not None and len(body.received) == len(decision.cut):
+                self.streams.push_to(process, body.received, state.previous)
+        elif decision is None or decision.view.rank(packet.source) is not None:
+            latest = state.decisions.get(state.view.number)
+            if latest is not None:
+                core.transmit(1 << process, Decide(latest), state.view.number - 1)
+
+    def _send(self, rank: int, body: Prepare | Promise | Reject | Accept | Accepted) -> None:
+        self.core.transmit(1 << self.core.state.view.members[rank].process, body)
+
+    def _flush(self) -> Flush:
+        flush = self.core.state.flush
+        if flush is None:
+            raise BrokenInvariant(f"{self.core.me} leads no change of views")
+        return flush

@@ -1,0 +1,351 @@
+"""One process in one group: its inputs, and which part of it answers each."""
+
+from collections.abc import Iterable
+
+import msgspec
+
+from antecede.errors import MalformedStamp, Misuse
+from antecede.groups.admission import Admission
+from antecede.groups.api import Effect, GroupConfig, Resumed, StopReason, Suspended, Wake
+from antecede.groups.channels import Channels
+from antecede.groups.core import Core
+from antecede.groups.flush import Flushing
+from antecede.groups.identities import (
+    EVERYBODY,
+    GroupMessage,
+    GroupMessageId,
+    MemberId,
+    View,
+)
+from antecede.groups.packets import (
+    Accept,
+    Accepted,
+    Ask,
+    Data,
+    Decide,
+    Heard,
+    Join,
+    Nack,
+    Packet,
+    Prepare,
+    Promise,
+    Refuse,
+    Reject,
+    Report,
+    Tell,
+    Welcome,
+    check,
+)
+from antecede.groups.state import Phase, State
+from antecede.groups.streams import Streams
+from antecede.message import ProcessSet, members
+from antecede.snapshot import freeze, thaw
+
+
+class Waiting(msgspec.Struct, frozen=True):
+    """A message that has come and is not delivered, and the messages it still waits for. Nothing is
+    awaited where a change of views or a suspension holds it."""
+
+    message: GroupMessageId
+    awaited: tuple[GroupMessageId, ...]
+
+
+class GroupMember:
+    """A member: a founder (`founding` contains it) or one that joins through its `contacts`."""
+
+    def __init__(
+        self,
+        config: GroupConfig,
+        me: MemberId,
+        *,
+        founding: View | None = None,
+        contacts: ProcessSet = 0,
+    ) -> None:
+        if (founding is None) == (not contacts):
+            raise Misuse("a member either founds its group or has contacts to join through")
+        if founding is not None and founding.rank(me) is None:
+            raise Misuse(f"{me} is not among the founders {[*map(str, founding.members)]}")
+        self.config = config
+        self.me = me
+        self.founding = founding
+        self._core = Core(config, me)
+        self._streams = Streams(self._core)
+        self._admission = Admission(self._core, self._streams, contacts)
+        self._flushing = Flushing(self._core, self._streams, self._admission)
+        self._channels = Channels(self._core)
+
+    # Inputs.
+
+    def start(self, now: float) -> list[Effect]:
+        """Found the group, or begin to join it."""
+        self._begin(now)
+        if self.state.phase is not Phase.NEW:
+            raise Misuse(f"{self.me} has been started before")
+        if self.founding is not None:
+            self._admission.found(self.founding)
+        else:
+            self.state.phase = Phase.JOINING
+            self._admission.ask_to_join()
+        self._next_tick()
+        return self._end()
+
+    def send(self, payload: bytes, now: float, to: ProcessSet = EVERYBODY) -> list[Effect]:
+        """Send to all members, or to these processes. Accepted at once; issued when it can be."""
+        self._begin(now)
+        state = self.state
+        if state.phase in {Phase.NEW, Phase.STOPPED} or state.leaving:
+            raise Misuse(f"{self.me} is not in the group, or about to leave it: it cannot send")
+        state.queue.append((to, payload))
+        return self._end()
+
+    def tell(self, process: int, payload: bytes, now: float) -> list[Effect]:
+        """Send to one other member alone."""
+        self._begin(now)
+        for member in self.state.view.members:
+            if member.process == process and member != self.me:
+                self._channels.tell(member, payload)
+                return self._end()
+        raise Misuse(f"process {process} is not another member of view {self.state.view.number}")
+
+    def receive(self, packet: Packet, now: float) -> list[Effect]:
+        """The network hands over a packet."""
+        self._begin(now)
+        state = self.state
+        if packet.group != self.config.group:
+            raise MalformedStamp("group", f"is {packet.group}, not {self.config.group}")
+        if packet.view == state.view.number and state.phase is Phase.MEMBER:
+            check(packet, len(state.view.members))
+        if state.phase is Phase.MEMBER:
+            self._receive_as_member(packet)
+        elif state.phase is Phase.JOINING:
+            self._receive_while_joining(packet)
+        return self._end()
+
+    def wake(self, now: float) -> list[Effect]:
+        """A time that it asked for has come."""
+        self._begin(now)
+        if now < self.state.tick_at or self.state.phase in {Phase.NEW, Phase.STOPPED}:
+            return []
+        self.state.ticks += 1
+        self._next_tick()
+        if self.state.phase is Phase.JOINING:
+            self._admission.ask_to_join()
+        else:
+            self._tick()
+        return self._end()
+
+    def leave(self, now: float) -> list[Effect]:
+        """Leave the group once all that was sent has gone out."""
+        self._begin(now)
+        if self.state.phase is Phase.JOINING:
+            self._admission.stop(StopReason.LEFT, [])
+        elif self.state.phase is Phase.MEMBER:
+            self.state.leaving = True
+        return self._end()
+
+    def release(self, messages: Iterable[GroupMessageId], now: float) -> list[Effect]:
+        """These need not be retained any longer; unknown ones are ignored."""
+        self._begin(now)
+        retained = self.state.retained
+        unwanted = set(messages)
+        for serial in [key for key in sorted(retained) if retained[key].id in unwanted]:
+            del retained[serial]
+        return self._end()
+
+    def provide_state(self, view: int, content: bytes, now: float) -> list[Effect]:
+        """The answer to `StateWanted`; too late for a view that is over, it is ignored."""
+        self._begin(now)
+        if self.state.phase is Phase.MEMBER and self.state.view.number == view:
+            self._admission.provide(content)
+        return self._end()
+
+    # What it can say of itself.
+
+    @property
+    def state(self) -> State:
+        return self._core.state
+
+    @property
+    def view(self) -> View | None:
+        """The present view; None before the first and after the end."""
+        return self.state.view if self.state.phase is Phase.MEMBER else None
+
+    @property
+    def next_number(self) -> int:
+        """The number that the next message sent will have."""
+        state = self.state
+        rank = self._core.rank
+        sent = state.base[rank] + state.received[rank] if state.base else 0
+        return sent + len(state.queue) + 1
+
+    def unreleased(self) -> list[GroupMessage]:
+        """What is retained, oldest first."""
+        return [self.state.retained[serial] for serial in sorted(self.state.retained)]
+
+    def buffered(self) -> int:
+        """How many messages it keeps for others, holds or has still to send."""
+        state = self.state
+        return len(state.current) + len(state.previous) + len(state.queue)
+
+    def held(self) -> list[Waiting]:
+        """What has come and is not delivered, and what each message waits for."""
+        state = self.state
+        held = []
+        for (rank, number), message in sorted(state.current.items()):
+            if number <= state.delivered[rank]:
+                continue
+            awaited = [
+                GroupMessageId(state.view.members[other], state.base[other] + missing)
+                for other, count in enumerate(message.vector)
+                for missing in range(state.delivered[other] + 1, count + (other != rank))
+            ]
+            held.append(Waiting(message.id, tuple(awaited)))
+        return held
+
+    def snapshot(self) -> bytes:
+        """The state as bytes: equal for equal states."""
+        return freeze(self.state)
+
+    def restore(self, snapshot: bytes) -> None:
+        """Go on from a snapshot of the same member. Wake-ups that were asked for before it are the
+        caller's to keep."""
+        self._core.state = thaw(snapshot, State)
+        self._core.resume()
+        self._streams.resume()
+
+    # Inside.
+
+    def _begin(self, now: float) -> None:
+        self._core.now = now
+        self._core.effects = []
+
+    def _end(self) -> list[Effect]:
+        if self.state.phase is Phase.MEMBER:
+            self._streams.drain()
+            self._streams.settle()
+        return self._core.effects
+
+    def _next_tick(self) -> None:
+        self.state.tick_at = self._core.now + self.config.tick_s
+        self._core.emit(Wake(self.state.tick_at))
+
+    def _tick(self) -> None:
+        self._watch_quorum()
+        self._admission.expire()
+        self._flushing.tick()
+        if self.state.phase is Phase.MEMBER:
+            self._streams.repeat()
+            self._channels.repeat()
+            self._report()
+
+    def _watch_quorum(self) -> None:
+        """Suspend when too few are within reach, and go on when there are enough again."""
+        core, state = self._core, self.state
+        reached = core.reached()
+        enough = core.is_quorum(reached)
+        if not enough and not state.suspended:
+            state.suspended = True
+            heard = tuple(state.view.members[rank] for rank in members(reached))
+            core.emit(Suspended(state.view.number, heard))
+        elif enough and state.suspended and not core.frozen:
+            state.suspended = False
+            core.emit(Resumed(state.view.number))
+            self._streams.deliver(list(range(len(state.received))))
+
+    def _report(self) -> None:
+        """Tell the others, or some in turn and those who wait for it, what has come."""
+        core, state = self._core, self.state
+        size, fanout = len(state.view.members), self.config.fanout
+        to = core.others
+        if 0 < fanout < size - 1:
+            first = core.rank + 1 + state.ticks * fanout % (size - 1)
+            turn = {(first + step) % size for step in range(fanout)}
+            to = 0
+            for rank, peer in enumerate(state.peers):
+                if (rank in turn or peer.owed) and rank != core.rank:
+                    to |= 1 << state.view.members[rank].process
+        for peer in state.peers:
+            peer.owed = False
+        core.transmit(to, core.report())
+
+    def _receive_while_joining(self, packet: Packet) -> None:
+        body = packet.body
+        if isinstance(body, Welcome):
+            self._admission.on_welcome(body)
+        elif isinstance(body, Refuse) and body.incarnation == self.me.incarnation:
+            self._admission.stop(StopReason.EXCLUDED, [])
+
+    def _receive_as_member(self, packet: Packet) -> None:
+        state = self.state
+        body, source = packet.body, packet.source
+        if isinstance(body, Join):
+            self._admission.on_join(packet, body)
+        elif isinstance(body, Ask) and packet.view < state.view.number:
+            self._flushing.on_ask(packet, body)
+        elif isinstance(body, Decide):
+            self._on_decide(packet, body)
+        elif packet.view < state.view.number:
+            self._on_old(packet)
+        elif packet.view > state.view.number:
+            if not isinstance(body, Refuse | Welcome):
+                self._flushing.ask(source.process)
+        else:
+            rank = state.view.rank(source)
+            if rank is not None and rank != self._core.rank:
+                state.peers[rank].heard_at = self._core.now
+                self._receive_from(rank, packet)
+
+    def _on_decide(self, packet: Packet, body: Decide) -> None:
+        """The end of this view; a later one is news only for who is not in it."""
+        state = self.state
+        if packet.view == state.view.number or (
+            packet.view > state.view.number and body.decision.view.rank(self.me) is None
+        ):
+            self._flushing.learn(body.decision)
+
+    def _on_old(self, packet: Packet) -> None:
+        """Whoever reports in an older view is shown that there is a newer one. Anything else, a
+        late PREPARE above all, speaks of what is over."""
+        if isinstance(packet.body, Report):
+            self._core.transmit(1 << packet.source.process, self._core.report())
+        elif isinstance(packet.body, Tell | Heard):
+            self._tell_or_heard(packet)
+
+    def _tell_or_heard(self, packet: Packet) -> None:
+        body = packet.body
+        if self.state.view.rank(packet.source) is not None:
+            if isinstance(body, Tell):
+                self._channels.on_tell(packet.source, body)
+            elif isinstance(body, Heard):
+                self._channels.on_heard(packet.source, body)
+
+    def _receive_from(self, rank: int, packet: Packet) -> None:
+        """A packet of this view, from one of its members."""
+        state = self.state
+        body = packet.body
+        match body:
+            case Data():
+                self._streams.on_data(packet, body)
+                self._flushing.retry()
+            case Report():
+                peer = state.peers[rank]
+                if body.flushing and not peer.flushing:
+                    state.flush_heard_at = self._core.now
+                peer.flushing, peer.leaving = body.flushing, body.leaving
+                self._streams.note_row(rank, body.received)
+            case Nack():
+                self._streams.on_nack(rank, body)
+            case Prepare():
+                self._flushing.on_prepare(rank, body)
+            case Promise():
+                self._flushing.on_promise(rank, body)
+            case Reject():
+                self._flushing.on_reject(body)
+            case Accept():
+                self._flushing.on_accept(rank, body)
+            case Accepted():
+                self._flushing.on_accepted(rank, body)
+            case Tell() | Heard():
+                self._tell_or_heard(packet)
+            case _:
+                pass

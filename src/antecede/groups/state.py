@@ -1,0 +1,128 @@
+"""All that a member of a group knows. Nothing here is derived, but for speed `stable`."""
+
+from enum import IntEnum
+
+import msgspec
+
+from antecede.groups.identities import GroupMessage, MemberId, View
+from antecede.groups.packets import NO_BALLOT, Ballot, Decision, Vector
+
+Key = tuple[int, int]
+"""A message of a view: the rank of its sender and its number in the view."""
+
+
+class Phase(IntEnum):
+    NEW = 0
+    JOINING = 1
+    MEMBER = 2
+    STOPPED = 3
+
+
+class Peer(msgspec.Struct):
+    """What a member knows of one member of its view, itself included."""
+
+    row: Vector
+    """What it is known to have received, by rank."""
+    heard_at: float
+    present: bool = False
+    """Whether it has spoken in this view."""
+    flushing: bool = False
+    leaving: bool = False
+    retry_at: float = 0.0
+    retry_s: float = 0.0
+    nacked_at: float = -1.0
+    owed: bool = False
+    """Whether it waits for an acknowledgement."""
+
+
+class Answer(msgspec.Struct):
+    """A promise, as the coordinator keeps it."""
+
+    received: Vector
+    accepted_in: Ballot
+    accepted: Decision | None
+
+
+class Flush(msgspec.Struct):
+    """A change of views that this member coordinates."""
+
+    ballot: Ballot
+    began_at: float
+    """When its present half began: collecting promises, then acceptances."""
+    answers: dict[int, Answer] = {}
+    decision: Decision | None = None
+    accepted: int = 0
+    """The ranks that accepted, as a bit set."""
+
+
+class Captured(msgspec.Struct):
+    """What newcomers need, as it was when their view began."""
+
+    base: Vector
+    retained: tuple[GroupMessage, ...]
+    state: bytes | None = None
+
+
+class Channel(msgspec.Struct):
+    """Both directions of what two members say to each other alone."""
+
+    sent: int = 0
+    acknowledged: int = 0
+    outgoing: dict[int, bytes] = {}
+    retry_at: float = 0.0
+    retry_s: float = 0.0
+    received: int = 0
+    early: dict[int, bytes] = {}
+
+
+class State(msgspec.Struct):
+    phase: Phase = Phase.NEW
+    view: View = View(0, ())
+    base: list[int] = []
+    """How many messages each member of the view had sent in earlier views."""
+
+    # Messages of this view.
+    received: list[int] = []
+    """By rank: how many messages have come without a gap."""
+    delivered: list[int] = []
+    stable: list[int] = []
+    """By rank: how many messages every member is known to have received."""
+    peers: list[Peer] = []
+    current: dict[Key, GroupMessage] = {}
+    """Received and not known to be stable, or not delivered."""
+    unannounced: list[GroupMessage] = []
+    """Delivered and not reported as stable, in the order of delivery."""
+    queue: list[tuple[int, bytes]] = []
+    """Destinations and payloads of what the owner sent and the group does not take yet."""
+
+    # Messages of earlier views.
+    previous: dict[Key, GroupMessage] = {}
+    """Of the view before, for members of this one that have not yet come along."""
+    retained: dict[int, GroupMessage] = {}
+    """Delivered here or handed over, and not released; in the order of the keys."""
+    retained_count: int = 0
+
+    # Agreement on the next view.
+    promised: Ballot = NO_BALLOT
+    accepted_in: Ballot = NO_BALLOT
+    accepted: Decision | None = None
+    highest: Ballot = NO_BALLOT
+    flush_heard_at: float = 0.0
+    flush: Flush | None = None
+    decided: Decision | None = None
+    """A decision that cannot be carried out yet, for want of messages."""
+    decisions: dict[int, Decision] = {}
+
+    # Coming and going.
+    joining: dict[MemberId, float] = {}
+    """Who asked to join, and when it did so last."""
+    departed: dict[int, int] = {}
+    """The highest incarnation of each process that is no longer in the group."""
+    captured: Captured | None = None
+    leaving: bool = False
+    suspended: bool = False
+
+    channels: dict[MemberId, Channel] = {}
+    tick_at: float = 0.0
+    ticks: int = 0
+    asked_at: float = -1.0

@@ -1,0 +1,165 @@
+"""What one member knows of one view: the protocol as it runs among the members of that view, and
+what has to be settled when the view ends.
+
+Members are ranks here. A message that others may have missed is kept until its sender says that it
+has reached everybody it is for.
+"""
+
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from itertools import takewhile
+
+import msgspec
+
+from antecede.errors import MalformedStamp
+from antecede.groups import MemberId, View
+from antecede.live.items import Copy, copy_of, prefix_of
+from antecede.message import Membership, Message, MessageId, ProcessSet, members, process_set
+from antecede.order import Order
+
+OrderFactory = Callable[[int, Membership], Order]
+
+
+class Peer(msgspec.Struct):
+    """What passes between this member and another in this view. Counts are of messages."""
+
+    put: int = 0
+    """Put on the link to it,"""
+    received_there: int = 0
+    """of these received, as it says,"""
+    taken_there: int = 0
+    """and taken by its application."""
+    received: int = 0
+    """Received from it,"""
+    taken: int = 0
+    """and taken by the application here."""
+    stable: int = 0
+    """Up to this number its messages have reached everybody, as it says."""
+    last: int = 0
+    """The number of the last of them."""
+    copies: dict[int, Message] = msgspec.field(default_factory=dict)
+    """Messages of this member that are here and not known to be stable, by number."""
+
+
+class Epoch:
+    """One view at one member."""
+
+    def __init__(
+        self, view: View, me: MemberId, make_order: OrderFactory, groups: Sequence[Iterable[int]]
+    ) -> None:
+        self.view = view
+        self.number = view.number
+        self.ranks = {member: rank for rank, member in enumerate(view.members)}
+        self.me = self.ranks[me]
+        self.groups = self._local_groups(groups)
+        bits = tuple(group for group in self.groups if group)
+        self._indices = [sum(map(bool, self.groups[:index])) for index in range(len(self.groups))]
+        self.order = make_order(self.me, Membership(len(view.members), bits))
+        self.sent = 0
+        self.peers = [Peer() for _ in view.members]
+        self.undelivered: dict[MessageId, Message] = {}
+        """Received and not delivered."""
+        self._early: set[MessageId] = set()
+        """Delivered before they came on their own link (they came inside others)."""
+        self._unstable: deque[tuple[int, tuple[tuple[int, int], ...]]] = deque()
+        """Own messages with, for each destination, the count of messages put on the link to it."""
+        self.stable = 0
+        """Up to this number own messages have reached everybody they are for."""
+        self.settled_with: dict[int, int] = {}
+        """The latest attempt that each rank has settled."""
+        self.gone_on: set[int] = set()
+        """The ranks that are known to have settled it and gone on."""
+
+    def _local_groups(self, groups: Sequence[Iterable[int]]) -> list[ProcessSet]:
+        """The groups as sets of ranks; those nobody of this view belongs to are empty."""
+        rank_of = {member.process: rank for member, rank in self.ranks.items()}
+        return [process_set(rank_of[p] for p in group if p in rank_of) for group in groups]
+
+    def group_index(self, group: int) -> int:
+        """The index of a group among those that have members in this view."""
+        return self._indices[group]
+
+    def survivors(self, view: View) -> list[int]:
+        """The ranks that are still there in a later view."""
+        later = set(view.members)
+        return [rank for member, rank in self.ranks.items() if member in later]
+
+    def note_sent(self, number: int, destinations: ProcessSet) -> None:
+        """A message has been put on the links to its destinations."""
+        places = []
+        for rank in members(destinations & ~(1 << self.me)):
+            peer = self.peers[rank]
+            peer.put += 1
+            places.append((rank, peer.put))
+        self._unstable.append((number, tuple(places)))
+
+    def check_received(self, message: Message) -> None:
+        """Refuse a message that cannot have come on the link of its sender."""
+        prefix_of(message.payload)
+        last = self.peers[message.id.sender].last
+        if message.id.number <= last:
+            raise MalformedStamp("number", f"is {message.id.number}, after {last}")
+
+    def note_received(self, message: Message) -> None:
+        """A message has come on the link of its sender."""
+        sender, number = message.id
+        peer = self.peers[sender]
+        peer.last = number
+        peer.received += 1
+        peer.copies[number] = message
+        if message.id in self._early:
+            self._early.remove(message.id)
+        else:
+            self.undelivered[message.id] = message
+
+    def note_delivered(self, message: Message) -> None:
+        sender, number = message.id
+        if sender != self.me and self.undelivered.pop(message.id, None) is None:
+            self._early.add(message.id)
+            self.peers[sender].copies[number] = message
+
+    def note_report(self, rank: int, received: int, taken: int, stable: int) -> None:
+        """What another member says of itself."""
+        peer = self.peers[rank]
+        if received > peer.put or taken > received:
+            raise MalformedStamp("received", f"is {received}, taken {taken}, of {peer.put} sent")
+        peer.received_there, peer.taken_there, peer.stable = received, taken, stable
+        for number in list(takewhile(stable.__ge__, peer.copies)):
+            del peer.copies[number]
+        self._advance()
+
+    def _advance(self) -> None:
+        unstable, peers = self._unstable, self.peers
+        while unstable and all(peers[rank].received_there >= put for rank, put in unstable[0][1]):
+            self.stable = unstable.popleft()[0]
+
+    @property
+    def untaken(self) -> int:
+        """How many messages the slowest destination has yet to take."""
+        return max((peer.put - peer.taken_there for peer in self.peers), default=0)
+
+    def copies_for(self, rank: int, departed: Iterable[int]) -> tuple[Copy, ...]:
+        """The messages of departed members that are for this rank and may be missing there."""
+        return tuple(
+            copy_of(message)
+            for sender in departed
+            for message in self.peers[sender].copies.values()
+            if message.destinations >> rank & 1
+        )
+
+    def add_copies(self, copies: Iterable[Copy]) -> None:
+        """What a survivor has of departed members. Their own packets are ignored by now, so only
+        what is unknown here counts."""
+        for copy in copies:
+            message = copy.message()
+            prefix_of(message.payload)
+            sender, number = message.id
+            if sender >= len(self.peers) or not message.destinations >> self.me & 1:
+                raise MalformedStamp("copies", f"brings message {message.id}, which is not for me")
+            peer = self.peers[sender]
+            if number > peer.stable and number not in peer.copies:
+                peer.copies[number] = self.undelivered[message.id] = message
+
+    def leftovers(self) -> list[Message]:
+        """What is received and not delivered, in an order that respects causality."""
+        return sorted(self.undelivered.values(), key=lambda m: (prefix_of(m.payload)[0], m.id))

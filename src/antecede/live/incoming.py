@@ -1,0 +1,256 @@
+"""The listening end: a port, the peers that dial it, and what they are allowed to say.
+
+A connection is nobody's until its hello has been accepted; until then it may send one short frame
+and has a few seconds for it. Data frames come in the order of their numbers, each once: one that
+was there before is dropped, a gap ends the connection. A peer that leaves a frame unfinished for
+long is cut off.
+"""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Final, Protocol
+
+import msgspec
+
+from antecede.errors import BadInput, Misuse
+from antecede.live.frames import (
+    HELLO_LIMIT,
+    BadFrame,
+    FrameDecoder,
+    Kind,
+    encode_acknowledgement,
+    encode_frame,
+    split_number,
+)
+from antecede.live.handshake import (
+    NO_REASON,
+    Hello,
+    Refusal,
+    Welcome,
+    decode,
+    encode,
+    why_not,
+)
+from antecede.live.outgoing import Address, LinkLimits
+from antecede.live.tls import Certificates, Security, certified_names
+
+_HELLO_S: Final = 5.0
+"""How long a connection may take to say who it is, and how long a frame may stay unfinished."""
+_STRANGERS: Final = 256
+"""Connections that have not said hello yet. More are closed at once."""
+
+
+class Received(msgspec.Struct):
+    """What has come from one incarnation of a peer."""
+
+    incarnation: int
+    number: int = 0
+
+
+class Served(Protocol):
+    """A group, as the listening end sees it."""
+
+    name: str
+    protocol_text: str
+    me: str
+    incarnation: int
+    limits: LinkLimits
+    received: dict[str, Received]
+
+    def may_join(self, name: str) -> bool:
+        """Whether a process of this name may talk to this group at all."""
+
+    def take(self, sender: str, incarnation: int, items: memoryview) -> None:
+        """A batch of items. Raises `BadInput` where it cannot be right."""
+
+
+@dataclass
+class Counters:
+    """What the listening end has seen, for the metrics."""
+
+    accepted: int = 0
+    refused: int = 0
+    broken: int = 0
+    replayed: int = 0
+    bytes_received: int = 0
+
+
+class Listener:
+    """A listening port, shared by the groups of a process."""
+
+    def __init__(self, security: Security) -> None:
+        self.security = security
+        self.groups: dict[str, Served] = {}
+        self.counters = Counters()
+        self.connections: dict[tuple[str, str], _Accepted] = {}
+        """By group and sender: one each."""
+        self.strangers: set[_Accepted] = set()
+        self._server: asyncio.Server | None = None
+
+    async def open(self, address: Address) -> Address:
+        """Listen; port 0 takes a free one. Gives the address that is listened on."""
+        context = self.security.server() if isinstance(self.security, Certificates) else None
+        loop = asyncio.get_running_loop()
+        try:
+            self._server = await loop.create_server(lambda: _Accepted(self), *address, ssl=context)
+        except OSError as error:
+            where = f"{address[0]}:{address[1]}"
+            raise Misuse(f"cannot listen on {where}: {error.strerror or error}") from None
+        host, port = self._server.sockets[0].getsockname()[:2]
+        return host, port
+
+    async def close(self) -> None:
+        if self._server is not None:
+            self._server.close()
+        for connection in [*self.connections.values(), *self.strangers]:
+            connection.abort()
+        if self._server is not None:
+            await self._server.wait_closed()
+
+
+@dataclass
+class _Peer:
+    """Who is at the other end of a connection, once it is known."""
+
+    group: Served
+    name: str
+    received: Received
+    take: Callable[[str, int, memoryview], None] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.take = self.group.take
+
+
+class _Accepted(asyncio.Protocol):
+    """The listening end of a connection."""
+
+    def __init__(self, listener: Listener) -> None:
+        self._listener = listener
+        self._decoder = FrameDecoder(HELLO_LIMIT)
+        self._transport: asyncio.Transport | None = None
+        self._peer: _Peer | None = None
+        self._acknowledgement_due = False
+        self._watch: asyncio.TimerHandle | None = None
+        self._whole_at = 0.0
+        """When no frame was unfinished for the last time."""
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = transport  # type: ignore[assignment]
+        loop = asyncio.get_running_loop()
+        self._whole_at = loop.time()
+        if len(self._listener.strangers) >= _STRANGERS:
+            self.abort()
+            return
+        self._listener.strangers.add(self)
+        self._watch = loop.call_later(_HELLO_S, self._look)
+
+    def _look(self) -> None:
+        """Cut off who takes too long over a frame."""
+        loop = asyncio.get_running_loop()
+        stuck = self._peer is None or self._decoder.pending
+        if stuck and loop.time() - self._whole_at >= _HELLO_S:
+            self.abort()
+        else:
+            self._watch = loop.call_later(_HELLO_S, self._look)
+
+    def data_received(self, data: bytes) -> None:
+        self._listener.counters.bytes_received += len(data)
+        try:
+            frames = self._decoder.feed(data)
+            for kind, body in frames:
+                self._take(kind, body)
+        except BadInput:
+            self._listener.counters.broken += 1
+            self.abort()
+            return
+        if self._peer is not None and (frames or not self._decoder.pending):
+            self._whole_at = asyncio.get_running_loop().time()
+
+    def _take(self, kind: int, body: bytes) -> None:
+        peer = self._peer
+        if peer is None:
+            if kind != Kind.HELLO:
+                raise BadFrame(f"a frame of kind {kind} instead of a hello")
+            self._greet(decode(body, Hello))
+        elif kind != Kind.DATA:
+            raise BadFrame(f"an unexpected frame of kind {kind}")
+        else:
+            number, items = split_number(body)
+            if number <= peer.received.number:
+                self._listener.counters.replayed += 1
+            elif number == peer.received.number + 1:
+                peer.take(peer.name, peer.received.incarnation, items)
+                peer.received.number = number
+            else:
+                raise BadFrame(f"data frame {number} follows {peer.received.number}")
+            if not self._acknowledgement_due:
+                self._acknowledgement_due = True
+                asyncio.get_running_loop().call_soon(self._acknowledge)
+
+    def _greet(self, hello: Hello) -> None:
+        """Let the peer in, or refuse it."""
+        group = self._listener.groups.get(hello.group)
+        if not self._is_genuine(hello):
+            self._refuse(NO_REASON)
+            return
+        if group is None:
+            self._refuse(f"there is no group '{hello.group}' here")
+            return
+        if not group.may_join(hello.sender):
+            self._refuse(NO_REASON)
+            return
+        reason = why_not(hello, group.name, group.protocol_text, group.me)
+        received = group.received.get(hello.sender)
+        if reason is None and received is not None and hello.incarnation < received.incarnation:
+            reason = f"'{hello.sender}' has been started anew since"
+        if reason is not None:
+            self._refuse(reason)
+            return
+        if received is None or hello.incarnation > received.incarnation:
+            received = group.received[hello.sender] = Received(hello.incarnation)
+        key = (group.name, hello.sender)
+        former = self._listener.connections.get(key)
+        if former is not None:
+            former.abort()
+        self._listener.connections[key] = self
+        self._listener.strangers.discard(self)
+        self._listener.counters.accepted += 1
+        self._peer = _Peer(group, hello.sender, received)
+        self._decoder.limit = group.limits.frame_bytes
+        welcome = Welcome(group.me, group.incarnation, received.number)
+        self._write(encode_frame(Kind.WELCOME, encode(welcome)))
+
+    def _is_genuine(self, hello: Hello) -> bool:
+        if not isinstance(self._listener.security, Certificates) or self._transport is None:
+            return True
+        certificate: dict[str, Any] | None = self._transport.get_extra_info("peercert")
+        return hello.sender in certified_names(certificate)
+
+    def _refuse(self, reason: str) -> None:
+        self._listener.counters.refused += 1
+        self._write(encode_frame(Kind.REFUSAL, encode(Refusal(reason))))
+        if self._transport is not None:
+            self._transport.close()
+
+    def _acknowledge(self) -> None:
+        self._acknowledgement_due = False
+        if self._peer is not None:
+            self._write(encode_acknowledgement(self._peer.received.number))
+
+    def _write(self, frame: bytes) -> None:
+        if self._transport is not None and not self._transport.is_closing():
+            self._transport.write(frame)
+
+    def abort(self) -> None:
+        if self._transport is not None:
+            self._transport.abort()
+
+    def connection_lost(self, error: Exception | None) -> None:
+        self._listener.strangers.discard(self)
+        if self._watch is not None:
+            self._watch.cancel()
+        if self._peer is not None:
+            key = (self._peer.group.name, self._peer.name)
+            if self._listener.connections.get(key) is self:
+                del self._listener.connections[key]

@@ -1,0 +1,152 @@
+"""What members say to each other on a link, as it travels: one MessagePack array an item.
+
+A message begins with its Lamport number and its number among all messages of its sender, so that
+both stay with it wherever it goes (inside another packet, forwarded by a survivor).
+"""
+
+from functools import cache
+from struct import Struct
+from typing import Any, Final, Generic
+
+import msgspec
+
+from antecede.errors import MalformedStamp
+from antecede.message import Message, MessageId, set_from_bytes, set_to_bytes
+from antecede.order import Count, Packet, Stamp, StampT
+
+_PREFIX: Final = Struct(">QI")
+PREFIX_BYTES: Final = _PREFIX.size
+
+pack_prefix = _PREFIX.pack
+"""A Lamport number and a number among all messages of a sender, as bytes."""
+
+
+def prefix_of(payload: bytes) -> tuple[int, int]:
+    """The Lamport number and the number that a payload begins with."""
+    if len(payload) < PREFIX_BYTES:
+        raise MalformedStamp("payload", f"has {len(payload)} bytes, fewer than {PREFIX_BYTES}")
+    lamport, number = _PREFIX.unpack_from(payload)
+    return lamport, number
+
+
+class Copy(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True, gc=False):
+    """A message of somebody else, handed on."""
+
+    sender: Count
+    number: Count
+    destinations: bytes
+    group: int
+    payload: bytes
+
+    def message(self) -> Message:
+        return Message(
+            MessageId(self.sender, self.number),
+            set_from_bytes(self.destinations),
+            self.group,
+            self.payload,
+        )
+
+
+def copy_of(message: Message) -> Copy:
+    sender, number = message.id
+    return Copy(sender, number, set_to_bytes(message.destinations), message.group, message.payload)
+
+
+class Carried(
+    msgspec.Struct,
+    Generic[StampT],
+    frozen=True,
+    array_like=True,
+    forbid_unknown_fields=True,
+    tag=0,
+    gc=False,
+):
+    """A packet of the protocol in a view. Where `number` is 0 it brings no message. Its sender is
+    the member whose link it comes on."""
+
+    view: Count
+    number: Count
+    destinations: bytes
+    group: int
+    payload: bytes
+    stamp: StampT
+
+    def packet(self, source: int) -> Packet[Any]:
+        if not self.number:
+            return Packet(source, None, self.stamp)
+        message = Message(
+            MessageId(source, self.number),
+            set_from_bytes(self.destinations),
+            self.group,
+            self.payload,
+        )
+        return Packet(source, message, self.stamp)
+
+
+class Settle(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True, tag=1):
+    """The sender's last word in `view`, given that the group has come to view `attempt` since:
+    these are the messages of departed members that it has and that you should have, too."""
+
+    view: Count
+    attempt: Count
+    copies: tuple[Copy, ...]
+
+
+class Report(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True, tag=2):
+    """How many messages of yours I have received and how many my application has taken, in this
+    view; and up to which number all my messages have reached all their destinations."""
+
+    view: Count
+    received: Count
+    taken: Count
+    stable: Count
+
+
+class Membership(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True, tag=3):
+    """A packet of the substrate, which agrees on views."""
+
+    packet: bytes
+
+
+class Direct(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True, tag=4):
+    """A message that goes past all ordering."""
+
+    payload: bytes
+
+
+Item = Carried[Any] | Settle | Report | Membership | Direct
+
+_encoder = msgspec.msgpack.Encoder()
+encode_item = _encoder.encode
+
+
+def carry(view: int, packet: Packet[Any]) -> bytes:
+    """A packet as an item, encoded."""
+    message = packet.message
+    if message is None:
+        return encode_item(Carried(view, 0, b"", -1, b"", packet.stamp))
+    return encode_item(
+        Carried(
+            view,
+            message.id.number,
+            set_to_bytes(message.destinations),
+            message.group,
+            message.payload,
+            packet.stamp,
+        )
+    )
+
+
+@cache
+def _decoder(stamp_type: type[Stamp]) -> msgspec.msgpack.Decoder[list[Item]]:
+    # The stamp's type is known only at run time.
+    kinds = Carried[stamp_type] | Settle | Report | Membership | Direct  # type: ignore[valid-type]
+    return msgspec.msgpack.Decoder(list[kinds])
+
+
+def decode_items(items: bytes | memoryview, stamp_type: type[Stamp]) -> list[Item]:
+    """The items of a batch, or `MalformedStamp`."""
+    try:
+        return _decoder(stamp_type).decode(items)
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
+        raise MalformedStamp("items", str(error)) from None

@@ -1,0 +1,256 @@
+"""A link to one peer: dialled again whenever it breaks, and taken up where it broke.
+
+Items that are put on it in one turn of the event loop travel as one data frame. Data frames are
+numbered and kept until the peer acknowledges them; after a reconnection the peer says which it
+has, and the others are sent again. So nothing is lost and nothing is doubled as long as both
+processes live. A peer that comes back as another incarnation has forgotten everything: what was
+meant for the old one is dropped, and the owner is told.
+"""
+
+import asyncio
+import random
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from antecede.errors import BadInput
+from antecede.live.frames import (
+    FRAME_LIMIT,
+    HELLO_LIMIT,
+    BadFrame,
+    FrameDecoder,
+    Kind,
+    encode_data,
+    encode_frame,
+    split_number,
+)
+from antecede.live.handshake import Hello, Refusal, Refused, Welcome, decode, encode
+from antecede.live.tls import Certificates, Security, certified_names
+
+Address = tuple[str, int]
+
+_FIRST_PAUSE_S: Final = 0.05
+_LONGEST_PAUSE_S: Final = 2.0
+_HANDSHAKE_S: Final = 5.0
+
+
+def array_head(count: int) -> bytes:
+    """The head of a MessagePack array."""
+    if count < 16:
+        return bytes((0x90 | count,))
+    if count < 1 << 16:
+        return b"\xdc" + count.to_bytes(2, "big")
+    return b"\xdd" + count.to_bytes(4, "big")
+
+
+@dataclass(frozen=True)
+class LinkLimits:
+    """`buffer_bytes`: what may wait for a peer before senders have to. `silence_s`: how long data
+    may stay unacknowledged before the connection is taken for dead."""
+
+    buffer_bytes: int = 4 * 2**20
+    frame_bytes: int = FRAME_LIMIT
+    silence_s: float = 10.0
+
+
+class Outgoing:
+    """What this process sends to one peer. `run` has to be running for anything to travel."""
+
+    def __init__(
+        self,
+        peer: str | None,
+        address: Address,
+        hello: Callable[[], Hello],
+        security: Security,
+        limits: LinkLimits,
+        welcomed: Callable[["Outgoing", Welcome], None],
+        drained: Callable[[], None],
+    ) -> None:
+        self.peer = peer
+        self.address = address
+        self.incarnation: int | None = None
+        """Of the peer, as it said itself; None before the first welcome."""
+        self.connected = False
+        self.reconnections = 0
+        self.frames_resent = 0
+        self.bytes_sent = 0
+        self.waiting_bytes = 0
+        """Put on the link and not acknowledged yet."""
+        self._hello = hello
+        self._security = security
+        self._limits = limits
+        self._welcomed = welcomed
+        self._drained = drained
+        self._items: list[bytes] = []
+        self._items_bytes = 0
+        self._flush_due = False
+        self._next_number = 1
+        self._unacknowledged: deque[tuple[int, bytes]] = deque()
+        self._connection: _Dialled | None = None
+        self._was_full = False
+        self._acknowledged_at = 0.0
+
+    @property
+    def is_full(self) -> bool:
+        return self.waiting_bytes >= self._limits.buffer_bytes
+
+    def put(self, item: bytes) -> None:
+        """Send one encoded item as soon as this turn of the event loop is over."""
+        self._items.append(item)
+        self._items_bytes += len(item)
+        self.waiting_bytes += len(item)
+        if self._items_bytes >= self._limits.frame_bytes // 2:
+            self._flush()
+        elif not self._flush_due:
+            self._flush_due = True
+            asyncio.get_running_loop().call_soon(self._flush)
+
+    def _flush(self) -> None:
+        self._flush_due = False
+        items = self._items
+        if not items:
+            return
+        frame = encode_data(self._next_number, array_head(len(items)) + b"".join(items))
+        # What waits is counted in bytes of frames once it is framed.
+        self.waiting_bytes += len(frame) - self._items_bytes
+        self._items, self._items_bytes = [], 0
+        if not self._unacknowledged:
+            self._acknowledged_at = asyncio.get_running_loop().time()
+        self._unacknowledged.append((self._next_number, frame))
+        self._next_number += 1
+        if self._connection is not None and self.connected:
+            self._write(frame)
+
+    def _write(self, frame: bytes) -> None:
+        if self._connection is not None and self._connection.transport is not None:
+            self.bytes_sent += len(frame)
+            self._connection.transport.write(frame)
+
+    async def run(self) -> None:
+        """Dial, talk, and dial again until cancelled; raises `Refused` when the peer says no."""
+        pause_s = _FIRST_PAUSE_S
+        while True:
+            started = asyncio.get_running_loop().time()
+            try:
+                await self._talk()
+            except (OSError, BadInput, TimeoutError):
+                pass  # The next attempt is the answer to whatever broke this one.
+            finally:
+                self.connected = False
+                self._connection = None
+            if asyncio.get_running_loop().time() - started > _LONGEST_PAUSE_S:
+                pause_s = _FIRST_PAUSE_S
+            await asyncio.sleep(pause_s * random.uniform(0.5, 1.0))
+            pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
+
+    async def _talk(self) -> None:
+        """One connection, from dialling to its end."""
+        loop = asyncio.get_running_loop()
+        context = self._security.client() if isinstance(self._security, Certificates) else None
+        async with asyncio.timeout(_HANDSHAKE_S):
+            transport, connection = await loop.create_connection(
+                lambda: _Dialled(self), *self.address, ssl=context
+            )
+        try:
+            self._connection = connection
+            transport.write(encode_frame(Kind.HELLO, encode(self._hello())))
+            async with asyncio.timeout(_HANDSHAKE_S):
+                welcome = await connection.welcome
+            self._check_identity(welcome, transport)
+            self._take_up(welcome)
+            while not connection.lost.done():
+                await asyncio.wait([connection.lost], timeout=self._limits.silence_s / 4)
+                silence_s = loop.time() - self._acknowledged_at
+                if self._unacknowledged and silence_s > self._limits.silence_s:
+                    break
+            if connection.lost.done():
+                await connection.lost
+        finally:
+            transport.abort()
+
+    def _check_identity(self, welcome: Welcome, transport: asyncio.BaseTransport) -> None:
+        if self.peer not in (None, welcome.receiver):
+            raise BadFrame(f"dialled '{self.peer}' and reached '{welcome.receiver}'")
+        if isinstance(self._security, Certificates):
+            certificate = transport.get_extra_info("peercert")
+            if welcome.receiver not in certified_names(certificate):
+                raise BadFrame(f"the certificate of '{welcome.receiver}' is for another name")
+
+    def _take_up(self, welcome: Welcome) -> None:
+        """Go on where the peer says it stands."""
+        if self.incarnation is not None:
+            self.reconnections += 1
+        if self.incarnation not in (None, welcome.incarnation):
+            self._forget()
+        self.peer, self.incarnation = welcome.receiver, welcome.incarnation
+        self.acknowledge(welcome.received)
+        self.connected = True
+        self._acknowledged_at = asyncio.get_running_loop().time()
+        self._welcomed(self, welcome)
+        for _, frame in list(self._unacknowledged):
+            self.frames_resent += self.reconnections > 0
+            self._write(frame)
+
+    def _forget(self) -> None:
+        """The peer is a new incarnation: what was for the old one is for nobody."""
+        self._items, self._items_bytes = [], 0
+        self._unacknowledged.clear()
+        self.waiting_bytes = 0
+        self._next_number = 1
+
+    def acknowledge(self, number: int) -> None:
+        """The peer has all data frames up to this number."""
+        if number >= self._next_number:
+            raise BadFrame(f"frame {number} is acknowledged and was never sent")
+        was_full = self.is_full
+        while self._unacknowledged and self._unacknowledged[0][0] <= number:
+            self.waiting_bytes -= len(self._unacknowledged.popleft()[1])
+            self._acknowledged_at = asyncio.get_running_loop().time()
+        if was_full and not self.is_full:
+            self._drained()
+
+
+class _Dialled(asyncio.Protocol):
+    """The dialling end of a connection."""
+
+    def __init__(self, link: Outgoing) -> None:
+        loop = asyncio.get_running_loop()
+        self.link = link
+        self.transport: asyncio.Transport | None = None
+        self.welcome: asyncio.Future[Welcome] = loop.create_future()
+        self.lost: asyncio.Future[None] = loop.create_future()
+        self._decoder = FrameDecoder(HELLO_LIMIT)
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self.transport = transport  # type: ignore[assignment]
+
+    def data_received(self, data: bytes) -> None:
+        try:
+            for kind, body in self._decoder.feed(data):
+                self._take(kind, body)
+        except (BadFrame, Refused) as error:
+            self._end(error)
+
+    def _take(self, kind: int, body: bytes) -> None:
+        if not self.welcome.done():
+            if kind == Kind.REFUSAL:
+                raise Refused(decode(body, Refusal).reason)
+            if kind != Kind.WELCOME:
+                raise BadFrame(f"a frame of kind {kind} instead of a welcome")
+            self.welcome.set_result(decode(body, Welcome))
+        elif kind == Kind.ACKNOWLEDGEMENT:
+            self.link.acknowledge(split_number(body)[0])
+        else:
+            raise BadFrame(f"an unexpected frame of kind {kind}")
+
+    def connection_lost(self, error: Exception | None) -> None:
+        self._end(error or ConnectionResetError("the peer closed the connection"))
+
+    def _end(self, error: Exception) -> None:
+        for future in (self.welcome, self.lost):
+            if not future.done():
+                future.set_exception(error)
+                future.exception()  # Whoever waits gets it; nobody has to.
+        if self.transport is not None:
+            self.transport.abort()

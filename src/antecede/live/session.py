@@ -1,0 +1,352 @@
+"""A protocol among members that come and go: view by view, with nothing lost between two views.
+
+The substrate (`antecede.groups`) agrees on views; this machine runs any protocol inside each of
+them, on links that are reliable and FIFO as long as both ends live. When a view ends, every
+survivor hands the messages of departed members on to the survivors they are for, then says that it
+is done. Who has heard that from all survivors has everything that any of them has: it delivers what
+is left in the order of Lamport numbers, and goes on in the next view with a fresh protocol. If
+somebody else departs meanwhile, the same is done again for the view that the group has come to.
+
+So every message of a survivor reaches every survivor it is for, and whatever one survivor delivered
+in a view reaches the others before the next. What only departed members had is gone, as if it had
+never been sent. A member of which the others have not heard yet that they settled a view keeps
+that view's copies.
+
+It is pure: inputs return effects, to be carried out in order.
+"""
+
+from collections import deque
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import msgspec
+
+from antecede.errors import MalformedStamp, Misuse
+from antecede.groups import MemberId, View
+from antecede.live.epoch import Epoch, OrderFactory
+from antecede.live.items import (
+    PREFIX_BYTES,
+    Carried,
+    Report,
+    Settle,
+    carry,
+    encode_item,
+    pack_prefix,
+    prefix_of,
+)
+from antecede.message import NO_GROUP, Message, MessageId, ProcessSet, members, process_set
+from antecede.order import Deliver, Effect, Held, Notice, Transmit, Wake
+
+
+class Put(msgspec.Struct, frozen=True, gc=False):
+    """Put this item on the links to these members."""
+
+    to: tuple[MemberId, ...]
+    item: bytes
+
+
+class Delivered(msgspec.Struct, frozen=True, gc=False):
+    """Hand this message to the application."""
+
+    sender: MemberId
+    number: int
+    """Among all messages of the sender."""
+    lamport: int
+    """Of the send."""
+    group: int
+    payload: bytes
+
+
+class ViewChanged(msgspec.Struct, frozen=True):
+    """From here on these are the members."""
+
+    view: View
+    joined: tuple[MemberId, ...]
+    departed: tuple[MemberId, ...]
+
+
+class Sent(msgspec.Struct, frozen=True, gc=False):
+    """A message was sent: for whoever records it. Comes before the packets that carry it."""
+
+    number: int
+    lamport: int
+    to: tuple[MemberId, ...]
+    stamp_entries: int
+    stamp_bytes: int
+
+
+class Arrived(msgspec.Struct, frozen=True, gc=False):
+    """A message has come and waits: for whoever records it."""
+
+    sender: MemberId
+    number: int
+    lamport: int
+
+
+SessionEffect = Put | Delivered | ViewChanged | Sent | Arrived | Wake
+_Buffered = tuple[MemberId, Carried[Any] | Settle | Report]
+
+
+class Session:
+    """One member. `groups` are overlapping groups of processes inside the membership, if any."""
+
+    def __init__(
+        self,
+        me: MemberId,
+        make_order: OrderFactory,
+        groups: Sequence[Iterable[int]] = (),
+        *,
+        records: bool = False,
+    ) -> None:
+        self.me = me
+        self._make_order = make_order
+        self._groups = groups
+        self._records = records
+        self._epoch: Epoch | None = None
+        self._later: deque[View] = deque()
+        """Views that the group has come to since the epoch's; while there are any, it settles."""
+        self._settled: list[Epoch] = []
+        """Former epochs that not everybody is known to have settled."""
+        self._buffered: dict[int, list[_Buffered]] = {}
+        """By view, what came before this member got there."""
+        self._sent = 0
+        self.lamport = 0
+
+    @property
+    def epoch(self) -> Epoch | None:
+        return self._epoch
+
+    @property
+    def is_open(self) -> bool:
+        """Whether messages can be sent now."""
+        return self._epoch is not None and not self._later
+
+    # -- inputs
+
+    def install(self, view: View, now: float) -> list[SessionEffect]:
+        """The group has come to a view that this member belongs to."""
+        effects: list[SessionEffect] = []
+        if self._epoch is None:
+            self._enter(view, now, effects)
+            return effects
+        self._later.append(view)
+        for epoch in [*self._settled, self._epoch]:
+            self._say_settled(epoch, view, effects)
+        self._settle_if_complete(now, effects)
+        return effects
+
+    def send(
+        self, payload: bytes, to: Iterable[int] | None, now: float, group: int = NO_GROUP
+    ) -> list[SessionEffect]:
+        """Send to these processes, to a group, or to everybody in the view. Members that have
+        departed are left out; `is_open` has to be true."""
+        epoch = self._epoch
+        if epoch is None or self._later:
+            raise Misuse("the group is changing its view; wait until is_open")
+        destinations, local_group = self._address(epoch, to, group)
+        epoch.sent += 1
+        self._sent += 1
+        self.lamport += 1
+        message = Message(
+            MessageId(epoch.me, epoch.sent),
+            destinations,
+            local_group,
+            pack_prefix(self.lamport, self._sent) + payload,
+        )
+        lamport = self.lamport
+        order_effects = epoch.order.send(message, now)
+        epoch.note_sent(epoch.sent, destinations)
+        effects: list[SessionEffect] = []
+        if self._records:
+            effects.append(self._sent_record(epoch, message, lamport, order_effects))
+        self._apply(epoch, order_effects, effects)
+        return effects
+
+    def receive(
+        self, sender: MemberId, item: Carried[Any] | Settle | Report, now: float
+    ) -> list[SessionEffect]:
+        """A member's link has brought this."""
+        effects: list[SessionEffect] = []
+        epoch = self._epoch
+        if epoch is None or item.view > epoch.number:
+            self._buffered.setdefault(item.view, []).append((sender, item))
+        elif item.view == epoch.number:
+            self._take(epoch, sender, item, now, effects)
+        return effects
+
+    def wake(self, now: float) -> list[SessionEffect]:
+        """A time that the protocol asked for has come."""
+        effects: list[SessionEffect] = []
+        if self._epoch is not None:
+            self._apply(self._epoch, self._epoch.order.wake(now), effects)
+        return effects
+
+    def take(self, sender: MemberId) -> None:
+        """The application has taken one message of this member."""
+        if self._epoch is not None and sender in self._epoch.ranks:
+            peer = self._epoch.peers[self._epoch.ranks[sender]]
+            peer.taken = min(peer.taken + 1, peer.received)
+
+    def report(self) -> list[SessionEffect]:
+        """Tell the others what has come; to be called now and then."""
+        epoch = self._epoch
+        if epoch is None:
+            return []
+        effects: list[SessionEffect] = []
+        for rank in self._others(epoch):
+            peer = epoch.peers[rank]
+            item = Report(epoch.number, peer.received, peer.taken, epoch.stable)
+            effects.append(Put((epoch.view.members[rank],), encode_item(item)))
+        return effects
+
+    def held(self) -> list[Held]:
+        """What the protocol holds and why, in ranks of the current view."""
+        return self._epoch.order.held() if self._epoch is not None else []
+
+    # -- inside
+
+    def _address(
+        self, epoch: Epoch, to: Iterable[int] | None, group: int
+    ) -> tuple[ProcessSet, int]:
+        if group != NO_GROUP:
+            destinations = epoch.groups[group]
+            if not destinations:
+                raise Misuse(f"group {group} has no members in this view")
+            return destinations, epoch.group_index(group)
+        everybody = (1 << len(epoch.view.members)) - 1
+        if to is None:
+            return everybody, NO_GROUP if self._groups else 0
+        wanted = set(to)
+        ranks = [rank for member, rank in epoch.ranks.items() if member.process in wanted]
+        if not ranks:
+            raise Misuse("none of the destinations is a member of the current view")
+        return process_set(ranks), NO_GROUP
+
+    def _others(self, epoch: Epoch) -> list[int]:
+        """The ranks of an epoch that are still there, without this member's own."""
+        latest = self._later[-1] if self._later else self._epoch.view if self._epoch else epoch.view
+        return [rank for rank in epoch.survivors(latest) if rank != epoch.me]
+
+    def _enter(self, view: View, now: float, effects: list[SessionEffect]) -> None:
+        former = self._epoch
+        self._epoch = epoch = Epoch(view, self.me, self._make_order, self._groups)
+        before = former.view.members if former is not None else ()
+        joined = tuple(member for member in view.members if member not in before)
+        departed = tuple(member for member in before if member not in view.members)
+        effects.append(ViewChanged(view, joined, departed))
+        if former is not None:
+            self._settled.append(former)
+        for later in self._later:
+            self._say_settled(epoch, later, effects)
+        for sender, item in self._buffered.pop(view.number, ()):
+            if self._epoch is epoch:
+                self._take(epoch, sender, item, now, effects)
+        self._settle_if_complete(now, effects)
+
+    def _take(
+        self,
+        epoch: Epoch,
+        sender: MemberId,
+        item: Carried[Any] | Settle | Report,
+        now: float,
+        effects: list[SessionEffect],
+    ) -> None:
+        rank = epoch.ranks.get(sender)
+        if rank is None:
+            raise MalformedStamp("view", f"{item.view} does not contain {sender}")
+        if self._later and sender not in self._later[-1].members:
+            # What others have not seen of a departed member must not be seen here either.
+            return
+        if type(item) is Carried:
+            self._carry(epoch, rank, item, now, effects)
+        elif type(item) is Settle:
+            epoch.add_copies(item.copies)
+            epoch.settled_with[rank] = max(item.attempt, epoch.settled_with.get(rank, 0))
+            self._settle_if_complete(now, effects)
+        elif type(item) is Report:
+            epoch.note_report(rank, item.received, item.taken, item.stable)
+            self._forget_settled(sender, item.view)
+
+    def _carry(
+        self,
+        epoch: Epoch,
+        rank: int,
+        item: Carried[Any],
+        now: float,
+        effects: list[SessionEffect],
+    ) -> None:
+        packet = item.packet(rank)
+        message = packet.message
+        if message is not None:
+            epoch.check_received(message)
+        order_effects = epoch.order.receive(packet, now)
+        if message is not None:
+            epoch.note_received(message)
+            if self._records:
+                lamport, number = prefix_of(message.payload)
+                self.lamport = max(self.lamport, lamport) + 1
+                effects.append(Arrived(epoch.view.members[rank], number, self.lamport))
+        if order_effects:
+            self._apply(epoch, order_effects, effects)
+
+    def _apply(
+        self, epoch: Epoch, order_effects: Iterable[Effect], effects: list[SessionEffect]
+    ) -> None:
+        for effect in order_effects:
+            kind = type(effect)
+            if kind is Deliver:
+                self._deliver(epoch, effect.message, effects)  # type: ignore[union-attr]
+            elif kind is Transmit:
+                to = tuple(epoch.view.members[r] for r in members(effect.to))  # type: ignore[union-attr]
+                effects.append(Put(to, carry(epoch.number, effect.packet)))  # type: ignore[union-attr]
+            elif kind is Wake:
+                effects.append(effect)  # type: ignore[arg-type]
+            elif kind is not Notice:
+                raise Misuse(f"{epoch.order.name} wants {effect!r}, which no link can do")
+
+    def _deliver(self, epoch: Epoch, message: Message, effects: list[SessionEffect]) -> None:
+        lamport, number = prefix_of(message.payload)
+        epoch.note_delivered(message)
+        self.lamport = max(self.lamport, lamport) + 1
+        sender = epoch.view.members[message.id.sender]
+        payload = message.payload[PREFIX_BYTES:]
+        effects.append(Delivered(sender, number, self.lamport, message.group, payload))
+
+    def _sent_record(
+        self, epoch: Epoch, message: Message, lamport: int, order_effects: Iterable[Effect]
+    ) -> Sent:
+        entries = stamp_bytes = 0
+        for effect in order_effects:
+            if type(effect) is Transmit and effect.packet.message is message:
+                stamp = effect.packet.stamp
+                entries = max(entries, stamp.entries())
+                stamp_bytes = max(stamp_bytes, len(encode_item(stamp)))
+        to = tuple(epoch.view.members[rank] for rank in members(message.destinations))
+        return Sent(self._sent, lamport, to, entries, stamp_bytes)
+
+    def _say_settled(self, epoch: Epoch, view: View, effects: list[SessionEffect]) -> None:
+        """The last word in an epoch to everybody who is still there in this view."""
+        survivors = epoch.survivors(view)
+        departed = [rank for rank in range(len(epoch.view.members)) if rank not in survivors]
+        for rank in survivors:
+            if rank != epoch.me:
+                item = Settle(epoch.number, view.number, epoch.copies_for(rank, departed))
+                effects.append(Put((epoch.view.members[rank],), encode_item(item)))
+
+    def _settle_if_complete(self, now: float, effects: list[SessionEffect]) -> None:
+        epoch = self._epoch
+        if epoch is None or not self._later:
+            return
+        attempt = self._later[-1].number
+        if all(epoch.settled_with.get(rank, 0) >= attempt for rank in self._others(epoch)):
+            for message in epoch.leftovers():
+                self._deliver(epoch, message, effects)
+            self._enter(self._later.popleft(), now, effects)
+
+    def _forget_settled(self, sender: MemberId, view: int) -> None:
+        """A member is known to have settled everything before this view."""
+        for epoch in list(self._settled):
+            if sender in epoch.ranks and epoch.number < view:
+                epoch.gone_on.add(epoch.ranks[sender])
+                if epoch.gone_on.issuperset(self._others(epoch)):
+                    self._settled.remove(epoch)

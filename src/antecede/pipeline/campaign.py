@@ -1,0 +1,300 @@
+"""A campaign on Spark: plan, run what is missing, make the tables, keep traces.
+
+Whatever happens to it, a later call goes on where it stopped: every run that is done has a result
+in the folder, and everything else is made of these anew. A call with nothing left to do does not
+even start Spark.
+"""
+
+import csv
+import io
+import json
+import os
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from functools import partial
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from antecede.campaigns.file import Campaign
+from antecede.campaigns.folder import Folder, refusing, write
+from antecede.campaigns.plan import Plan, PlannedRun
+from antecede.campaigns.runs import Outcome, commit, execute, failure, keep_trace
+from antecede.campaigns.tables import HISTOGRAMS, RUNS, SETTING, SKIPPED, SUMMARY
+from antecede.errors import AntecedeError, CannotWrite, Misuse
+from antecede.pipeline.spread import WorkLost, spread
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+EVENTS_LIMIT: Final = 50_000_000
+"""A campaign of more events wants to be asked for: it takes the better part of an hour, or more."""
+LOST: Final = "the process that did this run died, twice; it may have run out of memory"
+
+
+class Progress(msgspec.Struct, frozen=True):
+    """How far a campaign is."""
+
+    stage: str
+    """`runs`, `tables` or `traces`."""
+    done: int = 0
+    total: int = 0
+    events: int = 0
+    """Events done since the start of this call,"""
+    share: float = 0.0
+    """and the share of those that it has to do, as far as they can be estimated."""
+
+
+class Finished(msgspec.Struct, frozen=True):
+    """How a campaign went; `campaign.json` has the same."""
+
+    name: str
+    question: str
+    version: str
+    fingerprint: str
+    """Of the plan."""
+    runs: int
+    failed: int
+    skipped: int
+    broken: int
+    """Runs with violations where the protocol promises causal order."""
+    events: int
+    simulate_cpu_s: float
+    verify_cpu_s: float
+    measure_cpu_s: float
+    traces: str
+
+
+Tell = Callable[[Progress], object]
+
+
+def check_size(plan: Plan, limit: int = EVENTS_LIMIT) -> None:
+    """Refuse a campaign that nobody may have wanted."""
+    if plan.events > limit:
+        raise Misuse(
+            f"this campaign makes about {plan.events:,} events in {len(plan.distinct()):,} runs, "
+            f"more than {limit:,}; --yes runs it all the same"
+        )
+
+
+def run_campaign(
+    campaign: Campaign,
+    plan: Plan,
+    text: str,
+    out: str | os.PathLike[str],
+    session: Callable[[], "SparkSession"],
+    *,
+    retry: bool = False,
+    tell: Tell = lambda _: None,
+) -> Finished:
+    """Do what is left of a campaign in the folder `out`. `text` is its file, of which a copy is
+    kept; `session` is called if Spark is needed. `retry` does failed runs again."""
+    folder = Folder(out)
+    with folder.locked():
+        known = folder.read_about()
+        if retry:
+            _forget_failures(folder)
+        elif known is not None and known.get("fingerprint") == plan.fingerprint:
+            write(folder.file, text)
+            return msgspec.convert(known, Finished)
+        with refusing(folder.path):
+            folder.about.unlink(missing_ok=True)
+            write(folder.file, text)
+        tell(Progress("plan"))
+        work = _Work(folder, plan, session(), tell)
+        work.do_runs(keep=campaign.traces == "all")
+        work.make_tables()
+        work.keep_traces(campaign.traces)
+        finished = work.finish(campaign)
+        with refusing(folder.path):
+            write(folder.about, json.dumps(msgspec.to_builtins(finished), indent=2) + "\n")
+    return finished
+
+
+class _Work:
+    """What one call does."""
+
+    def __init__(self, folder: Folder, plan: Plan, spark: "SparkSession", tell: Tell) -> None:
+        self._folder = folder
+        self._plan = plan
+        self._spark = spark
+        self._tell = tell
+        self._runs_table = str(folder.path / RUNS.name)
+
+    def do_runs(self, keep: bool) -> None:
+        """All runs that have no result. The long ones come first, or the last task would be one of
+        them, alone."""
+        finished = self._folder.finished()
+        distinct = self._plan.distinct()
+        missing = [run for run in distinct if run.run not in finished]
+        missing.sort(key=lambda run: -run.events)
+        task = partial(execute, folder=str(self._folder.path), keep_trace=keep)
+        estimate = {run.run: run.events for run in missing}
+        total, planned, events = len(missing), sum(estimate.values()), 0
+        while missing:
+            self._tell(self._progress("runs", total, missing, events, planned))
+            left = {run.run: run for run in missing}
+            try:
+                with closing(spread(self._spark, missing, task)) as outcomes:
+                    for outcome in outcomes:
+                        _check_written(outcome)
+                        left.pop(outcome.run, None)
+                        events += outcome.events
+                        rest = list(left.values())
+                        self._tell(self._progress("runs", total, rest, events, planned))
+            except WorkLost:
+                self._do_suspects(left, task)
+            finished = self._folder.finished()
+            missing = [run for run in left.values() if run.run not in finished]
+
+    def _progress(
+        self, stage: str, total: int, rest: list[PlannedRun], events: int, planned: int
+    ) -> Progress:
+        share = 1 - sum(run.events for run in rest) / max(1, planned)
+        return Progress(stage, total - len(rest), total, events, share)
+
+    def _do_suspects(
+        self, left: dict[str, PlannedRun], task: Callable[[PlannedRun], Outcome]
+    ) -> None:
+        """A worker died, and those who worked with it may have. What was under way is done alone:
+        a run that kills its worker again is a failed run."""
+        suspects = [run for run in left.values() if self._folder.started(run.run).exists()]
+        if not suspects:
+            raise
+        for run in suspects:
+            self._folder.started(run.run).unlink(missing_ok=True)
+            try:
+                for outcome in spread(self._spark, [run], task, slices=1):
+                    _check_written(outcome)
+            except WorkLost:
+                with refusing(self._folder.path):
+                    commit(self._folder, run, failure(run, LOST))
+
+    def make_tables(self) -> None:
+        """All tables, from the results; under other names until they are complete."""
+        from antecede.pipeline import tabling  # noqa: PLC0415 - needs Spark, which takes a second
+
+        self._tell(Progress("tables"))
+        folder, aside = self._folder, self._folder.tables_aside
+        with _refusing_spark(folder):
+            plan = tabling.plan_frame(self._spark, self._plan.runs)
+            place = str(folder.path)
+            runs = tabling.runs_of(plan, place).orderBy(*tabling.SETTING_NAMES, "seed")
+            self._save(runs, RUNS.name)
+            self._save(tabling.histograms_of(plan, place), HISTOGRAMS.name)
+            skipped = tabling.skipped_frame(self._spark, self._plan.skipped)
+            self._save(skipped, SKIPPED.name)
+            stored = self._spark.read.parquet(str(aside / RUNS.name))
+            seeds = max(_runs_per_setting(self._plan))
+            summary = tabling.summarise(stored, seeds)
+            self._save(summary.orderBy(*tabling.SETTING_NAMES, "measure"), SUMMARY.name)
+            lines = self._spark.read.parquet(str(aside / SUMMARY.name))
+            shown = [column.name for column in RUNS.columns if column.in_csv]
+            rows = lines.where(lines.measure.isin(shown)).collect()
+        with refusing(folder.path):
+            self._tell(Progress("commit"))
+            write(folder.csv, as_csv([row.asDict() for row in rows]))
+            folder.commit_tables()
+
+    def _save(self, frame: "DataFrame", name: str) -> None:
+        frame.write.mode("overwrite").parquet(str(self._folder.tables_aside / name))
+
+    def keep_traces(self, policy: str) -> None:
+        """The traces that the file asks for and that are not there yet."""
+        from antecede.pipeline import tabling  # noqa: PLC0415 - see above
+
+        if policy == "none":
+            return
+        runs = self._spark.read.parquet(self._runs_table)
+        chosen = tabling.interesting(runs) if policy == "interesting" else runs.where("status='ok'")
+        wanted = {row.run for row in chosen.select("run").collect()}
+        missing = [
+            run
+            for run in self._plan.distinct()
+            if run.run in wanted and not self._folder.trace(run.run).exists()
+        ]
+        task = partial(keep_trace, folder=str(self._folder.path))
+        for done, outcome in enumerate(spread(self._spark, missing, task), start=1):
+            _check_written(outcome)
+            self._tell(Progress("traces", done, len(missing)))
+
+    def finish(self, campaign: Campaign) -> Finished:
+        """The totals, from the tables."""
+        from pyspark.sql import functions as f  # noqa: PLC0415 - see above
+
+        costs = ("simulate_cpu_s", "verify_cpu_s", "measure_cpu_s")
+        (row,) = (
+            self._spark.read.parquet(self._runs_table)
+            .agg(
+                f.count_if(f.col("status") != "ok").alias("failed"),
+                f.count_if((f.col("violations") > 0) & f.col("promised")).alias("broken"),
+                f.coalesce(f.sum("events"), f.lit(0)).alias("events"),
+                *(f.coalesce(f.sum(cost), f.lit(0.0)).alias(cost) for cost in costs),
+            )
+            .collect()
+        )
+        return Finished(
+            name=campaign.name,
+            question=campaign.question,
+            version=version("antecede"),
+            fingerprint=self._plan.fingerprint,
+            runs=len(self._plan.runs),
+            skipped=len(self._plan.skipped),
+            traces=campaign.traces,
+            **row.asDict(),
+        )
+
+
+def as_csv(summary: list[dict[str, Any]]) -> str:
+    """A line a setting: its runs, and of the main measures the mean and half the width of its
+    confidence interval."""
+    names = [column.name for column in SETTING]
+    shown = [column.name for column in RUNS.columns if column.in_csv]
+    settings: dict[tuple[Any, ...], dict[str, Any]] = {}
+    for row in summary:
+        line = settings.setdefault(tuple(row[name] for name in names), {"n": 0})
+        line["n"] = max(line["n"], row["n"])
+        line[row["measure"]] = f"{row['mean']:.6g}"
+        if row["high"] is not None:
+            line[f"{row['measure']} ±"] = f"{row['high'] - row['mean']:.3g}"
+    file = io.StringIO()
+    columns = ["n", *(each for name in shown for each in (name, f"{name} ±"))]
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow([*names, *columns])
+    for setting, line in sorted(settings.items()):
+        writer.writerow([*setting, *(line.get(column, "") for column in columns)])
+    return file.getvalue()
+
+
+def _runs_per_setting(plan: Plan) -> list[int]:
+    counts: dict[Any, int] = {}
+    for run in plan.runs:
+        counts[run.setting] = counts.get(run.setting, 0) + 1
+    return list(counts.values())
+
+
+def _forget_failures(folder: Folder) -> None:
+    with refusing(folder.path):
+        for failed in sorted(folder.failed.glob("*.toml")):
+            folder.result(failed.stem).unlink(missing_ok=True)
+            failed.unlink()
+
+
+def _check_written(outcome: Outcome) -> None:
+    if outcome.cannot_write is not None:
+        raise CannotWrite(*outcome.cannot_write)
+
+
+@contextmanager
+def _refusing_spark(folder: Folder) -> Iterator[None]:
+    """The same as `refusing` for what Spark writes, whose errors come from Java."""
+    try:
+        yield
+    except AntecedeError:
+        raise
+    except Exception as error:
+        for reason in ("No space left on device", "Permission denied", "Read-only file system"):
+            if reason in str(error):
+                raise CannotWrite(str(folder.path), reason) from error
+        raise

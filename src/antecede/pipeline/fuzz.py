@@ -1,0 +1,85 @@
+"""Fuzzing on Spark: slices of seeds are dealt out to the executors, and findings come back."""
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from itertools import groupby
+from math import inf
+from time import monotonic
+from typing import TYPE_CHECKING
+
+from antecede.fuzzing.finding import Finding, find_smallest
+from antecede.fuzzing.ledger import Ledger
+from antecede.fuzzing.slices import SLICE, Found, Slice, plan, run_slice
+from antecede.order import Order
+from antecede.pipeline.spread import spread
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+SHRUNK = 3
+"""Failures of one kind of a protocol that are shrunk; the others are counted, with their seeds."""
+ROUND = 512
+"""Slices that are planned at a time where time is the only limit."""
+
+
+def fuzz(
+    spark: "SparkSession | None",
+    protocols: Sequence[str],
+    ledger: Ledger,
+    *,
+    first_seed: int = 1,
+    runs: int | None = None,
+    minutes: float | None = None,
+    order_type: type[Order] | None = None,
+    tell: Callable[[int, int], object] = lambda runs, events: None,
+) -> list[Finding]:
+    """Run what the ledger does not have yet, up to `runs` runs in all or for so many minutes, and
+    shrink what failed. Without a session everything happens here. `tell` is told how many runs and
+    events are done. `order_type` runs in the place of the protocol."""
+    deadline = inf if minutes is None else monotonic() + 60 * minutes
+    task = partial(run_slice, order_type=order_type)
+    for slices in _rounds(protocols, ledger, first_seed, runs):
+        results = spread(spark, slices, task, slices=len(slices))
+        for done in results:
+            ledger.add(done)
+            tell(ledger.runs, ledger.events)
+            if monotonic() >= deadline:
+                break
+        results.close()
+        if monotonic() >= deadline:
+            break
+    return _shrink(spark, ledger, order_type)
+
+
+def _rounds(
+    protocols: Sequence[str], ledger: Ledger, first_seed: int, runs: int | None
+) -> Iterator[list[Slice]]:
+    """All that is wanted at once; without a number, more and more."""
+
+    def planned(wanted: int) -> list[Slice]:
+        return plan(protocols, first_seed, wanted, [done.slice for done in ledger.done])
+
+    if runs is not None:
+        yield planned(runs)
+        return
+    wanted = 0
+    while True:
+        wanted += ROUND * SLICE
+        if slices := planned(wanted):
+            yield slices
+
+
+def _shrink(
+    spark: "SparkSession | None", ledger: Ledger, order_type: type[Order] | None
+) -> list[Finding]:
+    """Some failures of every kind, unless that was done before."""
+    chosen: list[Found] = []
+    for _, alike in groupby(ledger.found, key=lambda found: (found.protocol, found.kind)):
+        chosen += list(alike)[:SHRUNK]
+    fresh = [found for found in chosen if ledger.file_of(found) is None]
+    task = partial(find_smallest, order_type=order_type)
+    findings = []
+    for finding in spread(spark, fresh, task, slices=max(1, len(fresh))):
+        ledger.keep(finding)
+        findings.append(finding)
+    return sorted(findings, key=lambda finding: (finding.found.protocol, finding.found.seed))

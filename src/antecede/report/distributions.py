@@ -1,0 +1,149 @@
+"""Histograms: the counts of all runs of a setting added up, on bins that a reader can see."""
+
+from functools import partial
+from itertools import pairwise
+from typing import NamedTuple
+
+import pyarrow.compute as pc
+
+from antecede.report.charts.bins import (
+    Bucket,
+    are_whole,
+    choose_edges,
+    edge_scale,
+    mean_of,
+    rebin,
+    share_beyond,
+)
+from antecede.report.charts.histogram import Histogram, draw_histograms
+from antecede.report.figure import Figure, Numbers
+from antecede.report.numbers import BYTES, ELEMENTS, SECONDS, Unit, exact, grouped
+from antecede.report.results import Facet, Results
+
+
+class Spread(NamedTuple):
+    measure: str
+    title: str
+    axis: str
+    unit: Unit
+    note: str
+
+
+SPREADS = (
+    Spread(
+        "stamp_entries",
+        "How large the stamps are",
+        "Elements on a message",
+        ELEMENTS,
+        "Share of the messages; the line marks the mean.",
+    ),
+    Spread(
+        "hop_stamp_entries",
+        "How large the stamps of hop messages are",
+        "Elements on a hop message",
+        ELEMENTS,
+        "Share of the hop messages; the line marks the mean.",
+    ),
+    Spread(
+        "stamp_bytes",
+        "How many bytes the stamps take",
+        "Bytes on a message",
+        BYTES,
+        "Share of the messages; the line marks the mean.",
+    ),
+    Spread(
+        "delay_s",
+        "How long messages take",
+        "From send to delivery",
+        SECONDS,
+        "Share of the copies that were delivered; the line marks the mean.",
+    ),
+    Spread(
+        "hold_s",
+        "How long messages are held",
+        "From arrival to delivery",
+        SECONDS,
+        "Share of the copies that were delivered; the line marks the mean.",
+    ),
+)
+
+
+def distribution_figures(results: Results, spread: Spread) -> list[Figure]:
+    """One for each surrounding, at its largest size."""
+    counted = _add_up(results, spread.measure)
+    figures = []
+    for facet in results.facets:
+        sizes = {size for _, at, size in counted if at == facet}
+        if not sizes:
+            continue
+        found = {
+            variant: buckets
+            for (variant, at, size), buckets in counted.items()
+            if at == facet and size == max(sizes)
+        }
+        if any(high for buckets in found.values() for _, high, _ in buckets):
+            figures.append(_draw(results, spread, facet, max(sizes), found))
+    return figures
+
+
+def _add_up(results: Results, measure: str) -> dict[tuple[str, Facet, int], list[Bucket]]:
+    """The buckets of every setting, over its runs, from low to high."""
+    keys = ["variant", "network", "workload", "processes"]
+    mine = results.histograms.filter(pc.equal(results.histograms["measure"], measure))
+    joined = mine.join(results.runs.select(["run", *keys]), "run", join_type="inner")
+    summed = joined.group_by([*keys, "low", "high"]).aggregate([("count", "sum")])
+    ordered = summed.sort_by([(key, "ascending") for key in (*keys, "low", "high")])
+    settings: dict[tuple[str, Facet, int], list[Bucket]] = {}
+    for row in ordered.to_pylist():
+        setting = (row["variant"], Facet(row["network"], row["workload"]), row["processes"])
+        settings.setdefault(setting, []).append((row["low"], row["high"], row["count_sum"]))
+    return settings
+
+
+def _draw(
+    results: Results, spread: Spread, facet: Facet, size: int, found: dict[str, list[Bucket]]
+) -> Figure:
+    whole = are_whole(list(found.values()))
+    edges, log = choose_edges(list(found.values()), whole=whole)
+    histograms = [
+        Histogram(
+            series,
+            rebin(found[name], edges),
+            mean_of(found[name], whole=whole),
+            sum(number for _, _, number in found[name]),
+        )
+        for name, series in results.series.items()
+        if name in found
+    ]
+    beyond = max(share_beyond(buckets, edges[-1]) for buckets in found.values())
+    unit = spread.unit.fitted(edges[-1])
+    note = f"With {size} processes. {spread.note}"
+    if beyond:
+        note += f" Up to {exact(float(f'{beyond:.1g}') * 100)} % lie beyond the right edge."
+    name = results.name(facet)
+    title = f"{spread.title} ({name})" if name else spread.title
+    return Figure(
+        name=f"histogram-{spread.measure.replace('_', '-')}-{results.facets.index(facet) + 1}",
+        title=spread.title,
+        facet=name,
+        note=note,
+        draw=partial(
+            draw_histograms,
+            histograms,
+            title,
+            (spread.axis, spread.unit),
+            lambda ticks: edge_scale(edges, log=log, ticks=ticks),
+            centred=whole and not log and edges[1] == 1,
+        ),
+        numbers=Numbers(
+            (f"from, {unit.name}", "below", *(histogram.series.name for histogram in histograms)),
+            [
+                (
+                    unit.number(low),
+                    unit.number(high),
+                    *(grouped(round(histogram.bins[place][2])) for histogram in histograms),
+                )
+                for place, (low, high) in enumerate(pairwise(edges))
+            ],
+        ),
+    )

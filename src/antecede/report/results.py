@@ -1,0 +1,227 @@
+"""What a campaign left behind, read for the report: by pyarrow alone, no Spark."""
+
+import json
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from antecede.campaigns import tables
+from antecede.errors import BadFile
+from antecede.report.charts.canvas import Estimate
+from antecede.report.charts.looks import Series
+
+Rows = list[dict[str, Any]]
+_FACTOR_OF_N = re.compile(r"(\d+(?:\.\d+)?)?n")
+
+
+class Facet(NamedTuple):
+    """The surroundings that protocols are compared in."""
+
+    network: str
+    workload: str
+
+
+class Setting(NamedTuple):
+    """What the runs of one point of a chart share."""
+
+    variant: str
+    facet: Facet
+    processes: int
+
+
+@dataclass
+class Results:
+    """The tables of one campaign, indexed as the report asks for them."""
+
+    folder: Path
+    about: Mapping[str, Any]
+    runs: pa.Table
+    summary: Mapping[Setting, Mapping[str, Estimate]]
+    histograms: pa.Table
+    skipped: Rows
+    settings: list[Setting]
+    options: Mapping[str, Mapping[str, Any]]
+    """The options of every variant."""
+    protocols: Mapping[str, str]
+    """The protocol of every variant."""
+    series: Mapping[str, Series] = field(init=False)
+
+    def __post_init__(self) -> None:
+        variants = sorted({setting.variant for setting in self.settings}, key=natural)
+        self.series = {
+            name: Series(name, place, switched=True) for place, name in enumerate(variants)
+        }
+
+    @property
+    def title(self) -> str:
+        return str(self.about.get("name") or self.folder.resolve().name)
+
+    @property
+    def question(self) -> str:
+        return str(self.about.get("question") or "")
+
+    @cached_property
+    def ordered(self) -> frozenset[str]:
+        """The variants that promised causal order in every run and kept it."""
+        finished, loose = set(), set()
+        for row in self.rows("variant", "status", "promised", "violations"):
+            if row["status"] == "ok":
+                finished.add(row["variant"])
+                if not row["promised"] or row["violations"]:
+                    loose.add(row["variant"])
+        return frozenset(finished - loose)
+
+    @property
+    def facets(self) -> list[Facet]:
+        return sorted({setting.facet for setting in self.settings}, key=lambda f: natural(str(f)))
+
+    def name(self, facet: Facet) -> str:
+        """As much of it as tells it from the others; empty where there is no other."""
+        parts = [
+            part
+            for part, all_parts in zip(facet, zip(*self.facets, strict=True), strict=True)
+            if len(set(all_parts)) > 1
+        ]
+        return " · ".join(parts)
+
+    def sizes(self, facet: Facet) -> list[int]:
+        return sorted({setting.processes for setting in self.settings if setting.facet == facet})
+
+    def estimate(self, setting: Setting, measure: str) -> Estimate | None:
+        return self.summary.get(setting, {}).get(measure)
+
+    def rows(self, *columns: str) -> Rows:
+        rows: Rows = self.runs.select(list(columns)).to_pylist()
+        return rows
+
+    def option(self, variant: str, name: str, processes: int) -> float | None:
+        """An option as a number; `2n` is twice the number of processes."""
+        value = self.options[variant].get(name)
+        if isinstance(value, bool):
+            return None
+        if isinstance(value, (int, float)):
+            return float(value)
+        if isinstance(value, str):
+            try:
+                return float(value)
+            except ValueError:
+                match = _FACTOR_OF_N.fullmatch(value.replace(" ", ""))
+                return float(match[1] or 1) * processes if match else None
+        return None
+
+
+def read_results(folder: Path) -> Results:
+    """The tables in the folder. What is missing or of another version is named."""
+    if not folder.is_dir():
+        raise BadFile(str(folder), ["no such folder; give the one that `campaign run` wrote"])
+    mistakes: list[str] = []
+    runs, summary, histograms = (
+        _read(folder, table, mistakes) for table in (tables.RUNS, tables.SUMMARY, tables.HISTOGRAMS)
+    )
+    has_skipped = (folder / tables.SKIPPED.name).exists()
+    skipped = _read(folder, tables.SKIPPED, mistakes) if has_skipped else None
+    if not mistakes and not len(runs) and not (skipped is not None and len(skipped)):
+        mistakes.append(f"{tables.RUNS.name}: has no rows: the campaign has not run anything yet")
+    if mistakes:
+        raise BadFile(str(folder), mistakes)
+    planned = _settings(runs)
+    variants = {row["variant"]: row for row in planned.values()}
+    return Results(
+        folder=folder,
+        about=_read_about(folder),
+        runs=runs,
+        summary=_index(summary),
+        histograms=histograms,
+        skipped=[] if skipped is None else skipped.to_pylist(),
+        settings=sorted(planned, key=lambda s: natural(f"{s.facet} {s.variant} {s.processes}")),
+        options={variant: _parse(row["options"]) for variant, row in variants.items()},
+        protocols={variant: row["protocol"] for variant, row in variants.items()},
+    )
+
+
+def natural(text: str) -> list[tuple[int, float, str]]:
+    """A key that puts `k=2` before `k=16`."""
+    pieces = re.split(r"(\d+(?:\.\d+)?)", text)
+    return [(0, float(p), "") if i % 2 else (1, 0.0, p) for i, p in enumerate(pieces)]
+
+
+def _read(folder: Path, table: tables.Table, mistakes: list[str]) -> pa.Table:
+    files = sorted((folder / table.name).glob("[!._]*.parquet"))
+    if not files:
+        mistakes.append(
+            f"{table.name}/: no Parquet file there; run `antecede campaign run` to its end "
+            "(it resumes where it stopped)"
+        )
+        return table.schema.empty_table()
+    read = []
+    for file in files:
+        try:
+            found = pq.read_table(file)
+        except (pa.ArrowException, OSError) as error:
+            mistakes.append(f"{table.name}/{file.name}: not a readable Parquet file: {error}")
+            continue
+        wrong = _differences(found.schema, table)
+        mistakes.extend(f"{table.name}/{file.name}: {each}" for each in wrong)
+        if not wrong:
+            read.append(found.select(table.schema.names).cast(table.schema))
+    return pa.concat_tables(read) if read else table.schema.empty_table()
+
+
+def _differences(schema: pa.Schema, table: tables.Table) -> list[str]:
+    """How the columns of a file differ from those that this version of Antecede knows."""
+    missing = [column.name for column in table.columns if column.name not in schema.names]
+    if missing:
+        listed = ", ".join(f"`{name}`" for name in missing)
+        return [f"written by another version of Antecede: no column {listed}; run it again"]
+    return [
+        f"written by another version of Antecede: column `{column.name}` is "
+        f"{schema.field(column.name).type}, not {column.type}; run it again"
+        for column in table.columns
+        if schema.field(column.name).type != column.type
+    ]
+
+
+def _settings(runs: pa.Table) -> dict[Setting, dict[str, Any]]:
+    """Every setting that was planned, failed ones included, with the columns it shares."""
+    names = [column.name for column in tables.SETTING]
+    distinct = runs.select(names).group_by(names).aggregate([]).to_pylist()
+    return {_setting(row): row for row in distinct}
+
+
+def _setting(row: dict[str, Any]) -> Setting:
+    return Setting(row["variant"], Facet(row["network"], row["workload"]), row["processes"])
+
+
+def _index(summary: pa.Table) -> dict[Setting, dict[str, Estimate]]:
+    index: dict[Setting, dict[str, Estimate]] = {}
+    for row in summary.to_pylist():
+        if row["mean"] is None:
+            continue
+        low = row["mean"] if row["low"] is None else row["low"]
+        high = row["mean"] if row["high"] is None else row["high"]
+        estimate = Estimate(row["mean"], low, high, row["n"])
+        index.setdefault(_setting(row), {})[row["measure"]] = estimate
+    return index
+
+
+def _parse(options: str) -> dict[str, Any]:
+    try:
+        parsed = json.loads(options)
+    except ValueError:
+        return {}
+    return parsed if isinstance(parsed, dict) else {}
+
+
+def _read_about(folder: Path) -> dict[str, Any]:
+    """What the campaign file says of itself. The report can do without it."""
+    try:
+        return tomllib.loads((folder / "campaign.toml").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}

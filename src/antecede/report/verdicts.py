@@ -1,0 +1,137 @@
+"""Did the protocols keep their promises? The first thing a reader wants to know."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from antecede.report.figure import Numbers, render_numbers
+from antecede.report.markup import Markup, join, tag
+from antecede.report.numbers import count, grouped
+from antecede.report.results import Results
+
+HELD, BROKEN, NO_PROMISE, UNKNOWN = "held", "broken", "no-promise", "unknown"
+SYMBOLS = {HELD: "✓", BROKEN: "✗", NO_PROMISE: "○", UNKNOWN: "?"}
+WORDS = {
+    HELD: "order held",
+    BROKEN: "order broken",
+    NO_PROMISE: "no promise",
+    UNKNOWN: "not judged",
+}
+
+
+@dataclass
+class Tally:
+    """What became of the runs of one variant."""
+
+    variant: str
+    runs: int = 0
+    failed: int = 0
+    promised: int = 0
+    broken: int = 0
+    """Runs that promised causal order and did not keep it."""
+    unordered: int = 0
+    """Runs with violations, promised or not."""
+    violations: int = 0
+    undelivered: int = 0
+    messages: int = 0
+    deliveries: int = 0
+    verdict: str = field(init=False, default=UNKNOWN)
+
+    def add(self, row: dict[str, Any]) -> None:
+        self.runs += 1
+        if row["status"] != "ok":
+            self.failed += 1
+            return
+        violations = row["violations"] or 0
+        self.promised += bool(row["promised"])
+        self.broken += bool(row["promised"]) and violations > 0
+        self.unordered += violations > 0
+        self.violations += violations
+        self.undelivered += row["undelivered"] or 0
+        self.messages += row["messages"] or 0
+        self.deliveries += row["deliveries"] or 0
+
+    def judge(self) -> None:
+        if self.broken:
+            self.verdict = BROKEN
+        elif self.runs == self.failed:
+            self.verdict = UNKNOWN
+        else:
+            self.verdict = HELD if self.promised else NO_PROMISE
+
+
+COLUMNS = ("variant", "status", "promised", "violations", "undelivered", "messages", "deliveries")
+
+
+def tally(results: Results) -> list[Tally]:
+    tallies = {variant: Tally(variant) for variant in results.series}
+    for row in results.rows(*COLUMNS):
+        tallies[row["variant"]].add(row)
+    for each in tallies.values():
+        each.judge()
+    return list(tallies.values())
+
+
+def banner(tallies: Iterable[Tally]) -> Markup:
+    """The verdict on the whole campaign, in one sentence with a sign."""
+    tallies = list(tallies)
+    failed, runs = sum(t.failed for t in tallies), sum(t.runs for t in tallies)
+    promised, broken = sum(t.promised for t in tallies), sum(t.broken for t in tallies)
+    if broken:
+        kind = BROKEN
+        headline = f"Causal order was broken in {count(broken, 'run')}"
+        detail = f"{count(promised, 'run')} promised it. See which below."
+    elif promised:
+        kind = HELD
+        deliveries = sum(t.deliveries for t in tallies if t.promised)
+        headline = "Every promise of causal order was kept"
+        detail = (
+            f"{count(promised, 'run')} promised it, and none of their "
+            f"{count(deliveries, 'delivery', 'deliveries')} came too early."
+        )
+    elif runs == failed:
+        kind = UNKNOWN
+        headline = "No run finished" if runs else "Nothing was run"
+        detail = "There is nothing to judge: see the errors below."
+    else:
+        kind = NO_PROMISE
+        headline = "No protocol here promises causal order"
+        detail = f"{count(sum(t.unordered for t in tallies), 'run')} went without it."
+    if failed and runs != failed:
+        detail += f" {count(failed, 'run')} of {grouped(runs)} failed."
+    return tag(
+        "div",
+        tag("span", SYMBOLS[kind], class_="sign", aria_hidden="true"),
+        tag("div", tag("strong", headline), tag("p", detail)),
+        class_=f"banner {kind}",
+        role="status",
+    )
+
+
+def verdict_table(tallies: Iterable[Tally]) -> Markup:
+    rows = [
+        (
+            each.variant,
+            badge(each.verdict),
+            grouped(each.runs),
+            grouped(each.failed) if each.failed else "0",
+            grouped(each.messages),
+            grouped(each.deliveries),
+            grouped(each.violations),
+            grouped(each.undelivered),
+        )
+        for each in tallies
+    ]
+    columns = ("protocol", "verdict", "runs", "failed", "messages", "deliveries", "too early")
+    return render_numbers(
+        Numbers((*columns, "undelivered"), rows, words=2), "Verdicts", kind="verdicts"
+    )
+
+
+def badge(verdict: str) -> Markup:
+    return tag(
+        "span",
+        tag("span", SYMBOLS[verdict], aria_hidden="true"),
+        join(f" {WORDS[verdict]}"),
+        class_=f"badge {verdict}",
+    )

@@ -1,0 +1,47 @@
+"""Reports and figures as files."""
+
+from pathlib import Path
+
+from antecede.errors import CannotWrite, Misuse
+from antecede.report.charts.canvas import WIDE
+from antecede.report.markup import Markup
+from antecede.report.page import all_figures, read_resource, render_page
+from antecede.report.results import read_results
+
+
+def write_report(folder: Path, out: Path, force: bool = False) -> Path:
+    """One page on the campaign in the folder. An existing file is kept unless `force` is given."""
+    if out.is_dir():
+        raise Misuse(f"{out} is a folder; name a file, as in {out / 'report.html'}")
+    if out.exists() and not force:
+        raise Misuse(f"{out} exists already; name another file or allow it to be replaced")
+    results = read_results(folder)
+    _write(out, render_page(results, out.parent))
+    return out
+
+
+def write_figures(folder: Path, out: Path) -> list[Path]:
+    """Every figure of the report as an SVG file of its own in `out`, for light and dark."""
+    results = read_results(folder)
+    style = Markup(f"<style>{read_resource('charts.css')}</style>")
+    written = []
+    for _, figures in all_figures(results):
+        for figure in figures:
+            path = out / f"{figure.name}.svg"
+            picture = figure.draw(WIDE)
+            start = picture.index(">") + 1
+            _write(path, f"{picture[:start]}{style}{picture[start:]}\n")
+            written.append(path)
+    return written
+
+
+def _write(path: Path, text: str) -> None:
+    """Aside first, then renamed: nobody ever sees half a file."""
+    partial = path.with_name(f".{path.name}.partial")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        partial.write_text(text, encoding="utf-8")
+        partial.replace(path)
+    except OSError as error:
+        partial.unlink(missing_ok=True)
+        raise CannotWrite(str(path), error.strerror or str(error)) from error

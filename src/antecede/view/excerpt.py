@@ -1,0 +1,98 @@
+"""Which run of a trace is shown, and which part of it where it is too large for a page."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from antecede.errors import Misuse
+from antecede.trace import DELIVER, LAYERS, SEND, Run
+from antecede.trace.events import Integers
+from antecede.view.waits import Waits
+
+LIMIT: Final = 2_000_000
+"""Events that a page holds. Beyond it a browser gets slow, and the page says what it leaves out."""
+
+
+@dataclass(frozen=True, eq=False)
+class Excerpt:
+    """The events of a run that a page shows: whole messages, never a part of one."""
+
+    kept: Integers
+    around: str = ""
+    """What lies in the middle, where something was left out."""
+
+    def to_json(self, run: Run) -> dict[str, Any] | None:
+        """For the page: how many events of how many, and from when to when; nothing if all."""
+        if not self.around:
+            return None
+        return {"kept": len(self.kept), "events": len(run.events), "around": self.around}
+
+
+def choose_run(runs: Sequence[Run], name: str | None) -> Run | None:
+    """The run of this name, or the only one; None if the trace is empty."""
+    names = [run.name for run in runs]
+    if name in names:
+        return runs[names.index(name)]
+    if name is None and len(runs) <= 1:
+        return runs[0] if runs else None
+    listed = ", ".join(names[:5]) + (", ..." if len(names) > 5 else "") or "none"
+    which = "there is more than one run" if name is None else f"there is no run '{name}'"
+    raise Misuse(f"{which}; name one with --run: {listed}")
+
+
+def only_layer(run: Run, layer: int) -> Run:
+    """The run without its other layers. Crashes and views concern every layer, so they stay."""
+    events = run.events
+    kept = np.flatnonzero((events.layer == layer) | (events.kind > DELIVER))
+    return Run(run.name, run.processes, events.take(kept), run.sources)
+
+
+def choose_events(run: Run, waits: Waits, limit: int = LIMIT, around: str | None = None) -> Excerpt:
+    """All events; or, where there are too many, those of every message to which something happens
+    around a message, around the first early delivery, or around the longest wait."""
+    size = len(run.events)
+    if size <= limit:
+        if around is not None:
+            find_send(run, around)
+        return Excerpt(np.arange(size))
+    middle, described = _middle(run, waits, around)
+    width = max(1, limit // 2)
+    first = max(0, min(middle - width // 2, size - width))
+    touched = np.zeros(size, bool)
+    touched[first : first + width] = True
+    events = run.events
+    for layer in range(len(LAYERS)):
+        here = (events.layer == layer) & (events.message >= 0)
+        messages = np.zeros(int(events.message.max(initial=-1)) + 1, bool)
+        messages[events.message[here & touched]] = True
+        touched[here] |= messages[events.message[here]]
+    return Excerpt(np.flatnonzero(touched | (events.kind > DELIVER)), described)
+
+
+def _middle(run: Run, waits: Waits, around: str | None) -> tuple[int, str]:
+    if around is not None:
+        return find_send(run, around), f"message {around}"
+    early = waits.is_early()
+    if early.any():
+        return int(np.argmax(early)), "the first early delivery"
+    held = waits.delivered >= 0
+    if held.any():
+        return int(np.argmax(held)), "a message that waited for another"
+    return 0, "the beginning"
+
+
+def find_send(run: Run, text: str) -> int:
+    """The send of a message given as SENDER:NUMBER."""
+    sender, colon, number = text.rpartition(":")
+    if not colon or not number.isdecimal():
+        raise Misuse(f"'{text}' is no message; write it as SENDER:NUMBER")
+    if sender not in run.processes:
+        raise Misuse(f"there is no process '{sender}' in run '{run.name}'")
+    events = run.events
+    code = list(run.processes).index(sender)
+    found = (events.kind == SEND) & (events.sender == code) & (events.number == int(number))
+    if not found.any():
+        raise Misuse(f"{sender} sends no message {number} in run '{run.name}'")
+    return int(np.argmax(found))

@@ -1,0 +1,151 @@
+// What must not be overlooked: early deliveries, the selected event, search results, causal paths.
+import { DELIVER, SEND, NOTHING } from "./data.js";
+import { traceEarly, traceMark } from "./marks.js";
+
+const MOST_EARLY = 2000;
+
+export function drawEmphasis(context, scene, picture, isSparse) {
+  drawHits(context, scene, picture);
+  drawEarly(context, scene, picture, isSparse);
+  if (picture.copy) drawPath(context, scene, picture);
+  if (picture.hovered !== NOTHING) ring(context, scene, picture, picture.hovered, picture.palette.faint, 1.5);
+  if (picture.selected !== NOTHING) drawSelected(context, scene, picture);
+}
+
+// Every early delivery, paired with the delivery of what it overtook.
+function drawEarly(context, scene, picture, isSparse) {
+  const { trace, places, palette, shown } = picture;
+  const size = scene.markSize * 0.9, seen = [];
+  for (const i of trace.early) {
+    const x = scene.x(places[i]), row = scene.lanes.rowOf[trace.process[i]];
+    if (row < 0 || x < scene.gutter - 9 || x > scene.width + 9 || !shown[trace.layer[i]]) continue;
+    seen.push([i, x, scene.lineY(row)]);
+    if (seen.length >= MOST_EARLY) break;
+  }
+  context.strokeStyle = palette.early;
+  context.lineWidth = 1.6;
+  context.beginPath();
+  for (const [i, x, y] of seen) {
+    const later = trace.waitDelivered[i];
+    if (later < 0 || !isSparse[trace.process[i]]) continue;
+    const end = scene.x(places[later]);
+    context.moveTo(x, y);
+    context.quadraticCurveTo((x + end) / 2, y - Math.min(scene.laneHeight * 0.6, 22), end, y);
+  }
+  context.stroke();
+  context.fillStyle = palette.paper;
+  context.beginPath();
+  for (const [i, x, y] of seen) {
+    traceEarly(context, x, y, size);
+    const later = trace.waitDelivered[i];
+    if (later >= 0 && isSparse[trace.process[i]]) {
+      const end = scene.x(places[later]);
+      context.moveTo(end + size * 1.4, y);
+      context.arc(end, y, size * 1.4, 0, 2 * Math.PI);
+    }
+  }
+  context.globalAlpha = 0.75;
+  context.fill();
+  context.globalAlpha = 1;
+  context.stroke();
+}
+
+// The way from the overtaken message to the one that overtook it, and where both arrived.
+function drawPath(context, scene, picture) {
+  const { trace, palette, copy } = picture;
+  if (!copy.path.length) return;
+  const points = pathEvents(trace, copy).map((i) => pointOf(scene, picture, i)).filter(Boolean);
+  const overtaken = copy.missing[0];
+  const missed = [trace.sendOf[overtaken.message], overtaken.delivered].filter((i) => i !== NOTHING);
+  context.lineJoin = "round";
+  for (const [colour, width] of [[palette.paper, 6], [palette.early, 3]]) {
+    context.strokeStyle = colour;
+    context.lineWidth = width;
+    polyline(context, points);
+  }
+  context.lineWidth = 2;
+  context.setLineDash([6, 4]);
+  polyline(context, missed.map((i) => pointOf(scene, picture, i)).filter(Boolean));
+  context.setLineDash([]);
+}
+
+// The events along the path of an early delivery: each message from its send to its delivery where
+// the next one is sent, the last to where it came too early.
+export function pathEvents(trace, { path, process }) {
+  const events = [];
+  path.forEach((m, at) => {
+    events.push(trace.sendOf[m]);
+    const next = at + 1 < path.length ? trace.sender[path[at + 1]] : process;
+    const arrived = trace.eventAt(m, next, DELIVER);
+    if (next !== trace.sender[m] && arrived !== NOTHING) events.push(arrived);
+  });
+  return events;
+}
+
+function polyline(context, points) {
+  context.beginPath();
+  points.forEach(([x, y], at) => (at ? context.lineTo(x, y) : context.moveTo(x, y)));
+  context.stroke();
+}
+
+function pointOf(scene, { trace, places }, event) {
+  const row = scene.lanes.rowOf[trace.process[event]];
+  return row < 0 ? null : [scene.x(places[event]), scene.lineY(row)];
+}
+
+function ring(context, scene, picture, event, colour, width) {
+  const point = pointOf(scene, picture, event);
+  if (!point) return;
+  context.strokeStyle = colour;
+  context.lineWidth = width;
+  context.beginPath();
+  context.arc(...point, scene.markSize + 4.5, 0, 2 * Math.PI);
+  context.stroke();
+}
+
+// The selected event and all others of its message.
+function drawSelected(context, scene, picture) {
+  const { trace, palette, selected } = picture, message = trace.message[selected];
+  if (message >= 0) {
+    const send = pointOf(scene, picture, trace.sendOf[message]);
+    context.strokeStyle = palette.select;
+    context.lineWidth = 2;
+    context.beginPath();
+    for (const i of trace.eventsOf(message)) {
+      const point = pointOf(scene, picture, i);
+      if (!point || !send || trace.kind[i] === SEND || (trace.kind[i] === DELIVER && trace.twin[i] >= 0)) continue;
+      context.moveTo(...send);
+      context.lineTo(...point);
+    }
+    context.stroke();
+    for (const i of trace.eventsOf(message)) emphasise(context, scene, picture, i);
+  } else emphasise(context, scene, picture, selected);
+  ring(context, scene, picture, selected, palette.select, 3);
+}
+
+function emphasise(context, scene, picture, event) {
+  const point = pointOf(scene, picture, event), { trace, palette } = picture;
+  if (!point) return;
+  context.beginPath();
+  traceMark(context, trace.kind[event], ...point, scene.markSize * 1.15);
+  context.fillStyle = context.strokeStyle = palette.select;
+  context.lineWidth = 2;
+  if (trace.kind[event] === SEND || trace.kind[event] === DELIVER) context.fill();
+  else context.stroke();
+}
+
+function drawHits(context, scene, { trace, places, hits, palette }) {
+  if (!hits) return;
+  context.strokeStyle = palette.hit;
+  context.lineWidth = 2;
+  context.beginPath();
+  let drawn = 0;
+  for (const i of hits) {
+    const x = scene.x(places[i]), row = scene.lanes.rowOf[trace.process[i]];
+    if (row < 0 || x < scene.gutter || x > scene.width) continue;
+    const y = scene.lineY(row), size = scene.markSize + 3;
+    context.rect(x - size, y - size, 2 * size, 2 * size);
+    if (++drawn > MOST_EARLY) break;
+  }
+  context.stroke();
+}

@@ -1,0 +1,283 @@
+// Drawing a run: on a canvas, or into an SVG, which understands the same calls.
+import { SEND, RECEIVE, DELIVER, CRASH, NOTHING } from "./data.js";
+import { stepsBetween } from "./axis.js";
+import { Counts, drawDensity } from "./density.js";
+import { Flights } from "./flights.js";
+import { drawBars } from "./bars.js";
+import { drawEmphasis } from "./emphasis.js";
+import { colourOf, isFilled, traceMark } from "./marks.js";
+import { TOP } from "./scene.js";
+
+const MARKS_PER_PIXEL = 1 / 5;
+const MOST_LINES = 3000;
+export const FONT = "11px system-ui, sans-serif";
+
+// A run as it is to be drawn: the trace and what is highlighted in it.
+export class Picture {
+  constructor(trace, places, axis, shown) {
+    this.trace = trace;
+    this.shown = shown;
+    this.counts = new Counts(trace, shown);
+    this.largestStamp = trace.stampBytes.reduce((most, size) => Math.max(most, size), 1);
+    this.crashedAt = new Map();
+    for (let i = 0; i < trace.size; i++) {
+      if (trace.kind[i] === CRASH) this.crashedAt.set(trace.process[i], i);
+    }
+    this.cone = null;
+    this.selected = NOTHING;
+    this.copy = null;
+    this.hovered = NOTHING;
+    this.hits = null;
+    this.follow(places, axis);
+  }
+
+  // Take another axis.
+  follow(places, axis) {
+    this.places = places;
+    this.flights = new Flights(this.trace, places, axis.max);
+  }
+}
+
+// Draw everything. Gives what was left out: {stride} of the messages whose lines are drawn.
+export function drawPlot(context, scene, picture) {
+  const { palette } = picture;
+  context.font = FONT;
+  context.fillStyle = palette.paper;
+  context.fillRect(0, 0, scene.width, scene.height);
+  drawGrid(context, scene, palette);
+  context.save();
+  context.beginPath();
+  context.rect(scene.gutter, TOP, scene.plotWidth, scene.height - TOP);
+  context.clip();
+  const { sparse, dense } = seenLanes(scene, picture);
+  drawCone(context, scene, picture);
+  drawLaneLines(context, scene, picture);
+  drawDensity(context, scene, picture, dense);
+  const flying = picture.flights.between(scene.from, scene.to, MOST_LINES, picture.shown);
+  drawLines(context, scene, picture, flying);
+  const isSparse = new Uint8Array(picture.trace.processes.length);
+  for (const lane of sparse) isSparse[lane.process] = 1;
+  drawBars(context, scene, picture, flying.messages, isSparse);
+  drawMarks(context, scene, picture, sparse);
+  drawEmphasis(context, scene, picture, isSparse);
+  context.restore();
+  drawLabels(context, scene, picture);
+  return { stride: flying.stride, messages: flying.all, dense: dense.length };
+}
+
+// The lanes that can be seen, with their events that can, apart by how close these stand.
+function seenLanes(scene, { trace, places, counts }) {
+  const sparse = [], dense = [];
+  const [firstRow, lastRow] = scene.seenRows();
+  const most = scene.plotWidth * MARKS_PER_PIXEL;
+  const air = ((scene.to - scene.from) / scene.plotWidth) * 10;
+  for (let row = firstRow; row < lastRow; row++) {
+    const { process } = scene.lanes.rows[row];
+    if (process === undefined) continue;
+    const [first, last] = stepsBetween(trace, places, process, scene.from - air, scene.to + air);
+    const count = counts.events[last] - counts.events[first];
+    (count > most ? dense : sparse).push({ row, process, first, last });
+  }
+  return { sparse, dense };
+}
+
+function drawGrid(context, scene, palette) {
+  const [firstRow, lastRow] = scene.seenRows();
+  context.fillStyle = palette.band;
+  for (let row = firstRow; row < lastRow; row++) {
+    const isGroup = scene.lanes.rows[row].group !== undefined;
+    if (isGroup || (row % 2 === 1 && scene.laneHeight > 8)) {
+      const top = Math.max(TOP, scene.y(row) - scene.laneHeight / 2);
+      context.fillRect(isGroup ? 0 : scene.gutter, top, scene.width, scene.y(row) + scene.laneHeight / 2 - top);
+    }
+  }
+  for (const fold of scene.axis.foldedPlaces()) {
+    const left = scene.x(fold.from), right = scene.x(fold.to);
+    if (right < scene.gutter || left > scene.width) continue;
+    context.fillStyle = palette.grid;
+    context.fillRect(Math.max(left, scene.gutter), TOP, Math.min(right, scene.width) - Math.max(left, scene.gutter), scene.height - TOP);
+    if (left > scene.gutter && right - left > 3) {
+      context.fillStyle = palette.faint;
+      context.textAlign = "center";
+      context.textBaseline = "bottom";
+      context.fillText(`⋯ ${fold.text}`, (left + right) / 2, scene.height - 3);
+    }
+  }
+  context.textAlign = "center";
+  context.textBaseline = "middle";
+  context.lineWidth = 1;
+  for (const { place, text } of scene.axis.ticks(scene.from, scene.to, scene.plotWidth / 110)) {
+    const x = Math.round(scene.x(place)) + 0.5;
+    if (x < scene.gutter) continue;
+    context.strokeStyle = palette.grid;
+    context.beginPath();
+    context.moveTo(x, TOP - 5);
+    context.lineTo(x, scene.height);
+    context.stroke();
+    context.fillStyle = palette.faint;
+    if (x > scene.gutter + 20 && x < scene.width - 20) context.fillText(text, x, TOP / 2);
+  }
+}
+
+// The past of the selected event is a beginning of every lane, its future an end.
+function drawCone(context, scene, { trace, places, cone, palette }) {
+  if (!cone) return;
+  const [firstRow, lastRow] = scene.seenRows();
+  context.globalAlpha = 0.2;
+  for (let row = firstRow; row < lastRow; row++) {
+    const p = scene.lanes.rows[row].process;
+    if (p === undefined) continue;
+    const start = trace.laneStart[p], size = trace.laneStart[p + 1] - start;
+    const top = scene.y(row) - scene.laneHeight / 2;
+    if (cone.past[p] > 0) {
+      const until = scene.x(places[trace.laneEvents[start + cone.past[p] - 1]]);
+      context.fillStyle = palette.past;
+      context.fillRect(scene.gutter, top, Math.min(scene.width, until) - scene.gutter, scene.laneHeight);
+    }
+    if (cone.from[p] < size) {
+      const from = Math.max(scene.gutter, scene.x(places[trace.laneEvents[start + cone.from[p]]]));
+      context.fillStyle = palette.future;
+      context.fillRect(from, top, Math.max(0, scene.width - from), scene.laneHeight);
+    }
+  }
+  context.globalAlpha = 1;
+}
+
+function drawLaneLines(context, scene, { places, crashedAt, palette }) {
+  const [firstRow, lastRow] = scene.seenRows();
+  if (scene.laneHeight < 6) return;
+  context.lineWidth = 1;
+  context.strokeStyle = palette.line;
+  const lost = [];
+  context.beginPath();
+  for (let row = firstRow; row < lastRow; row++) {
+    const p = scene.lanes.rows[row].process;
+    if (p === undefined) continue;
+    const y = Math.round(scene.lineY(row)) + 0.5;
+    let end = scene.width;
+    if (crashedAt.has(p)) {
+      end = Math.min(end, scene.x(places[crashedAt.get(p)]));
+      lost.push([end, y]);
+    }
+    context.moveTo(scene.gutter, y);
+    context.lineTo(Math.max(scene.gutter, end), y);
+  }
+  context.stroke();
+  context.setLineDash([2, 5]);
+  context.beginPath();
+  for (const [from, y] of lost) {
+    context.moveTo(Math.max(scene.gutter, from), y);
+    context.lineTo(scene.width, y);
+  }
+  context.stroke();
+  context.setLineDash([]);
+}
+
+// From every send to where the message arrived. Pale where it is not among what is highlighted.
+function drawLines(context, scene, picture, { messages, stride }) {
+  const { trace, places, palette, cone } = picture;
+  const { rowOf } = scene.lanes;
+  const paths = { plain: [], past: [], future: [] };
+  for (const m of messages) {
+    const send = trace.sendOf[m], from = rowOf[trace.process[send]];
+    if (from < 0) continue;
+    const x0 = scene.x(places[send]), y0 = scene.lineY(from);
+    for (let at = trace.messageStart[m]; at < trace.messageStart[m + 1]; at++) {
+      const i = trace.messageEvents[at];
+      if (trace.kind[i] === DELIVER && trace.twin[i] >= 0) continue;
+      const to = rowOf[trace.process[i]];
+      if (to < 0 || to === from) continue;
+      const which = !cone ? "plain" : cone.isPast(i) || i === cone.event ? "past" : cone.isFuture(i) && !isBefore(cone, send) ? "future" : "plain";
+      paths[which].push(x0, y0, scene.x(places[i]), scene.lineY(to));
+    }
+  }
+  const fewer = Math.max(0.35, 1 - messages.length / 1500);
+  for (const [which, points] of Object.entries(paths)) {
+    if (!points.length) continue;
+    context.globalAlpha = which === "plain" ? (cone ? 0.16 : 0.62 * fewer) : 0.8;
+    context.strokeStyle = which === "plain" ? palette.message : palette[which];
+    context.lineWidth = which === "plain" || stride > 1 ? 1 : 1.4;
+    context.beginPath();
+    for (let at = 0; at < points.length; at += 4) {
+      context.moveTo(points[at], points[at + 1]);
+      context.lineTo(points[at + 2], points[at + 3]);
+    }
+    context.stroke();
+  }
+  context.globalAlpha = 1;
+}
+
+function isBefore(cone, send) {
+  return send !== cone.event && !cone.isFuture(send);
+}
+
+function drawMarks(context, scene, picture, sparse) {
+  const { trace, places, palette, cone, shown } = picture;
+  const size = scene.markSize;
+  for (const faded of cone ? [true, false] : [false]) {
+    const groups = new Map();
+    for (const { row, first, last } of sparse) {
+      const y = scene.lineY(row);
+      for (let at = first; at < last; at++) {
+        const i = trace.laneEvents[at];
+        if (!shown[trace.layer[i]]) continue;
+        const isPale = cone !== null && i !== cone.event && !cone.isPast(i) && !cone.isFuture(i);
+        if (isPale !== faded) continue;
+        const kind = trace.kind[i];
+        if (!groups.has(kind)) groups.set(kind, []);
+        groups.get(kind).push(scene.x(places[i]), y, sizeOf(picture, i, size));
+      }
+    }
+    context.globalAlpha = faded ? 0.3 : 1;
+    for (const kind of [...groups.keys()].sort((a, b) => a - b)) paintMarks(context, kind, groups.get(kind), palette);
+  }
+  context.globalAlpha = 1;
+}
+
+function paintMarks(context, kind, spots, palette) {
+  context.beginPath();
+  for (let at = 0; at < spots.length; at += 3) traceMark(context, kind, spots[at], spots[at + 1], spots[at + 2]);
+  context.lineWidth = kind === RECEIVE ? 1.3 : 2;
+  if (isFilled(kind)) {
+    context.fillStyle = colourOf(kind, palette);
+    context.fill();
+  } else {
+    context.strokeStyle = colourOf(kind, palette);
+    context.stroke();
+  }
+}
+
+// A send is the larger the more ordering information its message carries.
+function sizeOf({ trace, largestStamp }, event, size) {
+  if (trace.kind[event] !== SEND) return size;
+  const bytes = trace.stampBytes[trace.message[event]];
+  return bytes < 0 ? size : size * (0.8 + 0.6 * Math.sqrt(bytes / largestStamp));
+}
+
+function drawLabels(context, scene, { trace, palette }) {
+  const [firstRow, lastRow] = scene.seenRows();
+  context.fillStyle = palette.paper;
+  context.fillRect(0, 0, scene.gutter, scene.height);
+  context.strokeStyle = palette.grid;
+  context.lineWidth = 1;
+  context.beginPath();
+  context.moveTo(scene.gutter - 0.5, TOP);
+  context.lineTo(scene.gutter - 0.5, scene.height);
+  context.stroke();
+  const every = Math.max(1, Math.ceil(12 / scene.laneHeight));
+  context.save();
+  context.beginPath();
+  context.rect(0, TOP, scene.gutter - 4, scene.height - TOP);
+  context.clip();
+  context.textBaseline = "middle";
+  context.textAlign = "left";
+  for (let row = firstRow; row < lastRow; row++) {
+    const { process, group, size } = scene.lanes.rows[row];
+    if (group === undefined && row % every !== 0) continue;
+    const y = process === undefined ? scene.y(row) : scene.lineY(row);
+    context.fillStyle = group === undefined ? palette.ink : palette.faint;
+    const folded = scene.lanes.folded.has(group) ? "▸" : "▾";
+    context.fillText(group === undefined ? trace.processes[process] : `${folded} ${group} (${size})`, 8, y);
+  }
+  context.restore();
+}

@@ -1,0 +1,90 @@
+"""What is drawn: always the same from the same seed, of every kind, and nothing that a protocol
+does not promise to bear."""
+
+from collections import Counter
+
+import pytest
+
+from antecede.fuzzing import draw
+from antecede.fuzzing.draw import draw_fields
+from antecede.fuzzing.tolerance import Duty, duty, loses, owes_all
+from antecede.order import Addressing, Channels
+from antecede.protocols import find, names
+from antecede.simulate import make_scenario
+
+SEEDS = range(1, 121)
+
+
+@pytest.mark.parametrize("protocol", names())
+def test_every_seed_makes_a_scenario(protocol: str) -> None:
+    scenarios = [draw(protocol, seed) for seed in SEEDS]
+    assert scenarios == [draw(protocol, seed) for seed in SEEDS]
+    assert len({scenario.to_toml() for scenario in scenarios}) == len(SEEDS)
+    if find(protocol).traits.channels is Channels.FIFO:
+        assert not any(map(loses, scenarios))
+    owing = sum(map(owes_all, scenarios))
+    assert owing > len(SEEDS) / 2, "most runs should say whether everything arrives"
+
+
+@pytest.mark.parametrize("protocol", names())
+def test_everything_is_drawn_that_the_protocol_can_bear(protocol: str) -> None:
+    traits = find(protocol).traits
+    scenarios = [draw(protocol, seed) for seed in SEEDS]
+    kinds = {scenario.workload.kind for scenario in scenarios}
+    expected = {"broadcast"}
+    if traits.addressing >= Addressing.GROUPS:
+        expected.add("groups")
+    if traits.addressing >= Addressing.SETS:
+        expected |= {"unicast", "multicast"}
+    assert kinds == expected
+    networks = [scenario.network for scenario in scenarios]
+    assert {network.delay.kind for network in networks} == {
+        *("constant", "uniform", "exponential", "lognormal")
+    }
+    drawn = Counter(
+        what
+        for scenario, network in zip(scenarios, networks, strict=True)
+        for what, is_drawn in {
+            "fifo": network.fifo,
+            "duplication": network.duplication,
+            "links": network.links,
+            "partitions": network.partitions,
+            "crashes": scenario.crashes,
+            "answers": getattr(scenario.workload, "cascade", 0),
+        }.items()
+        if is_drawn
+    )
+    assert len(drawn) == 6, drawn
+
+
+def test_options_are_drawn() -> None:
+    drawn = [draw_fields("bounded", seed)["options"].get("k") for seed in SEEDS]
+    assert {type(k) for k in drawn} == {int, list, type(None)}
+    assert any(draw_fields("blocks-slow", seed)["options"].get("total") for seed in SEEDS)
+
+
+def test_topologies_are_drawn_for_overlays() -> None:
+    kinds = {(draw("separators", seed).topology or "none").partition(":")[0] for seed in SEEDS}
+    assert kinds == {"none", "tree", "ring", "clusters", "internet"}
+    assert not any(draw("vector", seed).topology for seed in SEEDS)
+
+
+LOSS = {"network": {"loss": 0.1}}
+CRASH = {"crashes": [{"process": 1, "time_s": 0.5}]}
+
+
+@pytest.mark.parametrize(
+    ("protocol", "faults", "owed"),
+    [
+        ("vector", {}, Duty.SURVIVORS),
+        ("vector", {"network": {"duplication": 0.5}}, Duty.SURVIVORS),
+        ("vector", LOSS, Duty.NOTHING),
+        ("vector", CRASH, Duty.NOTHING),
+        ("piggyback", LOSS, Duty.ARRIVED),
+        ("piggyback", CRASH, Duty.NOTHING),
+        ("piggyback", {"network": {"links": [{"from": [0], "to": [1], "loss": 0.2}]}}, Duty.ARRIVED),
+    ],
+)
+def test_what_faults_excuse(protocol: str, faults: dict[str, object], owed: Duty) -> None:
+    scenario = make_scenario({"protocol": protocol, "processes": 3, **faults})
+    assert duty(scenario) is owed

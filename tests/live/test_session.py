@@ -1,0 +1,206 @@
+"""Any protocol among members that come and go: random schedules of links, views and crashes.
+
+The driver plays the links (reliable and FIFO between two that live; of a crashed member a prefix
+arrives) and the substrate (the same views for all, each learning of them at its own time). The
+checker knows nothing of the session: it compares what was sent and what was delivered.
+"""
+
+import random
+from collections import defaultdict, deque
+from collections.abc import Sequence
+
+import pytest
+
+from antecede.groups import MemberId, View
+from antecede.live.items import Carried, Report, Settle, decode_items
+from antecede.live.outgoing import array_head
+from antecede.live.session import Delivered, Put, Session, ViewChanged
+from antecede.protocols import create, find
+
+PROTOCOLS = ("vector", "matrix", "optimal", "pairs", "piggyback", "bounded", "histories", "none")
+Sent = tuple[MemberId, int]
+
+
+class World:
+    """Members, links and views, driven by one seed."""
+
+    def __init__(self, protocol: str, seed: int, size: int) -> None:
+        self.random = random.Random(seed)
+        self.protocol = protocol
+        self.stamp_type = find(protocol).stamp_type
+        members = tuple(MemberId(process, 0) for process in range(size))
+        self.views = [View(1, members)]
+        self.sessions: dict[MemberId, Session] = {}
+        self.installed: dict[MemberId, int] = {}
+        self.links: dict[tuple[MemberId, MemberId], deque[bytes]] = defaultdict(deque)
+        self.crashed: set[MemberId] = set()
+        self.log: dict[MemberId, list[Sent | int]] = defaultdict(list)
+        """What each application saw: messages, and the numbers of views."""
+        self.sent: dict[Sent, tuple[frozenset[int], frozenset[Sent], int]] = {}
+        """To whom, what the sender had sent and delivered, and in which view."""
+        for member in members:
+            self.start(member, 0)
+
+    def start(self, member: MemberId, view: int) -> None:
+        self.sessions[member] = Session(
+            member, lambda process, membership: create(self.protocol, process, membership)
+        )
+        self.installed[member] = view
+        self.apply(member, self.sessions[member].install(self.views[view], 0.0))
+
+    def apply(self, member: MemberId, effects: Sequence[object]) -> None:
+        for effect in effects:
+            if isinstance(effect, Put):
+                for other in effect.to:
+                    self.links[member, other].append(effect.item)
+            elif isinstance(effect, Delivered):
+                self.log[member].append((effect.sender, effect.number))
+            elif isinstance(effect, ViewChanged):
+                self.log[member].append(effect.view.number)
+
+    def alive(self) -> list[MemberId]:
+        return [member for member in self.views[-1].members if member not in self.crashed]
+
+    def send(self, member: MemberId) -> None:
+        session = self.sessions[member]
+        if member in self.crashed or not session.is_open:
+            return
+        epoch = session.epoch
+        assert epoch is not None
+        past = frozenset(item for item in self.log[member] if isinstance(item, tuple))
+        past |= {sent for sent in self.sent if sent[0] == member}
+        everybody = [one.process for one in epoch.view.members]
+        to = None
+        if find(self.protocol).traits.addressing.name == "SETS" and self.random.random() < 0.7:
+            to = self.random.sample(everybody, self.random.randint(1, len(everybody)))
+        number = sum(sent[0] == member for sent in self.sent) + 1
+        destinations = frozenset(everybody if to is None else to)
+        self.sent[member, number] = (destinations, past, epoch.number)
+        self.apply(member, session.send(b"x", to, 0.0))
+
+    def carry_one(self) -> bool:
+        ready = [
+            (source, to)
+            for (source, to), items in sorted(self.links.items())
+            if items and to not in self.crashed
+        ]
+        if not ready:
+            return False
+        source, to = self.random.choice(ready)
+        count = self.random.randint(1, min(3, len(self.links[source, to])))
+        batch = [self.links[source, to].popleft() for _ in range(count)]
+        for item in decode_items(array_head(count) + b"".join(batch), self.stamp_type):
+            assert isinstance(item, Carried | Settle | Report)
+            self.apply(to, self.sessions[to].receive(source, item, 0.0))
+            if self.random.random() < 0.5:
+                self.sessions[to].take(source)
+        return True
+
+    def change_view(self) -> None:
+        """Somebody crashes, is excluded by mistake, or joins."""
+        current = self.views[-1]
+        leaving: list[MemberId] = []
+        joining: list[MemberId] = []
+        alive = self.alive()
+        if len(alive) > 2 and self.random.random() < 0.7:
+            victim = self.random.choice(alive)
+            self.crashed.add(victim)
+            leaving.append(victim)
+            for (source, _), items in self.links.items():
+                if source == victim:
+                    for _ in range(self.random.randint(0, len(items))):
+                        items.pop()
+        else:
+            present = {m.process for m in current.members}
+            gone = [m.process for m in self.sessions if m.process not in present]
+            process = gone[0] if gone else len(present)
+            lives = max((m.incarnation for m in self.sessions if m.process == process), default=-1)
+            joining.append(MemberId(process, lives + 1))
+        members = tuple(m for m in current.members if m not in leaving) + tuple(joining)
+        self.views.append(View(current.number + 1, members))
+        for member in joining:
+            self.start(member, len(self.views) - 1)
+
+    def install_one(self) -> bool:
+        behind = [member for member in self.alive() if self.installed[member] < len(self.views) - 1]
+        if not behind:
+            return False
+        member = self.random.choice(behind)
+        self.installed[member] += 1
+        view = self.views[self.installed[member]]
+        self.apply(member, self.sessions[member].install(view, 0.0))
+        return True
+
+    def run(self, steps: int, changes: int) -> None:
+        moments = {self.random.randrange(steps) for _ in range(changes)}
+        for step in range(steps):
+            if step in moments:
+                self.change_view()
+            draw = self.random.random()
+            if draw < 0.25:
+                self.send(self.random.choice(self.alive()))
+            elif draw < 0.3:
+                member = self.random.choice(self.alive())
+                self.apply(member, self.sessions[member].report())
+            elif draw < 0.4:
+                self.install_one()
+            else:
+                self.carry_one()
+        while self.install_one() or self.carry_one():
+            pass
+
+
+def problems(world: World) -> list[str]:
+    """What is wrong with what the survivors saw."""
+    found = []
+    survivors = world.alive()
+    seen = {member: [x for x in world.log[member] if isinstance(x, tuple)] for member in survivors}
+    delivered_somewhere = {sent for log in seen.values() for sent in log}
+    views = {view.number: view for view in world.views}
+    for member in survivors:
+        if len(set(seen[member])) != len(seen[member]):
+            found.append(f"{member} delivered a message twice")
+        numbers = [x for x in world.log[member] if isinstance(x, int)]
+        if numbers != list(range(numbers[0], world.views[-1].number + 1)):
+            found.append(f"{member} saw the views {numbers}")
+        place = {sent: at for at, sent in enumerate(seen[member])}
+        for sent, (to, past, view) in world.sent.items():
+            is_here = member.process in to and member in views[view].members
+            owed = sent[0] in survivors or sent in delivered_somewhere
+            if is_here and owed and sent not in place:
+                found.append(f"{member} lacks {sent}")
+            if sent in place:
+                if not is_here:
+                    found.append(f"{member} got {sent}, which is not for it")
+                found += [
+                    f"{member} delivered {sent} before {earlier}"
+                    for earlier in past
+                    if place.get(earlier, -1) > place[sent]
+                ]
+    return found
+
+
+@pytest.mark.parametrize("protocol", [name for name in PROTOCOLS if name != "none"])
+def test_survivors_agree(protocol: str) -> None:
+    for seed in range(60):
+        world = World(protocol, seed, size=3 + seed % 3)
+        world.run(steps=150, changes=seed % 5)
+        assert not problems(world), f"seed {seed}: {problems(world)[:3]}"
+        assert len(world.sent) > 5
+
+
+def test_without_order_the_checker_complains() -> None:
+    worlds = [World("none", seed, size=4) for seed in range(30)]
+    for world in worlds:
+        world.run(steps=150, changes=0)
+    assert any("before" in problem for world in worlds for problem in problems(world))
+
+
+def test_without_copies_of_the_departed_survivors_disagree(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("antecede.live.epoch.Epoch.copies_for", lambda *_: ())
+    found = []
+    for seed in range(60):
+        world = World("vector", seed, size=4)
+        world.run(steps=150, changes=3)
+        found += problems(world)
+    assert any("lacks" in problem for problem in found)

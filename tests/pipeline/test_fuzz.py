@@ -1,0 +1,32 @@
+"""Fuzzing on Spark finds what fuzzing in one process finds, and no seed twice."""
+
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from antecede.fuzzing.ledger import SLICES, Ledger
+from antecede.pipeline.fuzz import fuzz
+
+PROTOCOLS = ("fifo", "vector")
+
+
+def test_executors_do_what_one_process_does(spark: SparkSession, tmp_path: Path) -> None:
+    here, there = Ledger(), Ledger(tmp_path)
+    assert fuzz(None, PROTOCOLS, here, runs=50) == []
+    told: list[int] = []
+    fuzz(spark, PROTOCOLS, there, runs=30, tell=lambda runs, events: told.append(runs))
+    assert there.runs == told[-1] == 30
+    fuzz(spark, PROTOCOLS, again := Ledger(tmp_path), runs=50)
+    assert again.runs == 50
+    assert (again.events, again.deliveries) == (here.events, here.deliveries)
+    lines = (tmp_path / SLICES).read_text("utf-8").splitlines()
+    assert len(lines) == 4  # two slices a protocol: the first 15 seeds, the other 10
+
+
+def test_executors_shrink_what_they_find(spark: SparkSession, tmp_path: Path) -> None:
+    """The books say that a run failed, which it does not: it is drawn, tried and kept as it is."""
+    done = fuzz_one(tmp_path)
+    assert done.runs == 1
+    (finding,) = fuzz(spark, ["vector"], done, runs=1)
+    assert finding.messages == 149
+    assert (tmp_path / "failures" / finding.file_name).read_text("utf-8") == finding.scenario
