@@ -9,7 +9,17 @@ import platform
 import sys
 from collections.abc import Callable
 
-from bench import endurance, machines, queue, separators, simulator, sizes, spark, verification
+from bench import (
+    endurance,
+    machines,
+    queue,
+    separators,
+    simulator,
+    sizes,
+    spark,
+    verification,
+    view,
+)
 
 BENCHMARKS: dict[str, Callable[[], None]] = {
     "simulator": simulator.main,
@@ -20,6 +30,7 @@ BENCHMARKS: dict[str, Callable[[], None]] = {
     "endurance": endurance.main,
     "verification": verification.main,
     "spark": spark.main,
+    "view": view.main,
 }
 
 

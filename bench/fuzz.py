@@ -9,12 +9,13 @@ from pathlib import Path
 from time import perf_counter
 
 from antecede.fuzzing import draw, judge
-from antecede.fuzzing.draw import LARGEST, MOST_MESSAGES
+from antecede.fuzzing.drawing import LARGEST, MOST_MESSAGES, draw_fields
 from antecede.fuzzing.finding import Finding, find_smallest
 from antecede.fuzzing.ledger import Ledger
 from antecede.fuzzing.slices import Found
 from antecede.order import Order
 from antecede.protocols import names
+from antecede.simulate import make_scenario
 from bench.docs import markdown
 from tests.fuzzing.planted import Planted, planted_bugs
 
@@ -63,11 +64,25 @@ to {largest} processes where no topology says more, and up to {messages} message
 
 ## Planted bugs
 
-Every bug in `tests/mutants` and `tests/overlays/test_planted.py` is found within **{limit} runs** of
-its protocol, seeds counted from 1; a test says so. The table, which `python -m bench.fuzz` writes,
-has the runs until it was found, and the scenario that is left after shrinking.
+Every bug in `tests/mutants` and `tests/overlays/test_planted.py` is found within **{limit} runs**
+of its protocol, seeds counted from 1; a test says so. The table, which `python -m bench.fuzz`
+writes, has the runs until it was found, and the scenario that is left after shrinking.
 
 """
+REFUTED = """
+## Refuted readings
+
+What the papers print and [the errata](errata.md) refute, as far as it is kept as an option: as many
+runs until it fails with this option set in all of them.
+
+"""
+READINGS: list[tuple[str, dict[str, str]]] = [
+    ("blocks-fast", {"test": "printed"}),
+    ("blocks-relative", {"c02": "printed"}),
+    ("blocks-relative", {"gbn": "printed"}),
+    ("piggyback", {"cleanup": "printed"}),
+    ("vector", {"carry": "own"}),
+]
 
 
 def hunt(protocol: str, order: type[Order], limit: int = LIMIT) -> Found | None:
@@ -105,9 +120,25 @@ def _rest(finding: Finding) -> tuple[str, str]:
     return str(len(groups) or 1), ", ".join(kept) or "–"
 
 
+def refuted(protocol: str, options: dict[str, str]) -> list[str]:
+    """A refuted reading, and when it fails."""
+    for seed in range(1, LIMIT + 1):
+        fields = {**draw_fields(protocol, seed), "options": options}
+        failure = judge(make_scenario(fields)).failure
+        if failure is not None:
+            return [protocol, _written(options), str(seed), failure.kind]
+    return [protocol, _written(options), f"more than {LIMIT}", "–"]
+
+
+def _written(options: dict[str, str]) -> str:
+    return ", ".join(f"`{name}={value}`" for name, value in options.items())
+
+
 def page() -> str:
     text = INTRODUCTION.format(limit=LIMIT, largest=LARGEST, messages=MOST_MESSAGES)
-    return text + markdown(COLUMNS, map(row, planted_bugs()))
+    text += markdown(COLUMNS, map(row, planted_bugs()))
+    rows = [refuted(protocol, options) for protocol, options in READINGS]
+    return text + REFUTED + markdown(("protocol", "option", "runs", "failure"), rows)
 
 
 def main() -> None:

@@ -6,13 +6,13 @@ from collections import Counter
 import pytest
 
 from antecede.fuzzing import draw
-from antecede.fuzzing.draw import draw_fields
+from antecede.fuzzing.drawing import draw_fields
 from antecede.fuzzing.tolerance import Duty, duty, loses, owes_all
 from antecede.order import Addressing, Channels
 from antecede.protocols import find, names
 from antecede.simulate import make_scenario
 
-SEEDS = range(1, 121)
+SEEDS = range(1, 81)
 
 
 @pytest.mark.parametrize("protocol", names())
@@ -82,7 +82,11 @@ CRASH = {"crashes": [{"process": 1, "time_s": 0.5}]}
         ("vector", CRASH, Duty.NOTHING),
         ("piggyback", LOSS, Duty.ARRIVED),
         ("piggyback", CRASH, Duty.NOTHING),
-        ("piggyback", {"network": {"links": [{"from": [0], "to": [1], "loss": 0.2}]}}, Duty.ARRIVED),
+        (
+            "piggyback",
+            {"network": {"links": [{"from": [0], "to": [1], "loss": 0.2}]}},
+            Duty.ARRIVED,
+        ),
     ],
 )
 def test_what_faults_excuse(protocol: str, faults: dict[str, object], owed: Duty) -> None:

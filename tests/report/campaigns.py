@@ -56,8 +56,7 @@ def make_campaign(
     write(folder, RUNS, rows)
     write(folder, SUMMARY, summarise(rows))
     write(folder, HISTOGRAMS, [bucket for row in rows for bucket in spread(row)])
-    if skipped:
-        write(folder, SKIPPED, skipped)
+    write(folder, SKIPPED, skipped)
     return folder
 
 

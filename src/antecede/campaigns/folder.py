@@ -59,9 +59,13 @@ class Folder:
         return self.work / f"{run}.started"
 
     def finished(self) -> set[str]:
-        """The runs that have a result."""
-        names = os.listdir(self.results)
-        return {name.removesuffix(".json") for name in names if name.endswith(".json")}
+        """The runs that have a result; an empty file is what a power failure leaves of one."""
+        with os.scandir(self.results) as entries:
+            return {
+                entry.name.removesuffix(".json")
+                for entry in entries
+                if entry.name.endswith(".json") and entry.stat().st_size
+            }
 
     @contextmanager
     def locked(self) -> Iterator[None]:

@@ -9,6 +9,7 @@ import sys
 import typer
 
 from antecede.cli import (
+    _campaign,
     _explain,
     _explore,
     _fuzz,
@@ -37,6 +38,7 @@ app.command("explain")(_explain.explain)
 app.command("import")(_import.import_)
 app.command("fuzz")(_fuzz.fuzz)
 app.command("view")(_view.view)
+app.add_typer(_campaign.app, name="campaign")
 app.add_typer(_topology.app, name="topology")
 
 INTERRUPTED = 130

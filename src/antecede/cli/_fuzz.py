@@ -10,7 +10,7 @@ from rich.console import Console
 from antecede.cli._shared import ANSWER_IS_NO, JsonFlag, print_json, progress_bar
 from antecede.errors import Misuse
 from antecede.fuzzing.finding import Finding
-from antecede.fuzzing.judge import judge
+from antecede.fuzzing.judging import judge
 from antecede.fuzzing.ledger import Ledger
 from antecede.protocols import find, names
 from antecede.simulate import load_scenario

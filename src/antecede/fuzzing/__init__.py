@@ -4,8 +4,8 @@
 smallest scenario that goes wrong in the same way. `antecede.pipeline.fuzz` does so on Spark.
 """
 
-from antecede.fuzzing.draw import draw
-from antecede.fuzzing.judge import Failure, Outcome, judge
-from antecede.fuzzing.shrink import Shrunk, shrink
+from antecede.fuzzing.drawing import draw
+from antecede.fuzzing.judging import Failure, Outcome, judge
+from antecede.fuzzing.shrinking import Shrunk, shrink
 
 __all__ = ["Failure", "Outcome", "Shrunk", "draw", "judge", "shrink"]

@@ -2,9 +2,9 @@
 
 import msgspec
 
-from antecede.fuzzing.draw import draw
-from antecede.fuzzing.judge import Failure
-from antecede.fuzzing.shrink import MOST_RUNS, shrink
+from antecede.fuzzing.drawing import draw
+from antecede.fuzzing.judging import Failure
+from antecede.fuzzing.shrinking import MOST_RUNS, shrink
 from antecede.fuzzing.slices import Found
 from antecede.order import Order
 

@@ -1,6 +1,6 @@
 """The options that are drawn: every value under which a protocol keeps its promises.
 
-What a paper prints and the errata refute (`printed`, `gateways=false` ...) is not drawn. A protocol
+What a paper prints and the errata refute (`printed`, mostly) is not drawn. A protocol
 that is not listed runs with its defaults.
 """
 
@@ -65,6 +65,7 @@ def _separators(processes: int, groups: int, chance: Chance) -> Drawn:
         "forwarding": chance.pick(["one", "all"]),
         "filters": chance.pick(["all", "all", "none"]),
         "own_implied": chance.happens(0.5),
+        "gateways": chance.happens(0.5),
     }
 
 

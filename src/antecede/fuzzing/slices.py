@@ -5,8 +5,8 @@ from itertools import count as counting
 
 import msgspec
 
-from antecede.fuzzing.draw import draw
-from antecede.fuzzing.judge import judge
+from antecede.fuzzing.drawing import draw
+from antecede.fuzzing.judging import judge
 from antecede.order import Order
 
 SLICE = 100

@@ -39,7 +39,8 @@ What it promises (the tests' checker states it again, in its own words):
 
 `send` is always accepted until `leave`: during a change of views, while joining or suspended and
 beyond the window messages wait inside, in order. `unreleased()` lists what is retained, oldest
-first: with releases that follow from deliveries it is the same at all members of a new view.
+first. When `ViewInstalled` is carried out, those of earlier views are the same at all members (and
+equal to what newcomers are handed), as long as the owner's releases follow from its deliveries.
 """
 
 from antecede.groups.api import (

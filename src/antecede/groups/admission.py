@@ -135,19 +135,24 @@ class Admission:
         core, state = self.core, self.core.state
         if not joined:
             return
-        retained = tuple(state.retained[key] for key in sorted(state.retained))
-        state.captured = Captured(tuple(state.base), retained)
-        if core.config.transfers_state:
+        state.captured = Captured(tuple(state.base))
+        if core.config.transfers_state or core.config.retains:
             core.emit(StateWanted(state.view.number, joined))
         else:
             self.provide(b"")
 
     def provide(self, content: bytes) -> None:
         """The application's state as the view began; the most senior of the older members hands it
-        out at once, the others when asked."""
+        out at once, the others when asked. What is retained of earlier views goes with it: the
+        owner has now released what its deliveries before the view allowed."""
         core, state = self.core, self.core.state
         if state.captured is None or state.captured.state is not None:
             return
+        state.captured.retained = tuple(
+            message
+            for _, message in sorted(state.retained.items())
+            if message.view < state.view.number
+        )
         state.captured.state = content
         if core.coordinator() == core.rank:
             for rank, member in enumerate(state.view.members):

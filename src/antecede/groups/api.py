@@ -28,9 +28,11 @@ class GroupConfig(msgspec.Struct, frozen=True, kw_only=True):
     """The identity of the group, on every packet."""
     quorum: Quorum = Quorum.MAJORITY
     retains: bool = False
-    """Whether a message is kept, though stable, until the owner calls `release`."""
+    """Whether a message to everybody is kept, though stable, until the owner calls `release`. What is not yet
+    released is handed to those who join, with the answer to `StateWanted`."""
     transfers_state: bool = False
-    """Whether members are asked for a state (`StateWanted`) to hand to those who join."""
+    """Whether members are asked for a state (`StateWanted`) to hand to those who join. With
+    `retains` they are asked in any case, since it also fixes what is handed over; b"" will do."""
     tick_s: float = 0.05
     """How often a member reports what it has received, which is also its heartbeat."""
     fanout: int = 0

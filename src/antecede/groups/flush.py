@@ -13,6 +13,8 @@ message up to the cut, so a decision can be carried out by whoever is left. Inva
 - who is in the next view has promised, and everything that it delivered or sent is within the cut.
 """
 
+from collections.abc import Iterable
+
 from antecede.errors import BrokenInvariant
 from antecede.groups.admission import Admission
 from antecede.groups.core import Core
@@ -88,6 +90,8 @@ class Flushing:
         core, state, flush = self.core, self.core.state, self._flush()
         received = tuple(state.received)
         if flush.decision is None:
+            if not core.is_quorum(_bits(flush.answers)):
+                flush.began_at = core.now
             wanted = self._wanted_cut(flush)
             for rank in members(core.everybody & ~(1 << core.rank)):
                 answer = flush.answers.get(rank)
@@ -111,10 +115,12 @@ class Flushing:
         return self.core.now - flush.began_at > self.core.config.flush_timeout_s
 
     def _awaited(self, flush: Flush, answered: int) -> int:
-        """The ranks that the coordinator still waits for, as a bit set."""
+        """The ranks that the coordinator still waits for, as a bit set. After a suspension
+        everybody gets the time to be heard again."""
         if self._overdue(flush):
             return 0
-        return self.core.reached() & ~answered
+        pool = self.core.everybody if self.core.state.suspended else self.core.reached()
+        return pool & ~answered
 
     def _progress(self) -> None:
         core, state = self.core, self.core.state
@@ -122,7 +128,7 @@ class Flushing:
         if flush is None:
             return
         if flush.decision is None:
-            answered = sum(1 << rank for rank in flush.answers)
+            answered = _bits(flush.answers)
             if self._awaited(flush, answered) or not core.is_quorum(answered):
                 return
             if any(map(int.__gt__, self._wanted_cut(flush), state.received)):
@@ -191,8 +197,8 @@ class Flushing:
         decision = flush.decision
         if decision is None or not core.is_quorum(flush.accepted):
             return
-        staying = sum(
-            1 << rank
+        staying = _bits(
+            rank
             for rank, member in enumerate(state.view.members)
             if member in decision.view.members
         )
@@ -340,3 +346,7 @@ class Flushing:
         if flush is None:
             raise BrokenInvariant(f"{self.core.me} leads no change of views")
         return flush
+
+
+def _bits(ranks: Iterable[int]) -> int:
+    return sum(1 << rank for rank in ranks)

@@ -59,7 +59,7 @@ class Captured(msgspec.Struct):
     """What newcomers need, as it was when their view began."""
 
     base: Vector
-    retained: tuple[GroupMessage, ...]
+    retained: tuple[GroupMessage, ...] = ()
     state: bytes | None = None
 
 

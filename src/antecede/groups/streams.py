@@ -12,7 +12,7 @@ delivered.
 
 from antecede.groups.api import Deliver, Stable
 from antecede.groups.core import Core
-from antecede.groups.identities import GroupMessage
+from antecede.groups.identities import EVERYBODY, GroupMessage
 from antecede.groups.packets import Data, Nack, Packet, Vector
 from antecede.message import ProcessSet, set_from_bytes, set_to_bytes
 
@@ -176,7 +176,7 @@ class Streams:
         state.delivered[rank] += 1
         state.unannounced.append(message)
         self.untidy = self.untidy or state.delivered[rank] <= state.stable[rank]
-        if core.config.retains:
+        if core.config.retains and message.to == EVERYBODY:
             state.retained[state.retained_count] = message
             state.retained_count += 1
         if message.concerns(core.me.process):

@@ -79,6 +79,10 @@ class Epoch:
         """The index of a group among those that have members in this view."""
         return self._indices[group]
 
+    def group_number(self, index: int) -> int:
+        """The group that has this index in this view."""
+        return [number for number, group in enumerate(self.groups) if group][index]
+
     def survivors(self, view: View) -> list[int]:
         """The ranks that are still there in a later view."""
         later = set(view.members)

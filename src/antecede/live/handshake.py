@@ -28,6 +28,9 @@ class Hello(msgspec.Struct, frozen=True, array_like=True):
     """Grows with each start of a process of this name."""
     receiver: Name | None
     """Whom it means to reach; None where it knows only an address."""
+    link: Count = 0
+    """Grows with each link that this incarnation begins anew: data frames are numbered within
+    it."""
 
 
 class Welcome(msgspec.Struct, frozen=True, array_like=True):

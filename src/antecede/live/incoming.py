@@ -42,9 +42,10 @@ _STRANGERS: Final = 256
 
 
 class Received(msgspec.Struct):
-    """What has come from one incarnation of a peer."""
+    """What has come on one link of one incarnation of a peer."""
 
     incarnation: int
+    link: int
     number: int = 0
 
 
@@ -99,6 +100,12 @@ class Listener:
             raise Misuse(f"cannot listen on {where}: {error.strerror or error}") from None
         host, port = self._server.sockets[0].getsockname()[:2]
         return host, port
+
+    def drop(self, group: str) -> None:
+        """Cut off everybody who talks to this group."""
+        for (name, _), connection in list(self.connections.items()):
+            if name == group:
+                connection.abort()
 
     async def close(self) -> None:
         if self._server is not None:
@@ -202,13 +209,14 @@ class _Accepted(asyncio.Protocol):
             return
         reason = why_not(hello, group.name, group.protocol_text, group.me)
         received = group.received.get(hello.sender)
-        if reason is None and received is not None and hello.incarnation < received.incarnation:
+        life = (hello.incarnation, hello.link)
+        if reason is None and received and life < (received.incarnation, received.link):
             reason = f"'{hello.sender}' has been started anew since"
         if reason is not None:
             self._refuse(reason)
             return
-        if received is None or hello.incarnation > received.incarnation:
-            received = group.received[hello.sender] = Received(hello.incarnation)
+        if received is None or life > (received.incarnation, received.link):
+            received = group.received[hello.sender] = Received(*life)
         key = (group.name, hello.sender)
         former = self._listener.connections.get(key)
         if former is not None:

@@ -11,6 +11,8 @@ from typing import Any, Final, Generic
 import msgspec
 
 from antecede.errors import MalformedStamp
+from antecede.live.handshake import Name
+from antecede.live.roster import Entry
 from antecede.message import Message, MessageId, set_from_bytes, set_to_bytes
 from antecede.order import Count, Packet, Stamp, StampT
 
@@ -108,13 +110,37 @@ class Membership(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fi
     packet: bytes
 
 
+class Introduce(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True, tag=5):
+    """Let me in; this is where I listen."""
+
+    host: str
+    port: Count
+
+
+class Introduced(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True, tag=6):
+    """This is your number, and these are the others."""
+
+    number: Count
+    roster: tuple[Entry, ...]
+
+
+class Redirect(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True, tag=7):
+    """Ask this member to let you in."""
+
+    name: Name
+    host: str
+    port: Count
+
+
 class Direct(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True, tag=4):
     """A message that goes past all ordering."""
 
     payload: bytes
 
 
-Item = Carried[Any] | Settle | Report | Membership | Direct
+Item = Carried[Any] | Settle | Report | Membership | Direct | Introduce | Introduced | Redirect
+
+_Greeting = Introduce | Introduced | Redirect
 
 _encoder = msgspec.msgpack.Encoder()
 encode_item = _encoder.encode
@@ -140,7 +166,7 @@ def carry(view: int, packet: Packet[Any]) -> bytes:
 @cache
 def _decoder(stamp_type: type[Stamp]) -> msgspec.msgpack.Decoder[list[Item]]:
     # The stamp's type is known only at run time.
-    kinds = Carried[stamp_type] | Settle | Report | Membership | Direct  # type: ignore[valid-type]
+    kinds = Carried[stamp_type] | Settle | Report | Membership | Direct | _Greeting  # type: ignore[valid-type]
     return msgspec.msgpack.Decoder(list[kinds])
 
 

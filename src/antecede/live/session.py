@@ -63,6 +63,7 @@ class ViewChanged(msgspec.Struct, frozen=True):
     view: View
     joined: tuple[MemberId, ...]
     departed: tuple[MemberId, ...]
+    lamport: int
 
 
 class Sent(msgspec.Struct, frozen=True, gc=False):
@@ -177,7 +178,7 @@ class Session:
     def wake(self, now: float) -> list[SessionEffect]:
         """A time that the protocol asked for has come."""
         effects: list[SessionEffect] = []
-        if self._epoch is not None:
+        if self._epoch is not None and not self._later:
             self._apply(self._epoch, self._epoch.order.wake(now), effects)
         return effects
 
@@ -233,7 +234,8 @@ class Session:
         before = former.view.members if former is not None else ()
         joined = tuple(member for member in view.members if member not in before)
         departed = tuple(member for member in before if member not in view.members)
-        effects.append(ViewChanged(view, joined, departed))
+        self.lamport += 1
+        effects.append(ViewChanged(view, joined, departed, self.lamport))
         if former is not None:
             self._settled.append(former)
         for later in self._later:
@@ -279,7 +281,9 @@ class Session:
         message = packet.message
         if message is not None:
             epoch.check_received(message)
-        order_effects = epoch.order.receive(packet, now)
+        # While a view is settled the protocol stands still and messages are only collected: it
+        # might learn from inside a packet of what the departed sent, after the last word on them.
+        order_effects = [] if self._later else epoch.order.receive(packet, now)
         if message is not None:
             epoch.note_received(message)
             if self._records:

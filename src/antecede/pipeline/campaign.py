@@ -12,6 +12,7 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from functools import partial
+from hashlib import sha256
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Final
 
@@ -37,7 +38,7 @@ class Progress(msgspec.Struct, frozen=True):
     """How far a campaign is."""
 
     stage: str
-    """`runs`, `tables` or `traces`."""
+    """`plan`, `runs`, `tables`, `commit` or `traces`."""
     done: int = 0
     total: int = 0
     events: int = 0
@@ -53,7 +54,7 @@ class Finished(msgspec.Struct, frozen=True):
     question: str
     version: str
     fingerprint: str
-    """Of the plan."""
+    """Of file and plan."""
     runs: int
     failed: int
     skipped: int
@@ -91,11 +92,12 @@ def run_campaign(
     """Do what is left of a campaign in the folder `out`. `text` is its file, of which a copy is
     kept; `session` is called if Spark is needed. `retry` does failed runs again."""
     folder = Folder(out)
+    fingerprint = _fingerprint(campaign, plan)
     with folder.locked():
         known = folder.read_about()
         if retry:
             _forget_failures(folder)
-        elif known is not None and known.get("fingerprint") == plan.fingerprint:
+        elif known is not None and known.get("fingerprint") == fingerprint:
             write(folder.file, text)
             return msgspec.convert(known, Finished)
         with refusing(folder.path):
@@ -106,7 +108,7 @@ def run_campaign(
         work.do_runs(keep=campaign.traces == "all")
         work.make_tables()
         work.keep_traces(campaign.traces)
-        finished = work.finish(campaign)
+        finished = work.finish(campaign, fingerprint)
         with refusing(folder.path):
             write(folder.about, json.dumps(msgspec.to_builtins(finished), indent=2) + "\n")
     return finished
@@ -126,50 +128,41 @@ class _Work:
         """All runs that have no result. The long ones come first, or the last task would be one of
         them, alone."""
         finished = self._folder.finished()
-        distinct = self._plan.distinct()
-        missing = [run for run in distinct if run.run not in finished]
+        missing = [run for run in self._plan.distinct() if run.run not in finished]
         missing.sort(key=lambda run: -run.events)
         task = partial(execute, folder=str(self._folder.path), keep_trace=keep)
-        estimate = {run.run: run.events for run in missing}
-        total, planned, events = len(missing), sum(estimate.values()), 0
+        meter = _Meter(missing, self._tell)
         while missing:
-            self._tell(self._progress("runs", total, missing, events, planned))
             left = {run.run: run for run in missing}
             try:
                 with closing(spread(self._spark, missing, task)) as outcomes:
                     for outcome in outcomes:
                         _check_written(outcome)
-                        left.pop(outcome.run, None)
-                        events += outcome.events
-                        rest = list(left.values())
-                        self._tell(self._progress("runs", total, rest, events, planned))
-            except WorkLost:
-                self._do_suspects(left, task)
+                        meter.add(left.pop(outcome.run), outcome)
+            except WorkLost as lost:
+                for run, outcome in self._do_suspects(left, task, lost):
+                    meter.add(run, outcome)
             finished = self._folder.finished()
             missing = [run for run in left.values() if run.run not in finished]
 
-    def _progress(
-        self, stage: str, total: int, rest: list[PlannedRun], events: int, planned: int
-    ) -> Progress:
-        share = 1 - sum(run.events for run in rest) / max(1, planned)
-        return Progress(stage, total - len(rest), total, events, share)
-
     def _do_suspects(
-        self, left: dict[str, PlannedRun], task: Callable[[PlannedRun], Outcome]
-    ) -> None:
+        self, left: dict[str, PlannedRun], task: Callable[[PlannedRun], Outcome], lost: WorkLost
+    ) -> Iterator[tuple[PlannedRun, Outcome]]:
         """A worker died, and those who worked with it may have. What was under way is done alone:
         a run that kills its worker again is a failed run."""
         suspects = [run for run in left.values() if self._folder.started(run.run).exists()]
         if not suspects:
-            raise
+            raise lost
         for run in suspects:
             self._folder.started(run.run).unlink(missing_ok=True)
             try:
-                for outcome in spread(self._spark, [run], task, slices=1):
-                    _check_written(outcome)
+                (outcome,) = spread(self._spark, [run], task, slices=1)
             except WorkLost:
                 with refusing(self._folder.path):
                     commit(self._folder, run, failure(run, LOST))
+                outcome = Outcome(run.run, failed=True)
+            _check_written(outcome)
+            yield run, outcome
 
     def make_tables(self) -> None:
         """All tables, from the results; under other names until they are complete."""
@@ -219,7 +212,7 @@ class _Work:
             _check_written(outcome)
             self._tell(Progress("traces", done, len(missing)))
 
-    def finish(self, campaign: Campaign) -> Finished:
+    def finish(self, campaign: Campaign, fingerprint: str) -> Finished:
         """The totals, from the tables."""
         from pyspark.sql import functions as f  # noqa: PLC0415 - see above
 
@@ -238,12 +231,33 @@ class _Work:
             name=campaign.name,
             question=campaign.question,
             version=version("antecede"),
-            fingerprint=self._plan.fingerprint,
+            fingerprint=fingerprint,
             runs=len(self._plan.runs),
             skipped=len(self._plan.skipped),
             traces=campaign.traces,
             **row.asDict(),
         )
+
+
+class _Meter:
+    """Counts what is done, and tells."""
+
+    def __init__(self, runs: list[PlannedRun], tell: Tell) -> None:
+        self._tell = tell
+        self._total = len(runs)
+        self._planned = max(1, sum(run.events for run in runs))
+        self._done = self._events = self._done_of_planned = 0
+        self._say()
+
+    def add(self, run: PlannedRun, outcome: Outcome) -> None:
+        self._done += 1
+        self._events += outcome.events
+        self._done_of_planned += run.events
+        self._say()
+
+    def _say(self) -> None:
+        share = self._done_of_planned / self._planned
+        self._tell(Progress("runs", self._done, self._total, self._events, share))
 
 
 def as_csv(summary: list[dict[str, Any]]) -> str:
@@ -265,6 +279,10 @@ def as_csv(summary: list[dict[str, Any]]) -> str:
     for setting, line in sorted(settings.items()):
         writer.writerow([*setting, *(line.get(column, "") for column in columns)])
     return file.getvalue()
+
+
+def _fingerprint(campaign: Campaign, plan: Plan) -> str:
+    return sha256((campaign.model_dump_json() + plan.fingerprint).encode()).hexdigest()
 
 
 def _runs_per_setting(plan: Plan) -> list[int]:

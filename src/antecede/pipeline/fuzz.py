@@ -30,15 +30,17 @@ def fuzz(
     first_seed: int = 1,
     runs: int | None = None,
     minutes: float | None = None,
+    size: int = SLICE,
     order_type: type[Order] | None = None,
     tell: Callable[[int, int], object] = lambda runs, events: None,
 ) -> list[Finding]:
     """Run what the ledger does not have yet, up to `runs` runs in all or for so many minutes, and
     shrink what failed. Without a session everything happens here. `tell` is told how many runs and
-    events are done. `order_type` runs in the place of the protocol."""
+    events are done. `size` is the runs of a slice, `order_type` what runs in the place of the
+    protocol."""
     deadline = inf if minutes is None else monotonic() + 60 * minutes
     task = partial(run_slice, order_type=order_type)
-    for slices in _rounds(protocols, ledger, first_seed, runs):
+    for slices in _rounds(protocols, ledger, first_seed, runs, size):
         results = spread(spark, slices, task, slices=len(slices))
         for done in results:
             ledger.add(done)
@@ -52,19 +54,19 @@ def fuzz(
 
 
 def _rounds(
-    protocols: Sequence[str], ledger: Ledger, first_seed: int, runs: int | None
+    protocols: Sequence[str], ledger: Ledger, first_seed: int, runs: int | None, size: int
 ) -> Iterator[list[Slice]]:
     """All that is wanted at once; without a number, more and more."""
 
     def planned(wanted: int) -> list[Slice]:
-        return plan(protocols, first_seed, wanted, [done.slice for done in ledger.done])
+        return plan(protocols, first_seed, wanted, [done.slice for done in ledger.done], size)
 
     if runs is not None:
         yield planned(runs)
         return
     wanted = 0
     while True:
-        wanted += ROUND * SLICE
+        wanted += ROUND * size
         if slices := planned(wanted):
             yield slices
 

@@ -21,7 +21,7 @@ class Aspect(NamedTuple):
 ASPECTS = (
     Aspect("stamp_entries_mean", "stamp", ELEMENTS),
     Aspect("stamp_bytes_mean", "stamp", BYTES),
-    Aspect("stamp_bytes_p99", "stamp, 99th percentile", BYTES),
+    Aspect("stamp_bytes_p99", "stamp p99", BYTES),
     Aspect("ordering_bytes_per_message", "all ordering", BYTES),
     Aspect("control_per_message", "extra packets", PLAIN),
     Aspect("hops_per_message", "hops", PLAIN),
@@ -31,6 +31,25 @@ ASPECTS = (
     Aspect("queue_max", "longest queue", PLAIN),
     Aspect("state_bytes_mean", "state", BYTES),
 )
+
+
+def comparisons(results: Results) -> Markup | None:
+    """A table for each surrounding. Where there are several, each is behind a line to open."""
+    tables = {facet: table for facet in results.facets if (table := comparison(results, facet))}
+    if len(tables) < 2:
+        return next(iter(tables.values()), None)
+    return join(
+        *(
+            tag(
+                "details",
+                tag("summary", results.name(facet)),
+                table,
+                open="" if place == 0 else None,
+                class_="one-of-many",
+            )
+            for place, (facet, table) in enumerate(tables.items())
+        )
+    )
 
 
 def comparison(results: Results, facet: Facet) -> Markup | None:
@@ -43,7 +62,7 @@ def comparison(results: Results, facet: Facet) -> Markup | None:
     columns = [
         (aspect, values)
         for aspect in ASPECTS
-        if any((values := {s: results.estimate(s, aspect.column) for s in settings}).values())
+        if any((values := _values(results, settings, aspect)).values())
     ]
     name = results.name(facet)
     caption = f"{name}, {size} processes" if name else f"{size} processes"
@@ -56,11 +75,7 @@ def comparison(results: Results, facet: Facet) -> Markup | None:
         head.append(tag("th", _sorter(heading), scope="col", class_="number", aria_sort="none"))
         for setting, estimate in values.items():
             cells[setting].append(_cell(estimate, largest, with_interval(estimate, unit)))
-    body = [
-        tag("tr", _row_head(series), *row, data_series=series.switch)
-        for setting, row in cells.items()
-        if (series := results.series[setting.variant])
-    ]
+    body = [_row(results.series[setting.variant], row) for setting, row in cells.items()]
     table = tag(
         "table",
         tag("caption", caption),
@@ -73,12 +88,21 @@ def comparison(results: Results, facet: Facet) -> Markup | None:
     )
 
 
+def _values(
+    results: Results, settings: list[Setting], aspect: Aspect
+) -> dict[Setting, Estimate | None]:
+    """Nothing where all are zero: such a column would say nothing."""
+    values = {setting: results.estimate(setting, aspect.column) for setting in settings}
+    return values if any(each and each.mean for each in values.values()) else {}
+
+
 def _sorter(heading: str) -> Markup:
     return tag("button", heading, type="button")
 
 
-def _row_head(series: Series) -> Markup:
-    return tag("th", series.sample(), tag("span", series.name), scope="row", data_sort=series.name)
+def _row(series: Series, cells: list[Markup]) -> Markup:
+    name = tag("th", series.sample(), tag("span", series.name), scope="row", data_sort=series.name)
+    return tag("tr", name, *cells, data_series=series.switch)
 
 
 def _cell(estimate: Estimate | None, largest: float, text: str) -> Markup:

@@ -30,21 +30,21 @@ STAMPS = (
     Measure(
         "stamp_bytes_mean",
         "Stamp size in bytes",
-        "Ordering information on a message",
+        "Stamp",
         BYTES,
         "What a message carries as it sets out, encoded as it would be sent; mean over messages.",
     ),
     Measure(
         "stamp_entries_mean",
         "Stamp size in elements",
-        "Elements on a message",
+        "Stamp",
         ELEMENTS,
         "As the papers count them: identifiers, integers, pairs; mean over messages.",
     ),
     Measure(
         "hop_stamp_entries_mean",
         "Stamp size on hop messages",
-        "Elements on a hop message",
+        "Stamp of a hop message",
         ELEMENTS,
         "For protocols that go hop by hop: what routers and servers exchange.",
     ),
@@ -58,7 +58,7 @@ STAMPS = (
     Measure(
         "state_bytes_mean",
         "Memory of a process",
-        "State of one process",
+        "State of a process",
         BYTES,
         "The size of a snapshot of the protocol's state, sampled over the run.",
     ),

@@ -8,22 +8,7 @@ import re
 from typing import Final
 
 SELF_CLOSING: Final = frozenset(
-    [
-        "meta",
-        "link",
-        "br",
-        "hr",
-        "input",
-        "col",
-        "img",
-        "circle",
-        "line",
-        "path",
-        "polygon",
-        "polyline",
-        "rect",
-        "use",
-    ]
+    ("meta", "link", "br", "hr", "circle", "line", "path", "polygon", "polyline", "rect")
 )
 _CONTROLS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ufffe\uffff]")
 _ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;"})
@@ -63,4 +48,4 @@ def join(*parts: str | None) -> Markup:
 def _attribute(value: str | float) -> str:
     if isinstance(value, str):
         return escape(value)
-    return f"{value:.2f}".rstrip("0").rstrip(".") if isinstance(value, float) else str(value)
+    return str(value) if isinstance(value, int) else f"{value:.2f}".rstrip("0").rstrip(".")

@@ -1,13 +1,14 @@
 """Single runs that deserve a look: the worst of each kind, and those that failed."""
 
 import os
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from antecede.report.figure import Numbers, render_numbers
 from antecede.report.markup import Markup, join, tag
-from antecede.report.numbers import count, grouped
+from antecede.report.numbers import SECONDS, count, exact, grouped
 from antecede.report.results import Results, Rows, natural
 
 VIEWS = "views"
@@ -26,6 +27,38 @@ def notable_runs(results: Results) -> list[Notable]:
     """The first violation of a promise, then the largest of everything that can be large."""
     measures = ("violations", "undelivered", "delay_s_max", "unnecessary_s_max", "queue_max")
     columns = (*SETTING, "status", "promised", *measures, "stamp_bytes_max")
+    rows = [row for row in results.rows(*columns) if row["status"] == "ok"]
+    rows.sort(key=lambda row: natural(" ".join(str(row[name]) for name in SETTING[1:])))
+    return list(_pick(rows))
+
+
+def _pick(rows: Rows) -> Iterator[Notable]:
+    broken = next((row for row in rows if row["promised"] and row["violations"]), None)
+    if broken:
+        yield Notable("First broken promise", broken, f"{grouped(broken['violations'])} too early")
+    largest: tuple[tuple[str, str, Callable[[Any], str]], ...] = (
+        ("violations", "Most deliveries too early", lambda v: count(v, "delivery", "deliveries")),
+        ("undelivered", "Most undelivered", lambda v: count(v, "copy", "copies")),
+        ("delay_s_max", "Longest delay", _seconds),
+        ("unnecessary_s_max", "Longest unnecessary wait", _seconds),
+        ("queue_max", "Longest queue", lambda v: count(v, "message")),
+        ("stamp_bytes_max", "Largest stamp", lambda v: f"{exact(v)} bytes"),
+    )
+    for column, why, words in largest:
+        worst = max(rows, key=lambda row: row[column] or 0, default=None)
+        if worst and worst[column]:
+            yield Notable(why, worst, words(worst[column]))
+
+
+def _seconds(value: float) -> str:
+    return SECONDS.fitted(value).quantity(value)
+
+
+def notable_section(results: Results, beside: Path) -> Markup | None:
+    """The table of notable runs, with links to their diagrams."""
+    found = notable_runs(results)
+    if not found:
+        return None
     rows = [
         (why, value, row["variant"], *_where(row), _link(results, row, beside))
         for why, row, value in found

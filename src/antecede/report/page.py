@@ -3,11 +3,12 @@
 import base64
 import hashlib
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 from typing import NamedTuple
 
-from antecede.report.comparison import comparison
+from antecede.report.comparison import comparisons
 from antecede.report.distributions import SPREADS, distribution_figures
 from antecede.report.figure import Figure, render
 from antecede.report.figures import (
@@ -26,7 +27,7 @@ from antecede.report.parameters import parameter_figures
 from antecede.report.results import Results
 from antecede.report.verdicts import banner, tally, verdict_table
 
-MOST_OPEN = 4
+MOST_OPEN = 6
 """So many figures of one kind stand in the page; the others wait behind a line to open."""
 
 
@@ -37,8 +38,8 @@ class Section(NamedTuple):
     content: Markup | None
 
 
-def render_page(results: Results, beside: Path) -> Markup:
-    """The page, for a file in the folder `beside`."""
+def render_page(results: Results, beside: Path, remarks: Sequence[str] = ()) -> Markup:
+    """The page, for a file in the folder `beside`. Remarks stand at its end."""
     sections = [section for section in _sections(results, beside) if section.content]
     style = read_resource("charts.css") + read_resource("style.css")
     script = read_resource("script.js")
@@ -60,7 +61,7 @@ def render_page(results: Results, beside: Path) -> Markup:
         _navigation(sections),
         _switches(results),
         tag("main", *(_render_section(section) for section in sections), id="results"),
-        _footer(results),
+        _footer(remarks),
         tag("script", Markup(script)),
     )
     return join(Markup("<!doctype html>\n"), tag("html", head, body, lang="en"), Markup("\n"))
@@ -96,11 +97,10 @@ def _sections(results: Results, beside: Path) -> Iterator[Section]:
             drawn.setdefault(section, []).append(_family(figures))
     pictures = {name: join(*parts) for name, parts in drawn.items()}
     yield Section("verdicts", "Verdicts", VERDICTS, verdict_table(tally(results)))
-    tables = join(*(comparison(results, facet) for facet in results.facets))
-    yield Section("comparison", "Side by side", COMPARISON, tables or None)
+    yield Section("comparison", "Side by side", COMPARISON, comparisons(results))
     yield Section("space", "Space", SPACE, pictures.get("space"))
     yield Section("time", "Time", TIME, pictures.get("time"))
-    yield Section("trade", "Space against delay", "", pictures.get("trade"))
+    yield Section("trade", "The trade-off", TRADE, pictures.get("trade"))
     yield Section("traffic", "Extra messages", TRAFFIC_LEAD, pictures.get("traffic"))
     yield Section("distributions", "Distributions", DISTRIBUTIONS, pictures.get("distributions"))
     yield Section("notable", "Runs to look at", NOTABLE, notable_section(results, beside))
@@ -122,9 +122,12 @@ TIME = (
     "predecessor is still on its way, inherited when predecessors were themselves held needlessly, "
     "and unnecessary when the message could have been delivered."
 )
+TRADE = "What is saved in space is often paid for in time, and the other way round."
 TRAFFIC_LEAD = "What a protocol sends beside the messages of the application."
 DISTRIBUTIONS = "Behind every mean stands a distribution. Counts of all runs are added up."
-NOTABLE = "The worst of each kind. Every run can be repeated from its scenario in the table `runs`."
+NOTABLE = (
+    "The worst of each kind. Every run can be repeated from its scenario in the table of runs."
+)
 FAILURES = "A failed run does not stop a campaign and does not count in any figure."
 SKIPPED = "Settings that a protocol cannot run."
 
@@ -144,23 +147,23 @@ def _family(figures: Sequence[Figure]) -> Markup:
     """Figures of one kind in different surroundings: a heading, and cards under it."""
     if len(figures) == 1 and not figures[0].facet:
         return render(figures[0])
-    first, rest = figures[:MOST_OPEN], figures[MOST_OPEN:]
     same = len({figure.title for figure in figures}) == 1
-    shown = join(*(_member(figure, same=same) for figure in first))
+    notes = {figure.note for figure in figures}
+    if len(notes) == 1:
+        figures = [replace(figure, note="") for figure in figures]
+    first, rest = figures[:MOST_OPEN], figures[MOST_OPEN:]
+    shown = tag("div", *(_member(figure, same=same) for figure in first), class_="members")
     hidden = None
     if rest:
-        hidden = tag(
-            "details",
-            tag("summary", f"{len(rest)} more"),
-            *(_member(figure, same=same) for figure in rest),
-            class_="more",
-        )
+        others = tag("div", *(_member(figure, same=same) for figure in rest), class_="members")
+        hidden = tag("details", tag("summary", f"{len(rest)} more"), others)
     return tag(
         "div",
         tag("h3", figures[0].title) if same else None,
+        tag("p", notes.pop(), class_="note") if len(notes) == 1 else None,
         shown,
         hidden,
-        class_="family",
+        class_="family several" if same else "family",
     )
 
 
@@ -194,9 +197,10 @@ def _switches(results: Results) -> Markup | None:
     return tag("div", group, class_="bar")
 
 
-def _footer(results: Results) -> Markup:
+def _footer(remarks: Sequence[str]) -> Markup:
     return tag(
         "footer",
+        *(tag("p", remark) for remark in remarks),
         tag(
             "p",
             "Made by ",

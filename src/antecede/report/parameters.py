@@ -81,7 +81,10 @@ def _against_option(results: Results, sweep: Sweep, measure: Measure, number: in
     ]
     if not any(estimate.mean for _, _, estimate in found):
         return None
-    lines = [*_lines(sweep, found), *_references(results, sweep, measure, found)]
+    lines = [
+        *_lines(sweep, found, len(results.series)),
+        *_references(results, sweep, measure, found),
+    ]
     surroundings = results.name(sweep.facet)
     title = measure.title.format(option=sweep.option)
     facet = f"{sweep.protocol}, {surroundings}" if surroundings else sweep.protocol
@@ -116,12 +119,12 @@ def _against_option(results: Results, sweep: Sweep, measure: Measure, number: in
     )
 
 
-def _lines(sweep: Sweep, found: Sequence[tuple[float, Setting, Estimate]]) -> list[Line]:
-    """One line for each number of processes."""
+def _lines(sweep: Sweep, found: Sequence[tuple[float, Setting, Estimate]], free: int) -> list[Line]:
+    """One line for each number of processes, with looks from a place on that is free."""
     sizes = sorted({setting.processes for _, setting, _ in found})
     return [
         Line(
-            Series(f"{sweep.protocol}, n = {size}", place),
+            Series(f"{sweep.protocol}, n = {size}", free + place),
             [(value, estimate) for value, setting, estimate in found if setting.processes == size],
         )
         for place, size in enumerate(sizes)
@@ -150,8 +153,8 @@ def _references(
     ]
     return [
         Line(
-            Series(f"{variant}, n = {sizes[-1]}", len(sizes) + place),
+            replace(results.series[variant], name=f"{variant}, n = {sizes[-1]}"),
             [(end, replace(estimate, low=estimate.mean, high=estimate.mean)) for end in ends],
         )
-        for place, (variant, estimate) in enumerate(others)
+        for variant, estimate in others
     ]

@@ -122,12 +122,11 @@ def read_results(folder: Path) -> Results:
     if not folder.is_dir():
         raise BadFile(str(folder), ["no such folder; give the one that `campaign run` wrote"])
     mistakes: list[str] = []
-    runs, summary, histograms = (
-        _read(folder, table, mistakes) for table in (tables.RUNS, tables.SUMMARY, tables.HISTOGRAMS)
+    runs, summary, histograms, skipped = (
+        _read(folder, table, mistakes)
+        for table in (tables.RUNS, tables.SUMMARY, tables.HISTOGRAMS, tables.SKIPPED)
     )
-    has_skipped = (folder / tables.SKIPPED.name).exists()
-    skipped = _read(folder, tables.SKIPPED, mistakes) if has_skipped else None
-    if not mistakes and not len(runs) and not (skipped is not None and len(skipped)):
+    if not mistakes and not len(runs) and not len(skipped):
         mistakes.append(f"{tables.RUNS.name}: has no rows: the campaign has not run anything yet")
     if mistakes:
         raise BadFile(str(folder), mistakes)
@@ -139,7 +138,7 @@ def read_results(folder: Path) -> Results:
         runs=runs,
         summary=_index(summary),
         histograms=histograms,
-        skipped=[] if skipped is None else skipped.to_pylist(),
+        skipped=skipped.to_pylist(),
         settings=sorted(planned, key=lambda s: natural(f"{s.facet} {s.variant} {s.processes}")),
         options={variant: _parse(row["options"]) for variant, row in variants.items()},
         protocols={variant: row["protocol"] for variant, row in variants.items()},

@@ -1,5 +1,6 @@
 """Reports and figures as files."""
 
+import os
 from pathlib import Path
 
 from antecede.errors import CannotWrite, Misuse
@@ -7,16 +8,21 @@ from antecede.report.charts.canvas import WIDE
 from antecede.report.markup import Markup
 from antecede.report.page import all_figures, read_resource, render_page
 from antecede.report.results import read_results
+from antecede.report.views import write_views
 
 
 def write_report(folder: Path, out: Path, force: bool = False) -> Path:
-    """One page on the campaign in the folder. An existing file is kept unless `force` is given."""
+    """One page on the campaign in the folder. An existing file is kept unless `force` is given.
+
+    Of runs that the page points at and whose traces were kept, diagrams are written into the
+    folder `views` of the campaign."""
     if out.is_dir():
-        raise Misuse(f"{out} is a folder; name a file, as in {out / 'report.html'}")
+        raise Misuse(f"{out} is a folder; name a file to write to")
     if out.exists() and not force:
-        raise Misuse(f"{out} exists already; name another file or allow it to be replaced")
+        raise Misuse(f"{out} exists already; use --force to replace it")
     results = read_results(folder)
-    _write(out, render_page(results, out.parent))
+    failures = write_views(results)
+    _write(out, render_page(results, out.parent, failures))
     return out
 
 
@@ -37,7 +43,7 @@ def write_figures(folder: Path, out: Path) -> list[Path]:
 
 def _write(path: Path, text: str) -> None:
     """Aside first, then renamed: nobody ever sees half a file."""
-    partial = path.with_name(f".{path.name}.partial")
+    partial = path.with_name(f".{path.name}.partial-{os.getpid()}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         partial.write_text(text, encoding="utf-8")

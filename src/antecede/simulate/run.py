@@ -101,6 +101,7 @@ class Simulation:
         ]
         self._receivers: list[Receiver | None] = [self._receiver(order) for order in self._orders]
         """None at a process that has crashed, or has not come yet."""
+        self._dead: ProcessSet = 0
         self._successors: dict[int, int] = {}
         """By process that crashed, the one as which it has come back, once that is a member."""
         self._awaited: dict[int, int] = {}
@@ -243,7 +244,11 @@ class Simulation:
         message = Message(id_, destinations, send.group, self._payload)
         own = destinations & self._bits[process]
         others = destinations ^ own
-        flight = self._outstanding[id_] = Flight(others, own, now, send.tag)
+        dead = others & self._dead
+        self.undelivered_at_crashed += dead.bit_count()
+        flight = self._outstanding[id_] = Flight(others ^ dead, own, now, send.tag)
+        if not flight.unreceived | own:
+            del self._outstanding[id_]
         effects = self._orders[process].send(message, now)
         self._recorder.buffer += pack_record(SEND, process, process, number, now, now, now)
         copies = self._members(others)
@@ -400,6 +405,7 @@ class Simulation:
         self._recorder.membership(CRASH, process, now)
         self._arrived[process].clear()
         bit = self._bits[process]
+        self._dead |= bit
         for id_, flight in list(self._outstanding.items()):
             if (flight.unreceived | flight.held) & bit:
                 self.undelivered_at_crashed += id_.sender != process

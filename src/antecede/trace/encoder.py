@@ -36,13 +36,20 @@ ROW_TYPE: Final = np.dtype(
 )
 
 _CODED = pa.dictionary(pa.int32(), pa.string())
-SCHEMA: Final = pa.schema(
-    [
-        field.with_type(_CODED) if field.name in schema.STRING_COLUMNS else field
-        for field in schema.SCHEMA
-    ]
-)
-"""The trace schema with strings as dictionary codes: Parquet writes them without a look at them."""
+_ALWAYS_THERE: Final = ("run", "layer", "process", "seq", "kind", "position")
+
+
+def _as_written(field: pa.Field) -> pa.Field:
+    if field.name == "destinations":
+        return field.with_type(pa.list_(field.type.value_field.with_nullable(False)))
+    if field.name in schema.STRING_COLUMNS:
+        field = field.with_type(_CODED)
+    return field.with_nullable(field.name not in _ALWAYS_THERE)
+
+
+SCHEMA: Final = pa.schema([_as_written(field) for field in schema.SCHEMA])
+"""The trace schema with strings as dictionary codes, which Parquet writes without a look at them,
+and without nulls where there are none, which makes a quarter of the work of reading."""
 
 _LAYERS = pa.array(schema.LAYERS)
 _KINDS = pa.array(schema.KINDS)

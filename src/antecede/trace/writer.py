@@ -26,6 +26,8 @@ from antecede.trace.schema import APP, CRASH, DELIVER, RECEIVE, SEND, VIEW
 
 NO_TIME: Final = math.nan
 
+_NAMES: Final = "destinations.list.element"
+_LEAVES: Final = [_NAMES if name == "destinations" else name for name in schema.SCHEMA.names]
 _FULL: Final = 65_536 * encoder.ROW.size
 _pack = encoder.ROW.pack
 
@@ -66,8 +68,9 @@ class TraceWriter:
         self._parquet = pq.ParquetWriter(
             self._file,
             encoder.SCHEMA,
-            compression="zstd",
-            use_dictionary=[*schema.STRING_COLUMNS, "destinations.list.element"],
+            # Times hardly shrink, whatever it costs to undo it.
+            compression={column: "zstd" for column in _LEAVES} | {"time": "snappy"},
+            use_dictionary=[*schema.STRING_COLUMNS, _NAMES],
             column_encoding=dict.fromkeys(("seq", "number", "position"), "DELTA_BINARY_PACKED"),
             write_page_checksum=True,
             # Without it every reader sees plain strings, whatever the buffers looked like here.

@@ -38,18 +38,20 @@ class Source(NamedTuple):
 
 
 class TakenRun:
-    """One run of a trace, taken in batch by batch for the sake of one layer."""
+    """One run of a trace, taken in batch by batch for the sake of one layer. `steps` is about how
+    long the whole trace is."""
 
-    def __init__(self, name: str, layer: int, *, timed: bool) -> None:
+    def __init__(self, name: str, layer: int, steps: int, *, timed: bool) -> None:
         self.name = name
         self.timed = timed
+        self._check_rows = loop_for(rows.check_rows, steps)
         self._names = Names()
         self._before = NULL
         self._next_seq = np.zeros(0, np.int64)
         self._crashed = np.zeros(0, bool)
         todo = rows.JOIN_TIMED if timed else rows.JOIN
         self._layers = [
-            _Layer(code, todo if code == layer else rows.CHECK) for code in range(len(LAYERS))
+            _Layer(code, todo if code == layer else rows.CHECK, steps) for code in range(len(LAYERS))
         ]
         self._wanted = self._layers[layer]
         self._sources: list[Source] = []
@@ -80,7 +82,7 @@ class TakenRun:
         more = _More(len(self.processes), batch)
         self._next_seq = _wider(self._next_seq, more.processes)
         self._crashed = _wider(self._crashed, more.processes)
-        accepted, self._before = loop_for(rows.check_rows, len(batch))(
+        accepted, self._before = self._check_rows(
             *(batch.kind.indices, kinds, batch.process.indices, process),
             *(batch.seq, batch.position, self._next_seq, self._crashed, more.sends, self._before),
         )
@@ -142,11 +144,13 @@ _UNUSED: Final = {
 class _Layer:
     """The messages, copies and events of one layer of a run so far."""
 
-    def __init__(self, code: int, todo: int) -> None:
+    def __init__(self, code: int, todo: int, steps: int) -> None:
         self.code = code
+        self._take_rows = loop_for(rows.take_rows, steps)
         self.totals = np.zeros(rows.TOTALS, np.int64)
         self._todo = todo
-        self._counts = np.zeros((3, 0), np.int32)
+        self._handed_over = np.zeros((2, 0), np.int32)
+        self._sent = np.zeros(0, np.int64)
         self._first = np.zeros(1, np.int64)
         self._message_of = np.zeros(0, np.int32)
         self._columns: dict[str, npt.NDArray[Any]] = {
@@ -157,9 +161,9 @@ class _Layer:
     def take(self, columns: tuple[Any, ...], more: _More) -> None:
         """The rows of a batch that are of this layer."""
         self._make_room(more)
-        outcome = loop_for(rows.take_rows, more.rows + more.copies)(
+        outcome = self._take_rows(
             *(self.code, *columns, self._todo),
-            *(self._counts, self._first, self._message_of, self.totals),
+            *(self._handed_over, self._sent, self._first, self._message_of, self.totals),
             *self._columns.values(),
         )
         if outcome == rows.TIMES_NEEDED:
@@ -168,7 +172,8 @@ class _Layer:
             raise Unusual("a row breaks a rule, or is out of order")
 
     def _make_room(self, more: _More) -> None:
-        self._counts = _wider(self._counts, more.processes)
+        self._handed_over = _wider(self._handed_over, more.processes)
+        self._sent = _wider(self._sent, more.processes)
         sends = int(more.sends.sum())
         for names, total, brought in (
             (_MESSAGE, rows.MESSAGES, sends),
@@ -183,7 +188,7 @@ class _Layer:
                     larger = np.empty(room, column.dtype)
                     larger[: len(column[:used])] = column[:used]
                     self._columns[name] = larger
-        self._make_room_for_numbers(self._counts[2] + more.sends)
+        self._make_room_for_numbers(self._sent + more.sends)
 
     def _make_room_for_numbers(self, needed: npt.NDArray[np.int64]) -> None:
         """Room for so many messages of every process, with some to spare."""
@@ -194,7 +199,7 @@ class _Layer:
         old_first, old = self._first, self._message_of
         self._first = np.concatenate([[0], np.cumsum(2 * needed + 16)])
         self._message_of = np.empty(self._first[-1], np.int32)
-        for process, count in enumerate(self._counts[2].tolist()):
+        for process, count in enumerate(self._sent.tolist()):
             if count:
                 place, old_place = self._first[process], old_first[process]
                 self._message_of[place : place + count] = old[old_place : old_place + count]
@@ -202,7 +207,7 @@ class _Layer:
     def number(self, sender: int, message: int) -> int:
         """The number that a message has among those of its sender."""
         first = self._first[sender]
-        own = self._message_of[first : first + self._counts[2, sender]]
+        own = self._message_of[first : first + self._sent[sender]]
         return int(np.searchsorted(own, message)) + 1
 
     def joined(self, processes: int) -> Joined:

@@ -13,7 +13,7 @@ from antecede.trace.schema import CRASH, DELIVER, RECEIVE, SEND, VIEW
 from antecede.verify.kernel import NEVER, Column
 
 SHORT: Final = 32
-"""Lists of destinations up to this length are put in order on the way."""
+"""Lists of destinations up to this length are searched from end to end, which no branch holds up."""
 
 TAKEN: Final = 0
 REFUSED: Final = 1
@@ -84,7 +84,8 @@ def take_rows(
     destination: Column,
     destination_codes: Column,
     todo: int,
-    counts: Column,
+    handed_over: Column,
+    sent: Column,
     first: Column,
     message_of: Column,
     totals: Column,
@@ -103,13 +104,16 @@ def take_rows(
     delivered: Column,
     received: Column,
 ) -> int:
-    """The rows of one layer. `counts` are the deliveries, the arrivals and the sends of every
-    process so far; message n of process s is `message_of[first[s] + n - 1]`. The rest are the
+    """The rows of one layer. `handed_over` are the deliveries and the arrivals at every
+    process so far, `sent` its sends; message n of process s is `message_of[first[s] + n - 1]`. The rest are the
     columns of `antecede.verify.prepare.Joined`, with room for whatever the rows may bring."""
     step = 0 if len(layer) == 1 else 1
     messages = totals[MESSAGES]
     copies = totals[COPIES]
     size = totals[EVENTS]
+    deliveries_seen = totals[DELIVERIES]
+    delivered_here = handed_over[0]
+    arrived_here = handed_over[1]
     for event in range(len(kind)):
         if layer_codes[layer[event * step]] != wanted:
             continue
@@ -126,38 +130,46 @@ def take_rows(
         if s < 0:
             return REFUSED
         if what == SEND:
-            if s != p or n != counts[2, s] + 1:
+            if s != p or n != sent[s] + 1:
                 return REFUSED
             bit = first_bit + event
             if len(listed) > 0 and not (listed[bit >> 3] >> (bit & 7)) & 1:
                 return REFUSED
-            is_short = stop - begin <= SHORT
             lowest = copies
+            in_order = True
+            before = -1
             for place in range(begin, stop):
                 q = destination_codes[destination[place]]
                 if q < 0:
                     return REFUSED
                 if q == p:
                     continue  # a copy that a process sends to itself orders nothing
-                to = copies
-                while is_short and to > lowest and column[to - 1] > q:
-                    column[to] = column[to - 1]
-                    to -= 1
-                column[to] = q
-                copies += 1
-            if not is_short:
-                column[lowest:copies].sort()
-            for copy in range(lowest, copies):
-                if copy > lowest and column[copy] == column[copy - 1]:
-                    return REFUSED
-                rank[copy] = NEVER
+                in_order &= before < q
+                before = q
+                column[copies] = q
+                rank[copies] = NEVER
                 if todo != CHECK:
-                    delivery[copy] = -1
+                    delivery[copies] = -1
                 if todo == JOIN_TIMED:
-                    arrival[copy] = NEVER
-                    delivered[copy] = np.nan
-                    received[copy] = np.nan
-            counts[2, s] = n
+                    arrival[copies] = NEVER
+                    delivered[copies] = np.nan
+                    received[copies] = np.nan
+                copies += 1
+            gap = 0 if in_order else copies - lowest
+            while gap > 1:  # Shell's sort
+                gap = 1 if gap < 5 else gap * 5 // 11
+                for place in range(lowest + gap, copies):
+                    q = column[place]
+                    to = place
+                    while to >= lowest + gap and column[to - gap] > q:
+                        column[to] = column[to - gap]
+                        to -= gap
+                    column[to] = q
+            if not in_order:
+                for copy in range(lowest + 1, copies):
+                    if column[copy] == column[copy - 1]:
+                        return REFUSED
+            sent[s] = n
             message_of[first[s] + n - 1] = messages
             start[messages + 1] = copies
             own_delivered[messages] = False
@@ -172,11 +184,11 @@ def take_rows(
                 size += 1
             messages += 1
             continue
-        if begin != stop or n < 1 or n > counts[2, s]:
+        if begin != stop or n < 1 or n > sent[s]:
             return REFUSED
         m = message_of[first[s] + n - 1]
         if what == DELIVER:
-            totals[DELIVERIES] += 1
+            deliveries_seen += 1
         if p == s:
             if what == DELIVER:
                 if own_delivered[m]:
@@ -187,8 +199,14 @@ def take_rows(
         length = start[m + 1] - copy
         if length == 0:
             return REFUSED
-        while length > 1:  # without a branch on what it finds, which nobody could foretell
-            half = length // 2
+        if length <= SHORT:
+            less = 0
+            for place in range(copy, copy + length - 1):
+                less += column[place] < p
+            copy += less
+            length = 1
+        while length > 1:
+            half = length >> 1
             copy += half if column[copy + half] <= p else 0
             length -= half
         if column[copy] != p:
@@ -202,25 +220,26 @@ def take_rows(
         if what == RECEIVE and todo == JOIN:
             return TIMES_NEEDED
         if todo == JOIN_TIMED and arrival[copy] == NEVER:
-            counts[1, p] += 1
-            arrival[copy] = counts[1, p]
+            arrived_here[p] += 1
+            arrival[copy] = arrived_here[p]
             if what == RECEIVE:
                 received[copy] = time[event]
         if what == DELIVER:
             if rank[copy] != NEVER:
                 return REFUSED
-            counts[0, p] += 1
-            rank[copy] = counts[0, p]
+            delivered_here[p] += 1
+            rank[copy] = delivered_here[p]
             delivery[copy] = size
             deliveries[m] += 1
             at[size] = p
             message[size] = -1 - m
-            reached[size] = counts[0, p]
+            reached[size] = delivered_here[p]
             if todo == JOIN_TIMED:
                 delivered[copy] = time[event]
-                arrived[size] = counts[1, p]
+                arrived[size] = arrived_here[p]
             size += 1
     totals[MESSAGES] = messages
     totals[COPIES] = copies
     totals[EVENTS] = size
+    totals[DELIVERIES] = deliveries_seen
     return TAKEN

@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from antecede.trace.batches import Unusual, read_again, read_batches
 from antecede.trace.loader import Names, filled
+from antecede.trace.reader import count_rows
 from antecede.trace.schema import DELIVER, KINDS, LAYERS, SEND
 from antecede.verify.audit import delays_of, make_witness, trace_paths
 from antecede.verify.intake import Source, TakenRun, TimesNeeded
@@ -33,13 +34,14 @@ def verify_swiftly(path: str | os.PathLike[str], layer: int) -> Verdict | None:
 
 def _verify(path: str | os.PathLike[str], layer: int, *, times: bool) -> Verdict:
     verdict = Verdict()
-    for run in _take_runs(path, layer, times):
+    for run in take_runs(path, layer, times=times):
         verdict += judge_taken(run, layer, WITNESS_LIMIT - len(verdict.witnesses))
     return verdict
 
 
-def _take_runs(path: str | os.PathLike[str], layer: int, times: bool) -> Iterator[TakenRun]:
+def take_runs(path: str | os.PathLike[str], layer: int, *, times: bool) -> Iterator[TakenRun]:
     """Every run as soon as it is complete."""
+    steps = count_rows(path)
     run: TakenRun | None = None
     names: set[str] = set()
     for batch in read_batches(path, times=times):
@@ -49,7 +51,7 @@ def _take_runs(path: str | os.PathLike[str], layer: int, times: bool) -> Iterato
             if batch.run in names:
                 raise Unusual("a run is in several pieces")
             names.add(batch.run)
-            run = TakenRun(batch.run, layer, timed=times)
+            run = TakenRun(batch.run, layer, steps, timed=times)
         run.add(batch)
     if run is not None:
         yield run

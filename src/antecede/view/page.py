@@ -25,8 +25,9 @@ from antecede.view.groupings import find_groupings
 from antecede.view.waits import find_waits
 
 MODULES: Final = (
-    *("data", "lanes", "causality", "explain", "axis", "words", "search", "scene"),
-    *("marks", "plot", "minimap", "svg", "shiviz", "table", "panel", "input", "app"),
+    *("data", "words", "lanes", "causality", "explain", "axis", "search", "scene", "marks"),
+    *("density", "flights", "bars", "emphasis", "plot", "minimap", "svg", "shiviz", "table"),
+    *("statistics", "panel", "input", "app", "surface"),
 )
 """The modules of the page, each after those that it imports."""
 MAIN: Final = "main"

@@ -26,7 +26,7 @@ class Axis:
         unit = self.unit.name
         known = not unit or unit in self.title.lower().split()
         named = self.title if known else f"{self.title}, {unit}"
-        return f"{named} (logarithmic)" if self.scale.log and not self.plain else named
+        return f"{named} (log scale)" if self.scale.log and not self.plain else named
 
     def ticks(self) -> list[tuple[float, str]]:
         return [(self.scale(tick), self.unit.tick(tick)) for tick in self.scale.ticks]

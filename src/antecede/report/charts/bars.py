@@ -7,7 +7,7 @@ from zlib import crc32
 from antecede.report.charts.axes import Axis
 from antecede.report.charts.canvas import WIDE, label, sheet, shortened, text_width
 from antecede.report.charts.looks import Series
-from antecede.report.charts.scales import linear
+from antecede.report.charts.scales import tight
 from antecede.report.markup import Markup, join, tag
 from antecede.report.numbers import Unit
 
@@ -40,7 +40,7 @@ def draw_bars(
     left = min(names, 170.0 if width == WIDE else 104.0) + 10
     ends = max((text_width(unit.quantity(total)) for total in totals), default=0.0)
     axis = Axis(
-        x[0], linear(totals, 5 if width == WIDE else 3).between(left, width - ends - 14), unit
+        x[0], tight(totals, 5 if width == WIDE else 3).between(left, width - ends - 14), unit
     )
     groups = list(dict.fromkeys(bar.group for bar in bars))
     headed = len(groups) > 1

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from antecede.report.markup import Markup, tag
 
 WIDE = 720
-NARROW = 340
+NARROW = 300
 """Every chart can be drawn at both widths: a phone gets a chart made for it, not a shrunken one."""
 TEXT_HEIGHT = 12.0
 _MEAN_LETTER = 7.0
@@ -52,18 +52,29 @@ def label(text: str, x: float, y: float, kind: str = "tick", anchor: str | None 
 
 
 def spread_out(wanted: list[float], gap: float, low: float, high: float) -> list[float]:
-    """Places near the wanted ones, at least a gap apart and in the same order, inside the bounds
-    where there is room."""
+    """Places as near to the wanted ones as can be, at least a gap apart and in the same order,
+    inside the bounds where there is room. Those that crowd each other share the shift."""
     order = sorted(range(len(wanted)), key=lambda index: (wanted[index], index))
     gap = min(gap, (high - low) / max(1, len(wanted) - 1))
-    places = [min(max(wanted[index], low), high) for index in order]
-    for index in range(1, len(places)):
-        places[index] = max(places[index], places[index - 1] + gap)
-    if places and places[-1] > high:
-        places[-1] = high
-        for index in range(len(places) - 2, -1, -1):
-            places[index] = min(places[index], places[index + 1] - gap)
-    result = [0.0] * len(wanted)
-    for index, place in zip(order, places, strict=True):
-        result[index] = place
-    return result
+    crowds: list[list[int]] = []
+    starts: list[float] = []
+    for index in order:
+        crowd = [index]
+        start = _settle(crowd, wanted, gap, low, high)
+        while crowds and start < starts[-1] + gap * len(crowds[-1]):
+            starts.pop()
+            crowd = crowds.pop() + crowd
+            start = _settle(crowd, wanted, gap, low, high)
+        crowds.append(crowd)
+        starts.append(start)
+    places = [0.0] * len(wanted)
+    for crowd, start in zip(crowds, starts, strict=True):
+        for rank, index in enumerate(crowd):
+            places[index] = start + gap * rank
+    return places
+
+
+def _settle(crowd: list[int], wanted: list[float], gap: float, low: float, high: float) -> float:
+    """Where a crowd starts: the shifts of its members cancel out, unless a bound is in the way."""
+    start = sum(wanted[index] - gap * rank for rank, index in enumerate(crowd)) / len(crowd)
+    return max(min(start, high - gap * (len(crowd) - 1)), low)

@@ -55,6 +55,15 @@ def linear(values: Sequence[float], count: int = 5, *, from_zero: bool = True) -
     return Scale(ticks[0], ticks[-1], ticks)
 
 
+def tight(values: Sequence[float], count: int = 5) -> Scale:
+    """A linear scale from zero that ends where the values do: for bars with a number at the end."""
+    scale = linear(values, count)
+    high = max(values, default=0.0)
+    if high <= 0:
+        return scale
+    return Scale(scale.low, high, tuple(tick for tick in scale.ticks if tick <= high * 1.0001))
+
+
 def logarithmic(values: Sequence[float]) -> Scale:
     """A logarithmic scale; zeros among the values stand apart."""
     positive = [value for value in values if value > 0]

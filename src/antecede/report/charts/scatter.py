@@ -93,8 +93,14 @@ def _draw_spot(
         f"{count(spot.across.runs, 'run')}"
     )
     at, base, anchor = name
+    middle = base - 4
+    leader = None
+    if abs(middle - place[1]) > 18 and anchor != "middle":
+        way = f"M{place[0]:.1f} {place[1]:.1f}L{at:.1f} {middle:.1f}"
+        leader = tag("path", d=way, class_="leader")
     return tag(
         "g",
+        leader,
         spot.series.marker(*place, title=title),
         label(spot.series.name, at, base, "name", anchor),
         class_=f"series {spot.series.look}",

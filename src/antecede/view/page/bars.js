@@ -3,7 +3,7 @@
 // itself has the full height. The label names what the message waits for.
 import { RECEIVE, NOTHING, NEVER } from "./data.js";
 
-const PARTS = [["forced", 0.4], ["inherited", 0.7], ["own", 1]];
+const PARTS = [["forced", 0.5], ["inherited", 0.75], ["own", 1]];
 const MOST_TRACKS = 6;
 const LABEL_ROOM = 54;
 

@@ -127,7 +127,7 @@ function pixelSurface(context, scene, columns, rows) {
   const image = own.createImageData(columns, Math.max(1, rows));
   const pixels = new Uint32Array(image.data.buffer);
   return {
-    colour: (text) => pixelOf(own, text),
+    colour: pixelOf,
     fill(index, column, _, from, size, colour, height) {
       let at = (index * height + from) * columns + column;
       for (let row = 0; row < size; row++, at += columns) pixels[at] = colour;
@@ -146,9 +146,9 @@ function pixelSurface(context, scene, columns, rows) {
 const pixelCache = new Map();
 
 // A colour of the style sheet as it stands in the memory of a canvas.
-function pixelOf(context, text) {
+function pixelOf(text) {
   if (!pixelCache.has(text)) {
-    context.clearRect(0, 0, 1, 1);
+    const context = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
     context.fillStyle = text;
     context.fillRect(0, 0, 1, 1);
     pixelCache.set(text, new Uint32Array(context.getImageData(0, 0, 1, 1).data.buffer)[0]);

@@ -2,7 +2,7 @@
 import { DELIVER, SEND, NOTHING } from "./data.js";
 import { traceEarly, traceMark } from "./marks.js";
 
-const MOST_EARLY = 2000;
+const MOST_EARLY = 2000, MOST_ARCS = 60;
 
 export function drawEmphasis(context, scene, picture, isSparse) {
   drawHits(context, scene, picture);
@@ -25,9 +25,10 @@ function drawEarly(context, scene, picture, isSparse) {
   context.strokeStyle = palette.early;
   context.lineWidth = 1.6;
   context.beginPath();
+  const isPaired = (i) => trace.waitDelivered[i] >= 0 && isSparse[trace.process[i]] && (seen.length <= MOST_ARCS || i === picture.selected);
   for (const [i, x, y] of seen) {
     const later = trace.waitDelivered[i];
-    if (later < 0 || !isSparse[trace.process[i]]) continue;
+    if (!isPaired(i)) continue;
     const end = scene.x(places[later]);
     context.moveTo(x, y);
     context.quadraticCurveTo((x + end) / 2, y - Math.min(scene.laneHeight * 0.6, 22), end, y);
@@ -38,7 +39,7 @@ function drawEarly(context, scene, picture, isSparse) {
   for (const [i, x, y] of seen) {
     traceEarly(context, x, y, size);
     const later = trace.waitDelivered[i];
-    if (later >= 0 && isSparse[trace.process[i]]) {
+    if (isPaired(i)) {
       const end = scene.x(places[later]);
       context.moveTo(end + size * 1.4, y);
       context.arc(end, y, size * 1.4, 0, 2 * Math.PI);

@@ -27,13 +27,14 @@ export function explainCopy(trace, message, process) {
   return { trace, message, process, received, delivered, waited, missing, awaited, isEarly, path, delay };
 }
 
-export function sentencesOf(copy) {
+// At most `most` messages are listed in a sentence.
+export function sentencesOf(copy, most = Infinity) {
   const { trace, process, waited, delay } = copy;
   const name = trace.processes[process];
   const told = [whatHappened(copy)];
   const held = delay === null ? 0 : delay.held;
   if (waited.length) {
-    const names = waited.map((other) => describedCopy(trace, other)).join(", ");
+    const names = listedCopies(trace, waited, most);
     told.push(`While it waited, ${name} delivered what it depends on: ${names}.`);
   } else if (held) told.push("It waited for no other message.");
   if (held) {
@@ -45,7 +46,7 @@ export function sentencesOf(copy) {
   if (copy.isEarly) told.push(`Causal order was BROKEN: ${violationOf(copy)}.`);
   const more = copy.isEarly ? copy.missing.slice(1) : copy.missing;
   if (more.length) {
-    const names = more.map((other) => describedCopy(trace, other)).join(", ");
+    const names = listedCopies(trace, more, most);
     told.push(`${copy.isEarly ? "It also overtook" : "It depends on what is missing there:"} ${names}.`);
   }
   return told;
@@ -71,6 +72,11 @@ function whatHappened({ trace, message, process, received, delivered, delay }) {
   const end = atTime(timeOf(trace, delivered));
   if (delay === null) return `${subject}${verb} delivered it${end}.`;
   return `${subject} and delivered it${end}: ${delay.held ? `held for ${sixDigits(delay.held)} s.` : "at once."}`;
+}
+
+function listedCopies(trace, copies, most) {
+  const left = copies.length - most;
+  return copies.slice(0, most).map((copy) => describedCopy(trace, copy)).join(", ") + (left > 0 ? ` and ${left} more` : "");
 }
 
 function describedCopy(trace, copy) {

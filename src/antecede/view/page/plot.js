@@ -91,12 +91,14 @@ function drawGrid(context, scene, palette) {
       context.fillRect(isGroup ? 0 : scene.gutter, top, scene.width, scene.y(row) + scene.laneHeight / 2 - top);
     }
   }
+  let labelled = -Infinity;
   for (const fold of scene.axis.foldedPlaces()) {
     const left = scene.x(fold.from), right = scene.x(fold.to);
     if (right < scene.gutter || left > scene.width) continue;
     context.fillStyle = palette.grid;
     context.fillRect(Math.max(left, scene.gutter), TOP, Math.min(right, scene.width) - Math.max(left, scene.gutter), scene.height - TOP);
-    if (left > scene.gutter && right - left > 3) {
+    if (left > scene.gutter && right - left > 3 && left > labelled + 70 && right < scene.width - 30) {
+      labelled = left;
       context.fillStyle = palette.faint;
       context.textAlign = "center";
       context.textBaseline = "bottom";
@@ -187,7 +189,7 @@ function drawLines(context, scene, picture, { messages, stride }) {
       if (trace.kind[i] === DELIVER && trace.twin[i] >= 0) continue;
       const to = rowOf[trace.process[i]];
       if (to < 0 || to === from) continue;
-      const which = !cone ? "plain" : cone.isPast(i) || i === cone.event ? "past" : cone.isFuture(i) && !isBefore(cone, send) ? "future" : "plain";
+      const which = cone ? coneOf(cone, send, trace.twin[i] >= 0 ? trace.twin[i] : i) : "plain";
       paths[which].push(x0, y0, scene.x(places[i]), scene.lineY(to));
     }
   }
@@ -207,8 +209,11 @@ function drawLines(context, scene, picture, { messages, stride }) {
   context.globalAlpha = 1;
 }
 
-function isBefore(cone, send) {
-  return send !== cone.event && !cone.isFuture(send);
+// A message carries the past as far as its delivery, and the future from its send on.
+function coneOf(cone, send, end) {
+  const isDelivery = cone.trace.kind[end] === DELIVER;
+  if (end === cone.event || (isDelivery && cone.isPast(end))) return "past";
+  return send === cone.event || cone.isFuture(send) ? "future" : "plain";
 }
 
 function drawMarks(context, scene, picture, sparse) {

@@ -78,7 +78,8 @@ class Log(OnlineOracle):
         self.sequences: list[list[MessageId]] = [[] for _ in names]
         """By process, what it delivered, in order."""
         self.crashed: ProcessSet = 0
-        self.early: Violation | None = None
+        self.early: list[tuple[Violation, list[MessageId]]] = []
+        """Deliveries that came too early, with all that they overtook."""
 
     def send(self, process: int, sender: int, number: int, destinations: ProcessSet) -> None:
         super().send(process, sender, number, destinations)
@@ -89,16 +90,26 @@ class Log(OnlineOracle):
     def deliver(
         self, process: int, sender: int, number: int, time: float | None = None
     ) -> Violation | None:
-        violation = super().deliver(process, sender, number, time)
         message = MessageId(sender, number)
+        index = self._index.get(message, -1)
+        overtaken = self._past_of.get(index, 0) & self._awaited[process]
+        violation = super().deliver(process, sender, number, time)
         self.delivered[message] |= 1 << process
         self.sequences[process].append(message)
-        self.early = self.early or violation
+        if violation is not None:
+            missing = [self._sent[index].id for index in members(overtaken)]
+            self.early.append((violation, missing))
         return violation
 
     def crash(self, process: int) -> None:
         super().crash(process)
         self.crashed |= 1 << process
+
+    def died(self, message: MessageId) -> bool:
+        """Whether its sender crashed, and nobody has delivered it who did not."""
+        return bool(
+            self.crashed >> message.sender & 1 and not self.delivered[message] & ~self.crashed
+        )
 
     def name(self, message: MessageId) -> str:
         return f"{self.names[message.sender]}:{message.number}"
@@ -141,13 +152,22 @@ class _Watched(Recorder):
 def _failures(scenario: Scenario, log: Log, orders: Sequence[Order]) -> Iterator[Failure]:
     """The worst first."""
     gives = orders[0].traits.gives
-    if gives is Gives.CAUSAL and log.early is not None:
-        yield Failure(EARLY, log.witness(log.early).sentence())
+    if gives is Gives.CAUSAL:
+        yield from early(log, dead_count=not scenario.order.traits.survives_crashes)
     elif gives is Gives.FIFO:
         yield from _out_of_turn(log)
-    yield from _undelivered(duty(scenario), log, orders)
-    if getattr(orders[0].options, "total", False):
+    yield from undelivered(duty(scenario), log, orders)
+    if getattr(scenario.order_options, "total", False):
         yield from _disagreements(log)
+
+
+def early(log: Log, *, dead_count: bool) -> Iterator[Failure]:
+    """Deliveries that overtook a message. One that died with all who had it (its sender crashed,
+    and no survivor has delivered it) cannot be waited for: a protocol that survives crashes goes on
+    without it."""
+    for violation, overtaken in log.early:
+        if dead_count or not all(map(log.died, overtaken)):
+            yield Failure(EARLY, log.witness(violation).sentence())
 
 
 def _out_of_turn(log: Log) -> Iterator[Failure]:
@@ -162,16 +182,13 @@ def _out_of_turn(log: Log) -> Iterator[Failure]:
             last[message.sender] = message
 
 
-def _undelivered(owed: Duty, log: Log, orders: Sequence[Order]) -> Iterator[Failure]:
+def undelivered(owed: Duty, log: Log, orders: Sequence[Order]) -> Iterator[Failure]:
     """Copies that had to be delivered, and were not."""
     if owed is Duty.NOTHING:
         return
     for message, destinations in log.destinations.items():
         missing = destinations & ~log.delivered[message] & ~log.crashed
-        is_excused = log.crashed >> message.sender & 1 and not (
-            log.delivered[message] & ~log.crashed
-        )
-        if not missing or is_excused:
+        if not missing or log.died(message):
             continue
         for process in members(missing):
             held = next((one for one in orders[process].held() if one.message == message), None)

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from antecede.errors import Misuse
-from antecede.fuzzing.judge import Failure, judge
+from antecede.fuzzing.judging import Failure, judge
 from antecede.fuzzing.simpler import RESPECTS, Candidate, Fields
 from antecede.order import Order
 from antecede.simulate import Scenario, make_scenario

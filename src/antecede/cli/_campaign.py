@@ -1,0 +1,201 @@
+"""`antecede campaign`: many runs, planned from one file, measured and compared."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING, Annotated, Any
+
+import msgspec
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, TextColumn
+from rich.progress import Progress as Bar
+
+from antecede.campaigns.file import load_campaign
+from antecede.campaigns.plan import Plan, make_plan
+from antecede.cli._shared import ANSWER_IS_NO, JsonFlag, print_json, print_table
+
+if TYPE_CHECKING:
+    from antecede.pipeline.campaign import Finished, Progress
+
+SHORT_EVENTS = 1_000_000
+"""Events up to which Spark need not make its own code fast."""
+SHOWN = 5
+"""Reasons and failures told to a person; the tables have them all."""
+
+app = typer.Typer(
+    help="Run many simulations from one file, measure them and compare them.",
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+)
+FileArgument = Annotated[Path, typer.Argument(help="A campaign file (TOML).")]
+
+
+@app.command()
+def run(
+    file: FileArgument,
+    out: Annotated[
+        Path, typer.Option(help="The folder for the results; one from before is gone on with.")
+    ],
+    master: Annotated[
+        str, typer.Option(help="Where Spark runs: local[2], spark://host:port ...")
+    ] = "local[*]",
+    yes: Annotated[
+        bool, typer.Option("--yes", help="Run it however many events it makes.")
+    ] = False,
+    retry: Annotated[bool, typer.Option(help="Do failed runs again.")] = False,
+    as_json: JsonFlag = False,
+) -> None:
+    """Simulate, verify and measure every run of a campaign; go on where an earlier call stopped.
+
+    A call that was interrupted loses what it was just doing; a changed file runs only what is new.
+    Exit status 1 if a run failed, or a protocol broke the order that it promises.
+
+    Example: antecede campaign run campaigns/demo.toml --out build/demo
+    """
+    from antecede.pipeline.campaign import check_size, run_campaign  # noqa: PLC0415
+    from antecede.pipeline.session import build_session  # noqa: PLC0415 - only where needed
+
+    campaign = load_campaign(file)
+    plan = make_plan(campaign, str(file))
+    if not yes:
+        check_size(plan)
+    sessions = []
+
+    def session() -> Any:
+        sessions.append(build_session(master, short=plan.events < SHORT_EVENTS))
+        return sessions[0]
+
+    text = file.read_text("utf-8")
+    try:
+        with _display() as tell:
+            finished = run_campaign(campaign, plan, text, out, session, retry=retry, tell=tell)
+    finally:
+        for spark in sessions:
+            spark.stop()
+    if as_json:
+        print_json(msgspec.to_builtins(finished))
+    else:
+        _tell(finished, plan, out)
+    if finished.failed or finished.broken:
+        raise typer.Exit(ANSWER_IS_NO)
+
+
+@app.command()
+def plan(file: FileArgument, as_json: JsonFlag = False) -> None:
+    """Say what a campaign would run, and what it would leave out and why.
+
+    Example: antecede campaign plan campaigns/demo.toml
+    """
+    campaign = load_campaign(file)
+    made = make_plan(campaign, str(file))
+    if as_json:
+        print_json(
+            {
+                "name": campaign.name,
+                "runs": len(made.runs),
+                "events": made.events,
+                "settings": [
+                    {**msgspec.structs.asdict(setting), "runs": count}
+                    for setting, count in _settings(made).items()
+                ],
+                "skipped": [
+                    {**msgspec.structs.asdict(cell.setting), "reason": cell.reason}
+                    for cell in made.skipped
+                ],
+            }
+        )
+        return
+    rows = [
+        (setting.variant, setting.network, setting.workload, str(setting.processes), str(count))
+        for setting, count in _settings(made).items()
+    ]
+    print_table(("variant", "network", "workload", "processes", "runs"), rows, text=3)
+    print(f"\n{len(made.runs):,} runs, about {made.events:,} events")
+    _tell_skipped(made)
+
+
+@app.command()
+def report(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder of a campaign.")],
+    out: Annotated[
+        Path | None, typer.Option(help="The page to write; by default DIR/report.html.")
+    ] = None,
+) -> None:
+    """Write one self-contained page about a finished campaign.
+
+    Example: antecede campaign report build/demo
+    """
+    from antecede.report import write_report  # noqa: PLC0415 - only where needed
+
+    page = out or folder / "report.html"
+    write_report(folder, page)
+    print(page)
+
+
+def _settings(plan: Plan) -> dict[Any, int]:
+    counts: dict[Any, int] = {}
+    for planned in plan.runs:
+        counts[planned.setting] = counts.get(planned.setting, 0) + 1
+    return counts
+
+
+def _tell(finished: "Finished", plan: Plan, out: Path) -> None:
+    """The outcome for a person."""
+    print(f"{finished.name}: {finished.runs:,} runs, {finished.events:,} events, in {out}")
+    cpu_s = finished.simulate_cpu_s + finished.verify_cpu_s
+    print(f"{cpu_s:,.1f} s of processor time for simulating and verifying")
+    _tell_skipped(plan)
+    if finished.failed:
+        print(f"FAILED: {finished.failed:,} runs; their scenarios are in {out / 'failed'}")
+    if finished.broken:
+        print(f"causal order was BROKEN in {finished.broken:,} runs that promised it")
+    if not finished.failed and not finished.broken:
+        print("every protocol kept its promise in every run")
+
+
+def _tell_skipped(plan: Plan) -> None:
+    if not plan.skipped:
+        return
+    print(f"left out: {len(plan.skipped):,} settings that a protocol cannot run")
+    reasons = list(dict.fromkeys(f"{cell.setting.variant}: {cell.reason}" for cell in plan.skipped))
+    for reason in reasons[:SHOWN]:
+        print(f"  {reason}")
+    if len(reasons) > SHOWN:
+        print(f"  and {len(reasons) - SHOWN} more reasons, in the table `skipped`")
+
+
+@contextmanager
+def _display() -> Iterator[Any]:
+    """Progress on a terminal, silence otherwise."""
+    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[words]}"))
+    with Bar(
+        *columns, console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()
+    ) as bar:
+        task = bar.add_task("starting Spark", total=None, words="")
+        start = perf_counter()
+
+        def tell(progress: "Progress") -> None:
+            words = "" if progress.stage != "runs" else describe(progress, perf_counter() - start)
+            total = 1.0 if progress.stage == "runs" else None
+            bar.update(
+                task,
+                description=progress.stage,
+                completed=progress.share,
+                total=total,
+                words=words,
+            )
+
+        yield tell
+
+
+def describe(progress: "Progress", elapsed_s: float) -> str:
+    """Runs done, events per second, time left."""
+    words = f"{progress.done:,} of {progress.total:,} runs"
+    if progress.events and elapsed_s > 0:
+        left_s = elapsed_s * (1 - progress.share) / max(progress.share, 1e-9)
+        minutes, seconds = divmod(round(left_s), 60)
+        words += f", {progress.events / elapsed_s:,.0f} events/s, {minutes}:{seconds:02} left"
+    return words

@@ -1,0 +1,486 @@
+"""A group as an application sees it: send, and iterate over what happens.
+
+This is a thin pump: it feeds what the links bring to the pure machine (`viewed`), carries out what
+that returns, and hands deliveries to whoever iterates. No task or future is made for a message.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Final, Literal
+
+import msgspec
+
+from antecede.errors import AntecedeError, Misuse
+from antecede.groups import MemberId
+from antecede.live import viewed
+from antecede.live.handshake import VERSION, Hello, Refused, Welcome
+from antecede.live.incoming import Listener, Received
+from antecede.live.items import decode_items
+from antecede.live.outgoing import Address, LinkLimits, Outgoing
+from antecede.live.recording import Recording
+from antecede.live.session import Arrived, Delivered, Sent, ViewChanged
+from antecede.live.viewed import Viewed
+from antecede.order import Wake
+from antecede.protocols import find
+
+_TICK_S: Final = 0.05
+_DRAIN_S: Final = 10.0
+_TAKEN_BETWEEN_REPORTS: Final = 512
+
+
+class Delivery(msgspec.Struct, frozen=True, gc=False):
+    """A message, in causal order (or past all order, where `ordered` is false)."""
+
+    sender: str
+    payload: bytes
+    number: int = 0
+    """Among all messages of the sender in this life of it."""
+    group: str | None = None
+    ordered: bool = True
+
+
+class ViewChange(msgspec.Struct, frozen=True):
+    """From here on these are the members. Everything before it in the iteration was delivered, at
+    every member that came along, before it as well."""
+
+    number: int
+    members: tuple[str, ...]
+    joined: tuple[str, ...]
+    departed: tuple[str, ...]
+
+
+class Missing(msgspec.Struct, frozen=True):
+    """A message has been waiting for longer than the limit, for these."""
+
+    sender: str
+    number: int
+    awaited: tuple[str, ...]
+    waited_s: float
+
+
+class Interrupted(msgspec.Struct, frozen=True):
+    """Most members are out of reach: nothing is sent or delivered until a `ViewChange`, or until
+    `Restored`."""
+
+    reached: tuple[str, ...]
+
+
+class Restored(msgspec.Struct, frozen=True):
+    """Enough members are within reach again."""
+
+
+class Excluded(msgspec.Struct, frozen=True):
+    """The others have gone on without this process; it joins anew. A `ViewChange` says when it is
+    back. What it sent last may or may not have been delivered by the others."""
+
+
+Event = Delivery | ViewChange | Missing | Interrupted | Restored | Excluded
+
+
+@dataclass(frozen=True)
+class Settings:
+    """`window`: how many messages the slowest receiver may lag behind before senders wait.
+    `missing_after_s`: when a waiting message is reported. `on_missing`: report it, or have those
+    it waits for taken for dead, which ends the wait."""
+
+    window: int = 8192
+    links: LinkLimits = field(default_factory=LinkLimits)
+    missing_after_s: float | None = None
+    on_missing: Literal["report", "exclude"] = "report"
+
+
+class Group:
+    """One process in one group; made by `Node.join`."""
+
+    def __init__(
+        self,
+        name: str,
+        core: Viewed,
+        listener: Listener,
+        peers: Sequence[Address],
+        settings: Settings,
+        may_join: Callable[[str], bool],
+        recording: Recording | None,
+    ) -> None:
+        self.name = name
+        self.me = core.identity.name
+        self.protocol_text = core.protocol_text
+        self.incarnation = core.identity.incarnation
+        self.limits = settings.links
+        self.received: dict[str, Received] = {}
+        self.may_join = may_join
+        self._core = core
+        self._listener = listener
+        self._seeds = [address for address in peers if address != core.identity.address]
+        self._settings = settings
+        self._recording = recording
+        self._stamp_type = find(core.protocol).stamp_type
+        self._links: dict[str, Outgoing] = {}
+        self._unnamed: list[Outgoing] = []
+        """Links to addresses whose owners have not said their names yet."""
+        self._tasks: dict[Outgoing, asyncio.Task[None]] = {}
+        self._dialled = 0
+        self._addresses: dict[str, Address] = {}
+        self._inbox: deque[Event] = deque()
+        self._senders: deque[MemberId] = deque()
+        """Of the deliveries in the inbox, in their order."""
+        self._arrival: asyncio.Event = asyncio.Event()
+        self._progress: asyncio.Event = asyncio.Event()
+        """Set whenever a sender that waits should look again."""
+        self._wake_at: float | None = None
+        self._wake_handle: asyncio.TimerHandle | None = None
+        self._ticker: asyncio.TimerHandle | None = None
+        self._untold = 0
+        self._left = False
+        self._failure: AntecedeError | None = None
+        self._waiting_since: dict[tuple[int, int], float] = {}
+        self._reported: set[tuple[int, int]] = set()
+
+    # -- for applications
+
+    @property
+    def members(self) -> tuple[str, ...]:
+        """The members of the current view; empty before the first."""
+        return self._core.members()
+
+    async def send(
+        self, payload: bytes, to: Sequence[str] | None = None, group: str | None = None
+    ) -> None:
+        """Send to these members, to a named group or to everybody. Waits while the view changes
+        and while receivers lag too far behind."""
+        while not self.send_now(payload, to, group):
+            self._progress.clear()
+            await self._progress.wait()
+
+    def send_now(
+        self, payload: bytes, to: Sequence[str] | None = None, group: str | None = None
+    ) -> bool:
+        """Send if nobody has to be waited for; otherwise do nothing and say so."""
+        self._check_open()
+        core = self._core
+        if not core.is_open or core.untaken >= self._settings.window or self._is_full():
+            return False
+        self._carry_out(core.send(payload, to, group, self._now()))
+        return True
+
+    def send_past(self, payload: bytes, to: Sequence[str]) -> None:
+        """Send past all ordering."""
+        self._check_open()
+        self._carry_out(self._core.send_direct(payload, to))
+
+    def __aiter__(self) -> AsyncIterator[Event]:
+        return self
+
+    async def __anext__(self) -> Event:
+        while not self._inbox:
+            if self._failure is not None:
+                raise self._failure
+            if self._left:
+                raise StopAsyncIteration
+            self._arrival.clear()
+            await self._arrival.wait()
+        return self._take_one()
+
+    def take_ready(self) -> list[Event]:
+        """All events that have happened so far, without waiting; for those in a hurry."""
+        return [self._take_one() for _ in range(len(self._inbox))]
+
+    def held(self) -> list[Missing]:
+        """What has arrived and is not delivered, and what each message waits for."""
+        now = self._now()
+        found = []
+        for held in self._core.held():
+            since = self._waiting_since.setdefault(held.message, now)
+            sender, number, awaited = self._core.describe(held)
+            found.append(Missing(sender, number, awaited, now - since))
+        return found
+
+    async def leave(self, drain_s: float = _DRAIN_S) -> None:
+        """Leave, after what was sent has reached everybody or the time is over."""
+        if self._left or self._failure is not None:
+            return
+        with suppress(TimeoutError):
+            async with asyncio.timeout(drain_s):
+                await self._until(lambda: not self._core.unsettled)
+                self._carry_out(self._core.leave(self._now()))
+                await self._until(lambda: self._left)
+                await self._until(self._has_drained)
+        self._left = True
+
+    async def _until(self, condition: Callable[[], bool]) -> None:
+        while not condition():
+            self._progress.clear()
+            await self._progress.wait()
+
+    def _has_drained(self) -> bool:
+        return not any(link.waiting_bytes for link in self._links.values() if link.connected)
+
+    # -- life
+
+    def start(self) -> None:
+        self._listener.groups[self.name] = self
+        for address in self._seeds:
+            self._dial(None, address)
+        self._carry_out(self._core.start(self._now()))
+        self._tick()
+
+    async def close(self) -> None:
+        """Stop at once, without a word to the others."""
+        self._left = True
+        self._listener.groups.pop(self.name, None)
+        for handle in (self._ticker, self._wake_handle):
+            if handle is not None:
+                handle.cancel()
+        self._drop_links()
+        self._listener.drop(self.name)
+        await asyncio.sleep(0)
+        if self._recording is not None:
+            self._recording.close()
+        self._arrival.set()
+        self._progress.set()
+
+    # -- for the listener
+
+    def take(self, sender: str, incarnation: int, items: memoryview) -> None:
+        """A batch from a peer."""
+        decoded = decode_items(items, self._stamp_type)
+        self._carry_out(self._core.receive(sender, incarnation, decoded, self._now()))
+
+    # -- inside
+
+    @staticmethod
+    def _now() -> float:
+        return asyncio.get_running_loop().time()
+
+    def _check_open(self) -> None:
+        if self._failure is not None:
+            raise self._failure
+        if self._left:
+            raise Misuse(f"'{self.me}' has left group '{self.name}'")
+
+    def _is_full(self) -> bool:
+        return any(link.is_full for link in self._links.values())
+
+    def _take_one(self) -> Event:
+        event = self._inbox.popleft()
+        if type(event) is Delivery and event.ordered:
+            self._core.take(self._senders.popleft())
+            self._untold += 1
+            if self._untold >= _TAKEN_BETWEEN_REPORTS:
+                self._untold = 0
+                self._carry_out(self._core.tick((), self._now()))
+        return event
+
+    def _put(self, event: Event) -> None:
+        self._inbox.append(event)
+        self._arrival.set()
+
+    def _carry_out(self, outputs: Sequence[viewed.Output]) -> None:
+        for output in outputs:
+            kind = type(output)
+            if kind is viewed.ToPeer:
+                link = self._links.get(output.name)  # type: ignore[union-attr]
+                if link is not None:
+                    link.put(output.item)  # type: ignore[union-attr]
+            elif kind is Delivered:
+                self._deliver(output)  # type: ignore[arg-type]
+            else:
+                self._carry_out_rarely(output)
+
+    def _deliver(self, delivered: Delivered) -> None:
+        core = self._core
+        sender = core.name_of(delivered.sender)
+        if self._recording is not None:
+            self._recording.deliver(delivered, core.name_of)
+        self._senders.append(delivered.sender)
+        self._inbox.append(
+            Delivery(sender, delivered.payload, delivered.number, core.group_name(delivered.group))
+        )
+        self._arrival.set()
+
+    def _carry_out_rarely(self, output: viewed.Output) -> None:
+        match output:
+            case Wake():
+                self._wake_not_later_than(output.at)
+            case Sent():
+                if self._recording is not None:
+                    self._recording.send(output, self._core.name_of)
+            case Arrived():
+                if self._recording is not None:
+                    self._recording.receive(output, self._core.name_of)
+            case viewed.Known():
+                self._know(output.name, output.address)
+            case ViewChanged():
+                self._change_view(output)
+            case viewed.DeliveredDirect():
+                self._put(Delivery(output.sender, output.payload, ordered=False))
+            case viewed.Suspended():
+                self._put(Interrupted(output.reached))
+            case viewed.Resumed():
+                self._put(Restored())
+                self._progress.set()
+            case viewed.Reborn():
+                self._be_reborn(output.incarnation)
+            case viewed.Left():
+                self._left = True
+                self._arrival.set()
+                self._progress.set()
+
+    def _change_view(self, change: ViewChanged) -> None:
+        names = self._core.name_of
+        event = ViewChange(
+            change.view.number,
+            tuple(map(names, change.view.members)),
+            tuple(map(names, change.joined)),
+            tuple(map(names, change.departed)),
+        )
+        if self._recording is not None:
+            self._recording.view(change.lamport)
+        self._put(event)
+        for name in event.departed:
+            if name not in event.members:
+                self._hang_up(name)
+        for member in change.joined:
+            self._meet(names(member), member.incarnation)
+        self._waiting_since.clear()
+        self._reported.clear()
+        self._progress.set()
+
+    def _be_reborn(self, incarnation: int) -> None:
+        """Begin anew: everybody has to greet this process again."""
+        self.incarnation = incarnation
+        if self._recording is not None:
+            self._recording.begin(incarnation)
+        addresses = dict(self._addresses)
+        self._drop_links()
+        self._listener.drop(self.name)
+        self.received.clear()
+        self._put(Excluded())
+        for name, address in addresses.items():
+            self._know(name, address)
+
+    def _wake_not_later_than(self, at: float) -> None:
+        if self._wake_at is None or at < self._wake_at:
+            if self._wake_handle is not None:
+                self._wake_handle.cancel()
+            self._wake_at = at
+            self._wake_handle = asyncio.get_running_loop().call_at(at, self._wake)
+
+    def _wake(self) -> None:
+        self._wake_at = None
+        self._carry_out(self._core.wake(self._now()))
+
+    def _tick(self) -> None:
+        named = [name for name, link in self._links.items() if link.connected]
+        self._carry_out(self._core.tick(named, self._now()))
+        self._progress.set()
+        if self._recording is not None:
+            self._recording.flush()
+        if self._settings.missing_after_s is not None:
+            self._look_for_missing(self._settings.missing_after_s)
+        if self._listener.groups.get(self.name) is self:
+            self._ticker = asyncio.get_running_loop().call_later(_TICK_S, self._tick)
+
+    def _look_for_missing(self, limit_s: float) -> None:
+        held = {one.message: one for one in self._core.held()}
+        for message in [message for message in self._waiting_since if message not in held]:
+            del self._waiting_since[message]
+        for (message, one), missing in zip(held.items(), self.held(), strict=True):
+            if missing.waited_s >= limit_s and message not in self._reported:
+                self._reported.add(message)
+                self._put(missing)
+                if self._settings.on_missing == "exclude":
+                    self._core.shun(one)
+
+    # -- links
+
+    def _know(self, name: str, address: Address) -> None:
+        """This is where a process listens: make sure that there is a link to it."""
+        if name == self.me:
+            return
+        if self._addresses.get(name) == address and name in self._links:
+            return
+        self._hang_up(name)
+        self._addresses[name] = address
+        for link in self._unnamed:
+            if link.address == address:
+                self._end(link)
+                self._unnamed.remove(link)
+                break
+        self._links[name] = self._dial(name, address)
+
+    def _meet(self, name: str, incarnation: int) -> None:
+        """A process has come in: a link that has led to a former life of it will not do, for what
+        is put on it would be dropped with what was for that."""
+        link = self._links.get(name)
+        if name == self.me or (link is not None and link.incarnation in (None, incarnation)):
+            return
+        address = self._core.address_of(name)
+        self._hang_up(name)
+        self._addresses[name] = address
+        self._links[name] = self._dial(name, address)
+
+    def _dial(self, name: str | None, address: Address) -> Outgoing:
+        self._dialled += 1
+        number = self._dialled
+
+        def hello() -> Hello:
+            group, protocol = self.name, self.protocol_text
+            return Hello(VERSION, group, protocol, self.me, self.incarnation, name, number)
+
+        link = Outgoing(
+            name,
+            address,
+            hello,
+            self._listener.security,
+            self.limits,
+            self._welcomed,
+            self._progress.set,
+        )
+        if name is None:
+            self._unnamed.append(link)
+        self._tasks[link] = asyncio.get_running_loop().create_task(self._keep(link))
+        return link
+
+    async def _keep(self, link: Outgoing) -> None:
+        """Run a link; being refused while nobody has let this process in is the end."""
+        try:
+            await link.run()
+        except Refused as error:
+            if not self.members:
+                self._fail(Refused(f"group '{self.name}' at {link.address}: {error}"))
+
+    def _fail(self, error: AntecedeError) -> None:
+        self._failure = error
+        self._arrival.set()
+        self._progress.set()
+
+    def _welcomed(self, link: Outgoing, welcome: Welcome) -> None:
+        if link in self._unnamed:
+            self._unnamed.remove(link)
+            former = self._links.get(welcome.receiver)
+            if former is not None:
+                self._end(link)
+                return
+            self._links[welcome.receiver] = link
+            self._addresses[welcome.receiver] = link.address
+        self._carry_out(self._core.welcomed(welcome.receiver, self._now()))
+
+    def _hang_up(self, name: str) -> None:
+        link = self._links.pop(name, None)
+        if link is not None:
+            self._end(link)
+
+    def _end(self, link: Outgoing) -> None:
+        task = self._tasks.pop(link, None)
+        if task is not None:
+            task.cancel()
+
+    def _drop_links(self) -> None:
+        for link in [*self._links.values(), *self._unnamed]:
+            self._end(link)
+        self._links.clear()
+        self._unnamed.clear()

@@ -1,0 +1,70 @@
+"""Who has which number and which address.
+
+Inside a group a process is a small integer. The most senior member gives a newcomer the next free
+one, tells everybody through the group itself, and tells the newcomer only when everybody has it: so
+no number is ever given twice, whoever dies meanwhile.
+"""
+
+from collections.abc import Iterator
+
+import msgspec
+
+from antecede.errors import MalformedStamp
+from antecede.live.handshake import Name
+from antecede.live.outgoing import Address
+from antecede.order import Count
+
+
+class Entry(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
+    number: Count
+    name: Name
+    host: str
+    port: Count
+
+    @property
+    def address(self) -> Address:
+        return self.host, self.port
+
+
+_decoder = msgspec.msgpack.Decoder(tuple[Entry, ...])
+_encoder = msgspec.msgpack.Encoder()
+
+
+def encode_entries(entries: tuple[Entry, ...]) -> bytes:
+    return _encoder.encode(entries)
+
+
+def decode_entries(wire: bytes) -> tuple[Entry, ...]:
+    try:
+        return _decoder.decode(wire)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise MalformedStamp("roster", str(error)) from None
+
+
+class Roster:
+    """All processes that were ever let in."""
+
+    def __init__(self) -> None:
+        self._by_number: dict[int, Entry] = {}
+        self._by_name: dict[str, Entry] = {}
+
+    def __iter__(self) -> Iterator[Entry]:
+        return iter(self._by_number.values())
+
+    def add(self, entry: Entry) -> None:
+        """A process, or its new address."""
+        self._by_number[entry.number] = entry
+        self._by_name[entry.name] = entry
+
+    def named(self, name: str) -> Entry | None:
+        return self._by_name.get(name)
+
+    def name_of(self, number: int) -> str:
+        entry = self._by_number.get(number)
+        return f"?{number}" if entry is None else entry.name
+
+    def next_number(self) -> int:
+        return max(self._by_number, default=-1) + 1
+
+    def entries(self) -> tuple[Entry, ...]:
+        return tuple(self._by_number.values())

@@ -1,0 +1,469 @@
+"""A member of a group whose members come and go: the substrate agrees on views, a session runs the
+protocol inside them, a roster knows who is who. Pure: the event loop is elsewhere (`group`).
+
+A process that was not there from the start introduces itself to somebody it knows, is sent on to
+the most senior member, gets a number, and joins. One that the others have gone on without (it was
+silent for too long, or on the smaller side of a cut) says so and joins anew, as another
+incarnation.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from antecede import groups, message
+from antecede.errors import MalformedStamp, Misuse
+from antecede.groups import GroupConfig, GroupMember, GroupMessageId, MemberId, founding_view
+from antecede.live.items import (
+    Carried,
+    Direct,
+    Introduce,
+    Introduced,
+    Item,
+    Membership,
+    Redirect,
+    Report,
+    Settle,
+    encode_item,
+    prefix_of,
+)
+from antecede.live.outgoing import Address
+from antecede.live.roster import Entry, Roster, decode_entries, encode_entries
+from antecede.live.session import Arrived, Delivered, Put, Sent, Session, ViewChanged
+from antecede.message import NO_GROUP, process_set
+from antecede.order import Held, Order, Wake
+from antecede.protocols import find, parse_options
+
+
+class ToPeer(msgspec.Struct, frozen=True, gc=False):
+    """Put this item on the link to this process."""
+
+    name: str
+    item: bytes
+
+
+class Known(msgspec.Struct, frozen=True):
+    """This is where a process listens."""
+
+    name: str
+    address: Address
+
+
+class DeliveredDirect(msgspec.Struct, frozen=True, gc=False):
+    """A message that went past all ordering."""
+
+    sender: str
+    payload: bytes
+
+
+class Reborn(msgspec.Struct, frozen=True):
+    """The others have gone on without this process: it joins anew, as another incarnation, and its
+    links begin anew. What it sent last may or may not have been delivered."""
+
+    incarnation: int
+
+
+class Suspended(msgspec.Struct, frozen=True):
+    """Most members are out of reach; nothing is sent or delivered until that ends."""
+
+    reached: tuple[str, ...]
+
+
+class Resumed(msgspec.Struct, frozen=True):
+    """Enough members are within reach again."""
+
+
+class Left(msgspec.Struct, frozen=True):
+    """This process has left the group, as it asked to."""
+
+
+Output = (
+    ToPeer
+    | Known
+    | Delivered
+    | DeliveredDirect
+    | ViewChanged
+    | Sent
+    | Arrived
+    | Reborn
+    | Suspended
+    | Resumed
+    | Left
+    | Wake
+)
+
+
+@dataclass(frozen=True)
+class Identity:
+    """Who a process is and where it listens."""
+
+    name: str
+    address: Address
+    incarnation: int
+
+
+class Viewed:
+    """One process in one group."""
+
+    def __init__(
+        self,
+        identity: Identity,
+        protocol: str,
+        options: Mapping[str, Any],
+        config: GroupConfig,
+        *,
+        founds: bool,
+        named_groups: Mapping[str, Sequence[str]] | None = None,
+        records: bool = False,
+    ) -> None:
+        self.identity = identity
+        self.protocol = protocol
+        self._options = parse_options(protocol, options)
+        self._config = config
+        self._founds = founds
+        self._named_groups = dict(named_groups or {})
+        self._records = records
+        self.roster = Roster()
+        self.member: GroupMember | None = None
+        self.session: Session | None = None
+        self._pending: dict[GroupMessageId, str] = {}
+        """Newcomers whose entry in the roster is on its way to everybody."""
+        self._suspended = False
+        self._shunned: set[str] = set()
+        self._out: list[Output] = []
+
+    # -- inputs
+
+    def start(self, now: float) -> list[Output]:
+        """Found the group; others wait for a welcome (`welcomed`)."""
+        if self._founds:
+            host, port = self.identity.address
+            self.roster.add(Entry(0, self.identity.name, host, port))
+            me = MemberId(0, self.identity.incarnation)
+            view = founding_view((0,), self.identity.incarnation)
+            self._become(GroupMember(self._config, me, founding=view), now)
+        return self._take_out()
+
+    def welcomed(self, name: str, now: float) -> list[Output]:
+        """A link to this process stands."""
+        if self.member is None and name != self.identity.name:
+            self._introduce(name)
+        return self._take_out()
+
+    def receive(
+        self, sender: str, incarnation: int, items: Sequence[Item], now: float
+    ) -> list[Output]:
+        """What a link has brought."""
+        if sender in self._shunned:
+            return []
+        entry = self.roster.named(sender)
+        member = None if entry is None else MemberId(entry.number, incarnation)
+        for item in items:
+            if type(item) is Carried or type(item) is Report or type(item) is Settle:
+                if self.session is not None and member is not None and not self._suspended:
+                    self._session(self.session.receive(member, item, now))
+            else:
+                self._control(sender, item, now)
+        return self._take_out()
+
+    def wake(self, now: float) -> list[Output]:
+        """A time that was asked for has come."""
+        if self.member is not None:
+            self._substrate(self.member.wake(now), now)
+        if self.session is not None and not self._suspended:
+            self._session(self.session.wake(now))
+        return self._take_out()
+
+    def tick(self, peers: Sequence[str], now: float) -> list[Output]:
+        """Now and then: tell the others what has come; knock again where nobody answered."""
+        if self.member is None:
+            for name in peers:
+                self._introduce(name)
+        elif self.session is not None and not self._suspended:
+            self._session(self.session.report())
+        return self._take_out()
+
+    def send(
+        self, payload: bytes, to: Sequence[str] | None, group: str | None, now: float
+    ) -> list[Output]:
+        """Send to these members, to a named group or to everybody; `is_open` has to be true."""
+        if self.session is None:
+            raise Misuse("not in the group yet")
+        index = NO_GROUP
+        if group is not None:
+            if group not in self._named_groups:
+                raise Misuse(f"there is no group '{group}'; there are {sorted(self._named_groups)}")
+            index = list(self._named_groups).index(group)
+        numbers = None if to is None else [self._number(name) for name in to]
+        self._session(self.session.send(payload, numbers, now, index))
+        return self._take_out()
+
+    def send_direct(self, payload: bytes, to: Sequence[str]) -> list[Output]:
+        """Send past all ordering."""
+        item = encode_item(Direct(payload))
+        for name in to:
+            self._number(name)
+            self._out.append(ToPeer(name, item))
+        return self._take_out()
+
+    def take(self, sender: MemberId) -> None:
+        """The application has taken one message of this member."""
+        if self.session is not None:
+            self.session.take(sender)
+
+    def leave(self, now: float) -> list[Output]:
+        """Leave; `Left` follows."""
+        if self.member is None:
+            self._out.append(Left())
+        else:
+            self._substrate(self.member.leave(now), now)
+        return self._take_out()
+
+    # -- what it can say
+
+    @property
+    def protocol_text(self) -> str:
+        """The protocol with its options: what all members must have in common."""
+        options = msgspec.to_builtins(self._options)
+        chosen = ", ".join(f"{key}={value}" for key, value in sorted(options.items()))
+        return f"{self.protocol}({chosen})" if chosen else self.protocol
+
+    @property
+    def is_open(self) -> bool:
+        """Whether messages can be sent now."""
+        return self.session is not None and self.session.is_open and not self._suspended
+
+    @property
+    def unsettled(self) -> int:
+        """Own messages that have not reached everybody yet."""
+        epoch = None if self.session is None else self.session.epoch
+        return 0 if epoch is None else epoch.sent - epoch.stable
+
+    @property
+    def untaken(self) -> int:
+        """How many messages the slowest receiver has yet to take."""
+        epoch = None if self.session is None else self.session.epoch
+        return 0 if epoch is None else epoch.untaken
+
+    def address_of(self, name: str) -> Address:
+        entry = self.roster.named(name)
+        if entry is None:
+            raise Misuse(f"'{name}' is unknown here")
+        return entry.address
+
+    def group_name(self, index: int) -> str | None:
+        """The name of a group, given its index in the current view."""
+        epoch = None if self.session is None else self.session.epoch
+        if epoch is None or index == NO_GROUP or not self._named_groups:
+            return None
+        return list(self._named_groups)[epoch.group_number(index)]
+
+    def describe(self, held: Held) -> tuple[str, int, tuple[str, ...]]:
+        """Sender and number of a held message, and what it waits for, with names."""
+        epoch = None if self.session is None else self.session.epoch
+        if epoch is None:
+            raise Misuse("not in the group")
+        members = epoch.view.members
+        waiting = epoch.undelivered[held.message]
+        awaited = tuple(
+            f"{self.name_of(members[one.process])}: {one.scope.value} {one.count}"
+            for one in held.awaited
+        )
+        sender = self.name_of(members[held.message.sender])
+        return sender, prefix_of(waiting.payload)[1], awaited
+
+    def shun(self, held: Held) -> None:
+        """Take those that a message waits for as dead: hear nothing more from them, so that the
+        group goes on without them."""
+        epoch = None if self.session is None else self.session.epoch
+        if epoch is not None:
+            self._shunned |= {
+                self.name_of(epoch.view.members[one.process])
+                for one in held.awaited
+                if one.process != epoch.me
+            }
+
+    def held(self) -> list[Held]:
+        return [] if self.session is None else self.session.held()
+
+    def name_of(self, member: MemberId) -> str:
+        return self.roster.name_of(member.process)
+
+    def members(self) -> tuple[str, ...]:
+        epoch = None if self.session is None else self.session.epoch
+        return () if epoch is None else tuple(map(self.name_of, epoch.view.members))
+
+    # -- inside
+
+    def _take_out(self) -> list[Output]:
+        out, self._out = self._out, []
+        return out
+
+    def _number(self, name: str) -> int:
+        entry = self.roster.named(name)
+        if entry is None:
+            known = sorted(entry.name for entry in self.roster)
+            raise Misuse(f"'{name}' is unknown here; known are {', '.join(known)}")
+        return entry.number
+
+    def _introduce(self, name: str) -> None:
+        self._out.append(ToPeer(name, encode_item(Introduce(*self.identity.address))))
+
+    def _become(self, member: GroupMember, now: float) -> None:
+        """Begin a life in the group."""
+        self.member = member
+        numbers = [_Numbers(self.roster, names) for names in self._named_groups.values()]
+        self.session = Session(
+            member.me,
+            self._make_order,
+            numbers,
+            records=self._records,
+        )
+        self._substrate(member.start(now), now)
+
+    def _make_order(self, process: int, membership: message.Membership) -> Order:
+        return find(self.protocol)(process, membership, self._options)
+
+    def _control(self, sender: str, item: Item, now: float) -> None:
+        match item:
+            case Membership():
+                if self.member is not None:
+                    self._substrate(self.member.receive(groups.decode(item.packet), now), now)
+            case Direct():
+                self._out.append(DeliveredDirect(sender, item.payload))
+            case Introduce():
+                self._let_in(sender, (item.host, item.port), now)
+            case Introduced():
+                self._introduced(item, now)
+            case Redirect():
+                if self.member is None:
+                    self._out.append(Known(item.name, (item.host, item.port)))
+                    self._introduce(item.name)
+
+    def _let_in(self, name: str, address: Address, now: float) -> None:
+        """Somebody wants to join."""
+        member = self.member
+        if member is None or member.view is None or self._suspended:
+            return
+        self._out.append(Known(name, address))
+        senior = member.view.members[0]
+        if senior != member.me:
+            entry = self.roster.named(self.roster.name_of(senior.process))
+            if entry is not None:
+                item = Redirect(entry.name, entry.host, entry.port)
+                self._out.append(ToPeer(name, encode_item(item)))
+            return
+        if name in self._pending.values():
+            return
+        known = self.roster.named(name)
+        if known is not None and known.address == address:
+            item_out = Introduced(known.number, self.roster.entries())
+            self._out.append(ToPeer(name, encode_item(item_out)))
+            return
+        number = self.roster.next_number() if known is None else known.number
+        self._pending[GroupMessageId(member.me, member.next_number)] = name
+        entry = Entry(number, name, *address)
+        self._substrate(member.send(encode_entries((entry,)), now), now)
+
+    def _introduced(self, item: Introduced, now: float) -> None:
+        if self.member is not None:
+            return
+        for entry in item.roster:
+            self._add(entry)
+        own = self.roster.named(self.identity.name)
+        if own is None or own.number != item.number:
+            raise MalformedStamp("roster", "does not contain this process under its number")
+        contacts = process_set(entry.number for entry in self.roster if entry.number != item.number)
+        me = MemberId(item.number, self.identity.incarnation)
+        self._become(GroupMember(self._config, me, contacts=contacts), now)
+
+    def _add(self, entry: Entry) -> None:
+        self.roster.add(entry)
+        if entry.name != self.identity.name:
+            self._out.append(Known(entry.name, entry.address))
+
+    def _session(self, effects: Sequence[Any]) -> None:
+        for effect in effects:
+            if type(effect) is Put:
+                for member in effect.to:
+                    self._out.append(ToPeer(self.name_of(member), effect.item))
+            else:
+                self._out.append(effect)
+
+    def _substrate(self, effects: Sequence[groups.Effect], now: float) -> None:
+        for effect in effects:
+            match effect:
+                case groups.Transmit():
+                    item = encode_item(Membership(groups.encode(effect.packet)))
+                    for entry in self.roster:
+                        if effect.to >> entry.number & 1:
+                            self._out.append(ToPeer(entry.name, item))
+                case groups.Deliver():
+                    for entry in decode_entries(effect.message.payload):
+                        self._add(entry)
+                case groups.Stable():
+                    self._answer(effect.messages)
+                case groups.ViewInstalled():
+                    self._install(effect, now)
+                case groups.StateWanted():
+                    self._provide(effect.view, now)
+                case groups.Suspended():
+                    self._suspended = True
+                    self._out.append(Suspended(tuple(map(self.name_of, effect.reached))))
+                case groups.Resumed():
+                    self._suspended = False
+                    self._out.append(Resumed())
+                case groups.Stopped():
+                    self._stopped(effect)
+                case groups.Wake():
+                    self._out.append(Wake(effect.at))
+
+    def _answer(self, stable: Sequence[GroupMessageId]) -> None:
+        """Everybody knows these newcomers now: tell them."""
+        for one in stable:
+            name = self._pending.pop(one, None)
+            entry = None if name is None else self.roster.named(name)
+            if entry is not None:
+                item = Introduced(entry.number, self.roster.entries())
+                self._out.append(ToPeer(entry.name, encode_item(item)))
+
+    def _install(self, effect: groups.ViewInstalled, now: float) -> None:
+        if effect.state:
+            for entry in decode_entries(effect.state):
+                self._add(entry)
+        self._suspended = False
+        self._shunned &= {self.name_of(member) for member in effect.view.members}
+        if self.session is not None:
+            self._session(self.session.install(effect.view, now))
+
+    def _provide(self, view: int, now: float) -> None:
+        if self.member is not None:
+            state = encode_entries(self.roster.entries())
+            self._substrate(self.member.provide_state(view, state, now), now)
+
+    def _stopped(self, effect: groups.Stopped) -> None:
+        self.member = None
+        self.session = None
+        self._pending.clear()
+        self._suspended = False
+        if effect.reason is groups.StopReason.LEFT:
+            self._out.append(Left())
+            return
+        self._founds = False
+        incarnation = self.identity.incarnation + 1
+        self.identity = Identity(self.identity.name, self.identity.address, incarnation)
+        self._out.append(Reborn(incarnation))
+
+
+class _Numbers:
+    """The numbers of named processes, as far as the roster knows them at the time of asking."""
+
+    def __init__(self, roster: Roster, names: Sequence[str]) -> None:
+        self._roster = roster
+        self._names = names
+
+    def __iter__(self) -> Iterator[int]:
+        entries = map(self._roster.named, self._names)
+        return iter([entry.number for entry in entries if entry is not None])

@@ -1,0 +1,243 @@
+"""One group of a daisy at one process: the member of the group, what the group remembers, and when
+it needs time to pass.
+
+A group is quiet while nothing is under way in it: then its member asks for no wake-ups, reports
+nothing and suspects nobody. It is *busy* while messages are unstable or kept, while views change,
+and for a while when it is poked. Packets of a busy member say so, and a quiet one answers them at
+its next tick; so the busy hear whoever lives, and only the busy suspect.
+"""
+
+import msgspec
+
+from antecede.groups import (
+    EVERYBODY,
+    Effect,
+    GroupConfig,
+    GroupMember,
+    GroupMessageId,
+    MemberId,
+    Quorum,
+    View,
+    founding_view,
+)
+from antecede.groups.packets import NO_BALLOT
+from antecede.groups.state import Phase
+from antecede.message import MessageId, ProcessSet, process_set
+from antecede.order import Options
+from antecede.overlays._daisy_items import Carry, Item, Kept, Memory, encode_items
+from antecede.overlays._daisy_plan import Node
+
+_EPOCHS = 1 << 20
+"""A group of servers that is founded anew is another group: its number has its epoch above these."""
+
+
+class Timing(Options, frozen=True):
+    """The clockwork of the groups: see `antecede.groups.GroupConfig`."""
+
+    quorum: Quorum = Quorum.MAJORITY
+    tick_s: float = 0.1
+    suspect_after_s: float = 2.0
+    flush_timeout_s: float = 1.0
+    retry_s: float = 0.3
+    retry_limit_s: float = 1.2
+    fanout: int = 0
+    window: int = 64
+
+
+class LayerState(msgspec.Struct, array_like=True):
+    """All that is known of one group. `member` is the snapshot of the group's own member; `unstable`
+    are the messages in group messages that are not stable; `sent` is the last number of each process
+    that was sent into the group from here; `outbox` waits until the process is in, `items` for the
+    next payload; `resend` has to be sent again after an exclusion. `lost`, `batches` and `aside`:
+    see `_daisy_search`."""
+
+    node: int
+    incarnation: int
+    epoch: int
+    contacts: ProcessSet
+    member: bytes = b""
+    memory: Memory = msgspec.field(default_factory=Memory)
+    unstable: dict[GroupMessageId, list[MessageId]] = {}
+    sent: dict[int, int] = {}
+    reported: set[MessageId] = set()
+    outbox: list[Item] = []
+    items: list[Item] = []
+    items_at: float = 0.0
+    resend: list[Carry] = []
+    server: int = -1
+    resting: bool = True
+    wake_at: float = 0.0
+    busy_until: float = -1.0
+    seeking_since: float = -1.0
+    lost: dict[int, tuple[int, float]] = {}
+    batches: set[int] = set()
+    aside: list[tuple[int, GroupMessageId, Item]] = []
+    above_epoch: int = 0
+    above: ProcessSet = 0
+
+
+class Layer:
+    """A process in a group."""
+
+    def __init__(self, process: int, node: Node, timing: Timing, state: LayerState) -> None:
+        self.process = process
+        self.node = node
+        self.timing = timing
+        self.state = state
+        self.config = GroupConfig(
+            group=node.index + state.epoch * _EPOCHS,
+            quorum=timing.quorum,
+            transfers_state=True,
+            tick_s=timing.tick_s,
+            suspect_after_s=timing.suspect_after_s,
+            flush_timeout_s=timing.flush_timeout_s,
+            retry_s=timing.retry_s,
+            retry_limit_s=timing.retry_limit_s,
+            fanout=timing.fanout,
+            window=timing.window,
+        )
+        me = MemberId(process, state.incarnation)
+        if state.member:  # it has been started: who founded the group does not matter any more
+            contacts = state.contacts or 1 << process + 1
+            self.member = GroupMember(self.config, me, contacts=contacts)
+            self.member.restore(state.member)
+        elif state.contacts:
+            self.member = GroupMember(self.config, me, contacts=state.contacts)
+        else:
+            self.member = GroupMember(self.config, me, founding=founding_view(node.founders))
+
+    # What it is.
+
+    @property
+    def memory(self) -> Memory:
+        return self.state.memory
+
+    @property
+    def view(self) -> View | None:
+        return self.member.view
+
+    @property
+    def is_in(self) -> bool:
+        return self.member.state.phase is Phase.MEMBER
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether it is not in the group, or the group has lost its quorum."""
+        return not self.is_in or self.member.state.suspended
+
+    @property
+    def is_server(self) -> bool:
+        """Whether this process serves the group: it is the most senior member."""
+        view = self.member.view
+        return view is not None and view.members[0].process == self.process
+
+    def in_order(self) -> list[Kept]:
+        """What is kept, as it was delivered."""
+        return sorted(self.memory.kept.values(), key=lambda kept: kept.place)
+
+    def has_passed(self, message: MessageId) -> bool:
+        """Whether the group has had this message."""
+        return message.number <= self.memory.seen.get(message.sender, 0)
+
+    # Sending.
+
+    def send(self, item: Carry, now: float) -> list[Effect]:
+        """Send a message into the group, with all that waits for the next payload."""
+        sent = self.state.sent
+        sent[item.sender] = max(sent.get(item.sender, 0), item.number)
+        if not self.is_in:
+            self.state.outbox.append(item)
+            return []
+        return self._issue([item], now)
+
+    def bring(self, items: tuple[Item, ...], now: float) -> list[Effect]:
+        """The first payload in a group that is founded anew."""
+        for item in items:
+            if isinstance(item, Carry):
+                self.state.sent[item.sender] = max(
+                    self.state.sent.get(item.sender, 0), item.number
+                )
+        return self.member.send(encode_items(items), now, EVERYBODY)
+
+    def is_new(self, message: MessageId) -> bool:
+        """Whether the group has not had this message, nor was it sent from here."""
+        last = self.state.sent.get(message.sender, 0)
+        return message.number > last and not self.has_passed(message)
+
+    def tell(self, item: Item, now: float, within_s: float) -> None:
+        """Put word into the next payload, which is sent after this time at the latest."""
+        if not self.state.items:
+            self.state.items_at = now + within_s
+        self.state.items.append(item)
+
+    def flush_items(self, now: float) -> list[Effect]:
+        """Send what waits for a payload, if its time has come."""
+        if not self.state.items or now < self.state.items_at or not self.is_in:
+            return []
+        return self._issue([], now)
+
+    def _issue(self, items: list[Item], now: float) -> list[Effect]:
+        payload = encode_items((*items, *self.state.items))
+        self.state.items = []
+        return self.member.send(payload, now, EVERYBODY)
+
+    # Time.
+
+    def is_busy(self, now: float) -> bool:
+        """Whether something is under way that needs time to pass."""
+        member, mine = self.member.state, self.state
+        if member.phase is Phase.STOPPED:
+            return False
+        return bool(
+            mine.memory.kept
+            or mine.items
+            or mine.outbox
+            or now < mine.busy_until
+            or member.current
+            or member.unannounced
+            or member.queue
+            or member.phase is Phase.JOINING
+            or member.promised != NO_BALLOT
+            or member.flush is not None
+            or member.decided is not None
+            or member.joining
+            or member.captured is not None
+            or member.suspended
+            or (member.view.number > 1 and not all(peer.present for peer in member.peers))
+        )
+
+    def rouse(self, now: float) -> float | None:
+        """From rest to work: the others have had no reason to speak, so their silence so far says
+        nothing. The time of the next tick, if it was at rest."""
+        if not self.state.resting:
+            return None
+        self.state.resting = False
+        for peer in self.member.state.peers:
+            peer.heard_at = max(peer.heard_at, now)
+        self.state.wake_at = now + self.timing.tick_s
+        return self.state.wake_at
+
+
+def joining(
+    process: int, node: Node, timing: Timing, incarnation: int, epoch: int, contacts: ProcessSet
+) -> Layer:
+    """A process that is about to ask to be let in."""
+    others = contacts & ~(1 << process)
+    return Layer(process, node, timing, LayerState(node.index, incarnation, epoch, others))
+
+
+def founding(process: int, node: Node, timing: Timing) -> Layer:
+    """A founder of a group of the plan."""
+    return Layer(process, node, timing, LayerState(node.index, 0, 0, 0))
+
+
+def founding_anew(
+    process: int, node: Node, timing: Timing, epoch: int, processes: tuple[int, ...]
+) -> Layer:
+    """A founder of a group of servers whose servers had all died."""
+    anew = msgspec.structs.replace(node, founders=processes)
+    return Layer(process, anew, timing, LayerState(node.index, 0, epoch, 0))
+
+
+def everyone(node: Node) -> ProcessSet:
+    return node.processes | process_set(node.founders)

@@ -1,0 +1,230 @@
+"""How servers find each other when the group above does not answer, and found it anew.
+
+A new server asks those who were in the group above to let it in. Where nobody does, all of them may
+have died at once. It then asks around in the groups beside its own (`Seek`): one that is in the
+group above says who else is (`Found`); one that looks for it, too, says so (`Lost`); all others look
+whether their own server lives. If for a while nobody is found who is in, the one whose group has the
+lowest number founds the group anew, with all that look for it, in a new epoch.
+
+The new servers have no common past. Each of them first sends all that its group keeps (`Batch`), and
+none looks at anything before it has the batches of all; then it takes them in the order of Lamport
+time, which respects causality whatever they came through.
+"""
+
+from typing import Protocol
+
+from antecede.groups import GroupMessageId, Quorum, View
+from antecede.message import ProcessSet, process_set
+from antecede.order import Effect, Packet, Transmit
+from antecede.overlays._daisy_items import (
+    Batch,
+    Carry,
+    DaisyStamp,
+    Found,
+    Item,
+    Lost,
+    Poke,
+    Seek,
+    Talk,
+    carry,
+)
+from antecede.overlays._daisy_layer import Layer, founding_anew, joining
+from antecede.overlays._daisy_plan import Node, Plan
+
+
+class Home(Protocol):
+    """What a search needs of the process it runs at."""
+
+    process: int
+    groups_plan: Plan
+
+    def layer_of(self, node: int) -> Layer | None: ...
+    def replace(self, old: Layer, new: Layer, now: float) -> None: ...
+    def emit(self, effect: Effect) -> None: ...
+
+
+class Search:
+    """One process' part in it."""
+
+    def __init__(self, home: Home, patience_s: float) -> None:
+        self._home = home
+        self._patience_s = patience_s
+
+    def say(self, talk: Talk, to: ProcessSet) -> None:
+        """Talk outside of the groups. It may be lost; whatever matters is repeated."""
+        to &= ~(1 << self._home.process)
+        if to:
+            stamp = DaisyStamp(None, talk, busy=True)
+            self._home.emit(Transmit(Packet(self._home.process, None, stamp), to))
+
+    # One that looks for the group above.
+
+    def tick(self, layer: Layer, now: float) -> None:
+        """At every tick of a group of servers."""
+        state = layer.state
+        if not layer.is_lost:
+            state.seeking_since = -1.0
+            state.lost = {}
+            self._remind(layer)
+            return
+        if state.seeking_since < 0:
+            state.seeking_since = now
+        elif now - state.seeking_since > self._patience_s:
+            node = layer.node
+            own = self._own(node)
+            beside = node.processes & ~own.processes
+            self.say(Seek(own.index, state.epoch), beside)
+            if now - state.seeking_since > 3 * self._patience_s:
+                self._found_anew(layer, own, now)
+
+    def _own(self, node: Node) -> Node:
+        plan = self._home.groups_plan
+        child = plan.child_of(node, self._home.process)
+        return plan.nodes[node.index if child is None else child]
+
+    def _found_anew(self, layer: Layer, own: Node, now: float) -> None:
+        """If nobody with a better claim is looking, and enough are."""
+        state, node = layer.state, layer.node
+        fresh = {
+            child: process
+            for child, (process, heard_at) in sorted(state.lost.items())
+            if now - heard_at < self._patience_s
+        }
+        if any(child < own.index for child in fresh):
+            return
+        if layer.timing.quorum is Quorum.MAJORITY and 2 * (1 + len(fresh)) <= len(node.children):
+            return
+        founders = (self._home.process, *fresh.values())
+        word = Found(node.index, state.epoch + 1, founders, again=True)
+        self.say(word, process_set(founders))
+        self._adopt(layer, word, now)
+
+    def _remind(self, layer: Layer) -> None:
+        """A founder repeats its word to those who have not been heard in the new group."""
+        view, state = layer.view, layer.state
+        if view is None or view.number > 1 or not state.epoch or not layer.is_server:
+            return
+        peers = layer.member.state.peers
+        silent = [
+            member.process
+            for member, peer in zip(view.members, peers, strict=True)
+            if not peer.present
+        ]
+        founders = tuple(member.process for member in view.members)
+        self.say(Found(layer.node.index, state.epoch, founders, again=True), process_set(silent))
+
+    # What others say.
+
+    def on_talk(self, source: int, talk: Talk, now: float) -> None:
+        match talk:
+            case Poke(node):
+                self._look(node, now)
+            case Seek(node):
+                self._on_seek(source, node, now)
+            case Lost(node):
+                self._on_lost(source, node, now)
+            case Found(node):
+                layer = self._home.layer_of(node)
+                if layer is not None and layer.is_lost:
+                    self._adopt(layer, talk, now)
+
+    def _look(self, node: int, now: float) -> None:
+        """Look whether all is well in this group, and in the one above it."""
+        plan = self._home.groups_plan
+        for index in (node, plan.nodes[node].parent):
+            layer = None if index is None else self._home.layer_of(index)
+            if layer is not None:
+                layer.state.busy_until = now + 2 * layer.timing.suspect_after_s
+
+    def _on_seek(self, source: int, node: int, now: float) -> None:
+        plan = self._home.groups_plan
+        parent = plan.nodes[node].parent
+        if parent is None:
+            return
+        own = self._own(plan.nodes[parent])
+        self._look(own.index, now)
+        layer = self._home.layer_of(parent)
+        if layer is None:
+            return
+        if layer.is_lost:
+            self.say(Lost(own.index, layer.state.epoch), 1 << source)
+        elif layer.view is not None:
+            processes = tuple(member.process for member in layer.view.members)
+            self.say(Found(parent, layer.state.epoch, processes, again=False), 1 << source)
+
+    def _on_lost(self, source: int, node: int, now: float) -> None:
+        parent = self._home.groups_plan.nodes[node].parent
+        layer = None if parent is None else self._home.layer_of(parent)
+        if layer is not None:
+            layer.state.lost[node] = (source, now)
+
+    def _adopt(self, layer: Layer, word: Found, now: float) -> None:
+        """Found the group with the others, or ask those who are in it to be let in."""
+        home, state = self._home, layer.state
+        if word.again:
+            if word.epoch <= state.epoch or home.process not in word.processes:
+                return
+            new = founding_anew(home.process, layer.node, layer.timing, word.epoch, word.processes)
+            new.state.batches = set(word.processes)
+        else:
+            contacts = process_set(word.processes) & ~(1 << home.process)
+            known = state.contacts if word.epoch == state.epoch else 0
+            if word.epoch < state.epoch or not contacts & ~known or layer.is_in:
+                return
+            new = joining(
+                home.process,
+                layer.node,
+                layer.timing,
+                state.incarnation,
+                word.epoch,
+                contacts | known,
+            )
+            new.state.seeking_since = now
+        new.state.resend = [carry(kept.message, kept.clock) for kept in layer.in_order()]
+        home.replace(layer, new, now)
+
+
+def batch(layer: Layer, below: Layer) -> tuple[Item, ...]:
+    """What a founder brings along: what it had as a member before, and what its group keeps that
+    goes beyond it."""
+    items = {item.id: item for item in layer.state.resend}
+    for kept in below.in_order():
+        if kept.message.destinations & ~below.node.processes:
+            items[kept.message.id] = carry(kept.message, kept.clock)
+    layer.state.resend = []
+    return (Batch(), *sorted(items.values(), key=_causal))
+
+
+Arrival = tuple[int, GroupMessageId, Item]
+"""The process that sent it, the group message it came in, and what came."""
+
+
+def gather(layer: Layer, arrivals: list[Arrival]) -> list[Arrival]:
+    """Put arrivals aside until all batches are here; then all of them, the batches first and in the
+    order of Lamport time."""
+    state = layer.state
+    for sender, within, item in arrivals:
+        if isinstance(item, Batch):
+            state.batches.discard(sender)
+        else:
+            state.aside.append((sender, within, item))
+    return ready(layer)
+
+
+def ready(layer: Layer) -> list[Arrival]:
+    state = layer.state
+    if state.batches:
+        return []
+    aside, state.aside = state.aside, []
+    early = [arrival for arrival in aside if arrival[1].number == 1]
+    early.sort(key=lambda arrival: _causal(arrival[2]) if isinstance(arrival[2], Carry) else (0,))
+    return early + [arrival for arrival in aside if arrival[1].number > 1]
+
+
+def absent(layer: Layer, view: View) -> None:
+    """Whoever is not in the view any more brings no batch."""
+    layer.state.batches &= {member.process for member in view.members}
+
+
+def _causal(item: Carry) -> tuple[int, ...]:
+    return (item.clock, item.sender, item.number)

@@ -1,0 +1,407 @@
+"""A small network in virtual time for the members of one group, with every fault that a schedule
+asks for. One schedule, one run: all randomness comes from the schedule's seed."""
+
+import random
+from collections import deque
+from heapq import heappop, heappush
+from types import ModuleType
+from typing import Any
+
+import msgspec
+
+import antecede.groups as real_groups
+from antecede.message import members, process_set
+
+SETTLE_S = 30.0
+"""How long the network is perfect at the end, so that everything can come to rest."""
+
+
+class Action(msgspec.Struct, frozen=True, array_like=True):
+    """One thing that happens. Kinds: send, crash, restart (also the first start of a process that
+    joins), leave, part (`mask` against the rest), heal, mute (nothing leaves the process), unmute,
+    crash-on (when it transmits a packet of kind `name`, only the copies to `mask` leave) and
+    deaf-on (when such a packet comes it is lost, and the process is cut off for `mask` tenths of a
+    second)."""
+
+    at: float
+    kind: str
+    process: int = 0
+    mask: int = 0
+    name: str = ""
+
+
+class Schedule(msgspec.Struct, frozen=True, array_like=True):
+    """A run, whole: who founds the group, the network, what happens."""
+
+    seed: int
+    founders: int
+    processes: int
+    loss: float
+    duplication: float
+    delay_s: float
+    tail: float
+    """The share of packets that take ten times longer."""
+    tick_s: float
+    actions: tuple[Action, ...]
+    quorum: str = "majority"
+    retains: bool = False
+    fanout: int = 0
+    on_wire: bool = False
+    """Whether packets travel as bytes."""
+    rejoins: bool = True
+    """Whether who was excluded comes back."""
+
+
+class Event(msgspec.Struct, frozen=True):
+    """Something that an application saw or did."""
+
+    kind: str
+    at: float
+    order: int
+    """Its place among all events of the run."""
+    view: int = 0
+    members: tuple[tuple[int, int], ...] = ()
+    message: int = 0
+    messages: tuple[int, ...] = ()
+    detail: str = ""
+
+
+Life = tuple[int, int]
+
+
+class Sent(msgspec.Struct, frozen=True):
+    sender: Life
+    to: int
+
+
+class History(msgspec.Struct):
+    """What the applications saw, life by life, and how it ended."""
+
+    lives: dict[Life, list[Event]] = {}
+    sent: dict[int, Sent] = {}
+    alive: tuple[Life, ...] = ()
+    """Who runs at the end."""
+    buffered: dict[Life, int] = {}
+    suspended: dict[Life, bool] = {}
+    states: dict[Life, tuple[int, ...]] = {}
+    packets: int = 0
+    bytes_sent: int = 0
+
+
+class Process:
+    """One process: its present life, if any, and the application on top."""
+
+    def __init__(self, index: int) -> None:
+        self.index = index
+        self.incarnation = -1
+        self.member: Any = None
+        self.state: set[int] = set()
+        self.traps: list[Action] = []
+        self.pending: list[tuple[int, int]] = []
+
+    @property
+    def life(self) -> Life:
+        return (self.index, self.incarnation)
+
+
+class Lab:
+    """One run of a schedule with an implementation of groups (the real one, or a mutant)."""
+
+    def __init__(self, schedule: Schedule, groups: ModuleType = real_groups) -> None:
+        self.schedule = schedule
+        self.groups = groups
+        self.random = random.Random(schedule.seed)
+        self.now = 0.0
+        self.heap: list[tuple[float, int, str, Any]] = []
+        self.sequence = 0
+        self.parts: list[int] = []
+        self.muted = 0
+        self.deaf = 0
+        self.perfect = False
+        self.history = History()
+        self.numbers = 0
+        self.events = 0
+        self.quiet = False
+        self.processes = [Process(index) for index in range(schedule.processes)]
+        self.config = groups.GroupConfig(
+            group=1,
+            quorum=groups.Quorum(schedule.quorum),
+            retains=schedule.retains,
+            transfers_state=True,
+            tick_s=schedule.tick_s,
+            fanout=schedule.fanout,
+            suspect_after_s=12 * schedule.tick_s,
+            flush_timeout_s=10 * schedule.tick_s,
+            retry_s=2.5 * schedule.tick_s,
+            retry_limit_s=20 * schedule.tick_s,
+            window=8,
+        )
+
+    def run(self) -> History:
+        schedule = self.schedule
+        founding = self.groups.founding_view(tuple(range(schedule.founders)))
+        for process in self.processes[: schedule.founders]:
+            self._start(process, founding)
+        for action in schedule.actions:
+            self._at(action.at, "action", action)
+        last = max([action.at for action in schedule.actions], default=0.0)
+        self._at(last + 1.0, "action", Action(last + 1.0, "perfect"))
+        end = last + SETTLE_S * schedule.tick_s / 0.1
+        while self.heap and self.heap[0][0] <= end and not self.quiet:
+            self.now, _, kind, what = heappop(self.heap)
+            getattr(self, f"_on_{kind}")(what)
+        self._close()
+        return self.history
+
+    # The network.
+
+    def _at(self, time: float, kind: str, what: Any) -> None:
+        self.sequence += 1
+        heappush(self.heap, (time, self.sequence, kind, what))
+
+    def _transmit(self, process: Process, effect: Any) -> None:
+        packet = effect.packet
+        targets = list(members(effect.to))
+        trap = self._sprung(process, "crash-on", packet)
+        if trap is not None:
+            targets = [target for target in targets if trap.mask >> target & 1]
+        wire: Any = self.groups.encode(packet) if self.schedule.on_wire else packet
+        for target in targets:
+            self.history.packets += 1
+            if self.schedule.on_wire:
+                self.history.bytes_sent += len(wire)
+            self._carry(process.index, target, wire)
+        if trap is not None:
+            self._crash(process)
+
+    def _sprung(self, process: Process, kind: str, packet: Any) -> Action | None:
+        name = type(packet.body).__name__
+        for trap in process.traps:
+            if trap.kind == kind and trap.name == name:
+                process.traps.remove(trap)
+                return trap
+        return None
+
+    def _carry(self, source: int, target: int, wire: Any) -> None:
+        schedule, draw = self.schedule, self.random.random
+        if self.perfect:
+            self._at(self.now + schedule.delay_s, "packet", (source, target, wire))
+            return
+        if (self.muted | self.deaf) >> source & 1 or any(
+            (part >> source & 1) != (part >> target & 1) for part in self.parts
+        ):
+            return
+        copies = 1 + (draw() < schedule.duplication)
+        for _ in range(copies):
+            if draw() >= schedule.loss:
+                delay = self.random.expovariate(1 / schedule.delay_s)
+                if draw() < schedule.tail:
+                    delay *= 10
+                self._at(self.now + delay, "packet", (source, target, wire))
+
+    def _on_packet(self, what: tuple[int, int, Any]) -> None:
+        source, target, wire = what
+        process = self.processes[target]
+        if process.member is not None and not self.deaf >> target & 1:
+            packet = self.groups.decode(wire) if self.schedule.on_wire else wire
+            trap = self._sprung(process, "deaf-on", packet)
+            if trap is not None:
+                self.deaf |= 1 << target
+                self._at(self.now + trap.mask / 10, "action", Action(0.0, "undeaf", target))
+                return
+            self._carry_out(process, process.member.receive(packet, self.now))
+
+    def _on_wake(self, what: tuple[Process, Life]) -> None:
+        process, life = what
+        if process.member is not None and process.life == life:
+            self._carry_out(process, process.member.wake(self.now))
+
+    def _on_probe(self, what: None) -> None:
+        """Whether all has come to rest in one view: then the run may end before its time."""
+        running = [process for process in self.processes if process.member is not None]
+        lives = [process.life for process in running]
+        self.quiet = all(
+            process.member.view is not None
+            and sorted(process.member.view.members) == lives
+            and not process.member.buffered()
+            and not process.member.state.suspended
+            and not process.member.state.leaving
+            for process in running
+        )
+        self._at(self.now + 0.5, "probe", None)
+
+    # What happens.
+
+    def _on_action(self, action: Action) -> None:
+        process = self.processes[action.process]
+        match action.kind:
+            case "send":
+                self._send(process, action.mask, reply_by=-1 if not action.name else int(action.name))
+            case "crash":
+                self._crash(process)
+            case "crash-on" | "deaf-on":
+                process.traps.append(action)
+            case "restart":
+                if process.member is None:
+                    self._start(process, None)
+            case "leave":
+                if process.member is not None:
+                    self._carry_out(process, process.member.leave(self.now))
+            case "part":
+                self.parts.append(action.mask)
+            case "heal":
+                self.parts.clear()
+            case "mute":
+                self.muted |= 1 << action.process
+            case "undeaf":
+                self.deaf &= ~(1 << action.process)
+            case "unmute":
+                self.muted &= ~(1 << action.process)
+            case "perfect":
+                self.perfect, self.muted, self.deaf = True, 0, 0
+                self._at(self.now + 1.0, "probe", None)
+                self.parts.clear()
+                for other in self.processes:
+                    other.traps.clear()
+
+    def _start(self, process: Process, founding: Any) -> None:
+        process.incarnation += 1
+        process.state = set()
+        process.pending = []
+        everybody = process_set(range(self.schedule.processes))
+        process.member = self.groups.GroupMember(
+            self.config,
+            self.groups.MemberId(*process.life),
+            founding=founding,
+            contacts=0 if founding else everybody,
+        )
+        self.history.lives[process.life] = []
+        self._carry_out(process, process.member.start(self.now))
+
+    def _crash(self, process: Process) -> None:
+        if process.member is not None:
+            self._log(process, "crash")
+            process.member = None
+            process.traps.clear()
+
+    def _send(self, process: Process, to: int, reply_by: int) -> None:
+        member = process.member
+        if member is None or member.state.leaving:
+            return
+        self.numbers += 1
+        self.history.sent[self.numbers] = Sent(process.life, to)
+        self._log(process, "send", message=self.numbers)
+        payload = msgspec.msgpack.encode((self.numbers, reply_by))
+        self._carry_out(process, member.send(payload, self.now, to))
+
+    # The application.
+
+    def _carry_out(self, process: Process, effects: list[Any]) -> None:
+        """Effects are carried out first in, first out, also those that they cause."""
+        busy = bool(process.pending)
+        process.pending.extend((process.incarnation, effect) for effect in effects)
+        if busy:
+            return
+        queue: deque[Any] = deque()
+        while process.pending or queue:
+            queue.extend(process.pending)
+            process.pending = [(-1, None)]
+            incarnation, effect = queue.popleft()
+            if incarnation == process.incarnation and process.member is not None:
+                self._apply(process, effect)
+            process.pending.remove((-1, None))
+
+    def _apply(self, process: Process, effect: Any) -> None:
+        kind = type(effect).__name__
+        if kind == "Transmit":
+            self._transmit(process, effect)
+        elif kind == "Wake":
+            self._at(effect.at, "wake", (process, process.life))
+        else:
+            getattr(self, f"_see_{kind.lower()}")(process, effect)
+
+    def _log(self, process: Process, kind: str, **fields: Any) -> None:
+        self.events += 1
+        self.history.lives[process.life].append(Event(kind, self.now, self.events, **fields))
+
+    def _see_deliver(self, process: Process, effect: Any) -> None:
+        message = effect.message
+        number, reply_by = msgspec.msgpack.decode(message.payload)
+        self._log(process, "deliver", message=number, view=message.view)
+        if not self.history.sent[number].to:
+            process.state.add(number)
+        if self.schedule.retains and number % 3:
+            process.member.release([message.id], self.now)
+        if reply_by == process.index:
+            self._send(process, 0, -1)
+
+    def _see_viewinstalled(self, process: Process, effect: Any) -> None:
+        view = effect.view
+        if effect.state:
+            process.state = set(msgspec.msgpack.decode(effect.state))
+        known = tuple(sorted(process.state))
+        unreleased = tuple(
+            _number(message)
+            for message in process.member.unreleased()
+            if message.view < view.number
+        )
+        handed = tuple(_number(message) for message in effect.handed)
+        lives = tuple((member.process, member.incarnation) for member in view.members)
+        self._log(process, "view", view=view.number, members=lives, messages=known)
+        self._log(process, "unreleased", view=view.number, messages=unreleased)
+        if handed:
+            self._log(process, "handed", view=view.number, messages=handed)
+
+    def _see_statewanted(self, process: Process, effect: Any) -> None:
+        content = msgspec.msgpack.encode(sorted(process.state))
+        self._carry_out(process, process.member.provide_state(effect.view, content, self.now))
+
+    def _see_stable(self, process: Process, effect: Any) -> None:
+        """Looks into the others: have they really received it?"""
+        view = process.member.state.view
+        for sender, number in effect.messages:
+            for member in view.members:
+                other = self.processes[member.process]
+                if other.member is None or other.life != member:
+                    continue
+                if not _has_received(other.member.state, view.number, sender, number):
+                    detail = f"{sender}:{number} is said to be stable; {member} lacks it"
+                    self._log(process, "unstable", detail=detail)
+
+    def _see_told(self, process: Process, effect: Any) -> None:
+        self._log(process, "told", detail=effect.payload.decode())
+
+    def _see_suspended(self, process: Process, effect: Any) -> None:
+        self._log(process, "suspended", view=effect.view, detail=f"{len(effect.reached)} reached")
+
+    def _see_resumed(self, process: Process, effect: Any) -> None:
+        self._log(process, "resumed", view=effect.view)
+
+    def _see_stopped(self, process: Process, effect: Any) -> None:
+        lost = tuple(_number(message) for message in effect.undelivered)
+        reason = "doubt" if effect.in_doubt else str(effect.reason)
+        self._log(process, "stopped", messages=lost, detail=reason)
+        process.member = None
+        if effect.reason == "excluded" and self.schedule.rejoins:
+            again = Action(self.now, "restart", process.index)
+            self._at(self.now + self.schedule.tick_s, "action", again)
+
+    def _close(self) -> None:
+        running = [process for process in self.processes if process.member is not None]
+        self.history.alive = tuple(process.life for process in running)
+        for process in running:
+            self.history.buffered[process.life] = process.member.buffered()
+            self.history.suspended[process.life] = process.member.state.suspended
+            self.history.states[process.life] = tuple(sorted(process.state))
+
+
+def _has_received(state: Any, view: int, sender: Any, number: int) -> bool:
+    if state.view.number != view:
+        return bool(state.view.number > view)
+    rank = state.view.rank(sender)
+    return rank is None or bool(state.base[rank] + state.received[rank] >= number)
+
+
+def _number(message: Any) -> int:
+    number: int = msgspec.msgpack.decode(message.payload)[0]
+    return number

@@ -1,0 +1,274 @@
+"""Bugs planted in the group substrate: one for each of its rules. A mutant replaces one piece of the
+text of one file; the package is then executed under another name."""
+
+import sys
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+
+import msgspec
+
+import antecede.groups
+
+FOLDER = Path(antecede.groups.__file__).parent
+PACKAGE = "antecede.groups"
+ORDER = (
+    "identities",
+    "packets",
+    "api",
+    "state",
+    "core",
+    "streams",
+    "admission",
+    "channels",
+    "flush",
+    "member",
+    "__init__",
+)
+"""The files, each after those that it imports."""
+
+
+class Mutant(msgspec.Struct, frozen=True):
+    """One planted bug: `old` occurs exactly once in the file."""
+
+    name: str
+    file: str
+    old: str
+    new: str
+
+
+MUTANTS = (
+    # Order and delivery.
+    Mutant(
+        "delivers without looking at the vector",
+        "streams",
+        "if other != rank and count > state.delivered[other]:",
+        "if False:",
+    ),
+    Mutant(
+        "takes duplicates",
+        "streams",
+        "if number <= state.received[rank] or (rank, number) in state.current:",
+        "if False:",
+    ),
+    Mutant(
+        "counts what comes out of order as received",
+        "streams",
+        "        while (rank, state.received[rank] + 1) in state.current:\n"
+        "            state.received[rank] += 1",
+        "        state.received[rank] = number + 1 if (rank, number + 1) in state.current "
+        "else number",
+    ),
+    # Reliability and stability.
+    Mutant(
+        "never repeats a message",
+        "streams",
+        "if peer.row[own] >= state.received[own] or core.now < peer.retry_at:",
+        "if True:",
+    ),
+    Mutant(
+        "calls stable what one other member has",
+        "streams",
+        "stable = min([other.row[sender] for other in state.peers])",
+        "stable = sorted(other.row[sender] for other in state.peers)[-2:][0]",
+    ),
+    Mutant(
+        "calls stable what precedes nothing known",
+        "streams",
+        "stable = all(map(int.__le__, message.vector, state.stable))",
+        "stable = True",
+    ),
+    Mutant(
+        "keeps stable messages for ever",
+        "streams",
+        "if number <= min(state.stable[rank], state.delivered[rank]):",
+        "if False:",
+    ),
+    Mutant(
+        "forgets the messages of the view before at once",
+        "admission",
+        "state.previous = dict(state.current)",
+        "state.previous = {}",
+    ),
+    # The flush.
+    Mutant(
+        "delivers between the answer to a flush and the next view",
+        "core",
+        "return self.frozen or self.state.suspended",
+        "return self.state.suspended",
+    ),
+    Mutant(
+        "the flush does not redistribute",
+        "flush",
+        "        return all(map(int.__ge__, self.core.state.received, decision.cut))",
+        "        cut = tuple(map(min, self.core.state.received, decision.cut))\n"
+        "        object.__setattr__(decision, 'cut', cut) if False else None\n"
+        "        return True",
+    ),
+    Mutant(
+        "the cut is what all have instead of what any has",
+        "flush",
+        "return tuple(map(max, *rows)) if len(rows) > 1 else rows[0]",
+        "return tuple(map(min, *rows)) if len(rows) > 1 else rows[0]",
+    ),
+    Mutant(
+        "the cut ignores predecessors that died",
+        "flush",
+        "if any(vector[r] > cut[r] for r in range(len(cut)) if r != rank):",
+        "if False:",
+    ),
+    Mutant(
+        "proposes anew what may be decided",
+        "flush",
+        "        return best.accepted\n",
+        "        return None\n",
+    ),
+    Mutant(
+        "promises lower ballots",
+        "flush",
+        "    def on_prepare(self, rank: int, body: Prepare) -> None:\n"
+        "        state = self.core.state\n"
+        "        if body.ballot < state.promised:",
+        "    def on_prepare(self, rank: int, body: Prepare) -> None:\n"
+        "        state = self.core.state\n"
+        "        if False:",
+    ),
+    Mutant(
+        "accepts in lower ballots",
+        "flush",
+        "    def on_accept(self, rank: int, body: Accept) -> None:\n"
+        "        state = self.core.state\n"
+        "        if body.ballot < state.promised:",
+        "    def on_accept(self, rank: int, body: Accept) -> None:\n"
+        "        state = self.core.state\n"
+        "        if False:",
+    ),
+    Mutant(
+        "decides without a quorum",
+        "flush",
+        "if decision is None or not core.is_quorum(flush.accepted):",
+        "if decision is None:",
+    ),
+    Mutant(
+        "half of a view is always enough",
+        "core",
+        "return twice > size or (twice == size and bool(ranks & 1))",
+        "return twice >= size",
+    ),
+    Mutant(
+        "a late PREPARE of an old view is answered",
+        "member",
+        "        if isinstance(packet.body, Report):\n",
+        "        if isinstance(packet.body, Prepare):\n"
+        "            self._core.state.promised = packet.body.ballot\n"
+        "            self._core.state.flush_heard_at = 1e9\n"
+        "        elif isinstance(packet.body, Report):\n",
+    ),
+    Mutant(
+        "does not ask for a decision that it missed",
+        "member",
+        "                self._flushing.ask(source.process)\n",
+        "                pass\n",
+    ),
+    Mutant(
+        "does not show a newer view to who is behind",
+        "member",
+        "            self._core.transmit(1 << packet.source.process, self._core.report())\n",
+        "            pass\n",
+    ),
+    Mutant(
+        "nobody takes over an abandoned flush",
+        "flush",
+        "        if core.frozen:\n            return abandoned\n",
+        "        if core.frozen:\n            return False\n",
+    ),
+    Mutant(
+        "waits for the dead",
+        "core",
+        "return self.now - self.state.peers[rank].heard_at > self.config.suspect_after_s",
+        "return False",
+    ),
+    Mutant(
+        "sends in the old view while it is flushed",
+        "streams",
+        "while state.queue and not core.blocked and self._window_open():",
+        "while state.queue and self._window_open():",
+    ),
+    # Coming and going.
+    Mutant(
+        "a minority goes on without a word",
+        "member",
+        "if not enough and not state.suspended:",
+        "if False:",
+    ),
+    Mutant(
+        "takes a suspended member back without a word",
+        "admission",
+        "        if state.suspended:\n",
+        "        if False:\n",
+    ),
+    Mutant(
+        "an incarnation may come twice",
+        "admission",
+        "elif member.incarnation <= state.departed.get(member.process, -1):",
+        "elif False:",
+    ),
+    Mutant(
+        "an old life is kept beside the new one",
+        "core",
+        "other.process == member.process and other.incarnation > member.incarnation",
+        "False",
+    ),
+    Mutant(
+        "newcomers are not welcomed again",
+        "admission",
+        "        if state.view.rank(member) is not None:\n            self._welcome(member)",
+        "        if state.view.rank(member) is not None:\n            pass",
+    ),
+    Mutant(
+        "newcomers start counting at zero",
+        "admission",
+        "self._enter(view, list(body.base))",
+        "self._enter(view, [0] * len(body.base))",
+    ),
+    Mutant(
+        "newcomers are handed nothing",
+        "admission",
+        "body = Welcome(decision, captured.base, departed, captured.state, captured.retained)",
+        "body = Welcome(decision, captured.base, departed, captured.state, ())",
+    ),
+    Mutant(
+        "leaves before all is sent",
+        "core",
+        "return self.state.leaving and not self.state.queue",
+        "return self.state.leaving",
+    ),
+    Mutant(
+        "tells the excluded that nothing was lost",
+        "admission",
+        "if rank == core.rank and number > taken",
+        "if False",
+    ),
+)
+
+
+@cache
+def planted(mutant: Mutant) -> ModuleType:
+    """The package with this bug."""
+    name = "planted_groups_" + "_".join(mutant.name.split()).lower()
+    package = ModuleType(name)
+    package.__path__ = []
+    sys.modules[name] = package
+    for file in ORDER:
+        source = (FOLDER / f"{file}.py").read_text()
+        if file == mutant.file:
+            occurrences = source.count(mutant.old)
+            if occurrences != 1:
+                raise LookupError(f"{mutant.name}: its text occurs {occurrences} times in {file}")
+            source = source.replace(mutant.old, mutant.new)
+        source = source.replace(PACKAGE, name)
+        module = package if file == "__init__" else ModuleType(f"{name}.{file}")
+        module.__file__ = str(FOLDER / f"{file}.py")
+        sys.modules[module.__name__] = module
+        exec(compile(source, module.__name__, "exec"), vars(module))
+    return package

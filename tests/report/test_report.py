@@ -1,0 +1,199 @@
+"""Every kind of campaign gives a sensible page."""
+
+import os
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from antecede.errors import BadFile, CannotWrite, Misuse
+from antecede.report import write_figures, write_report
+from tests.report.campaigns import Row, make_campaign
+from tests.report.test_markup import read
+
+
+def page_of(folder: Path) -> str:
+    return write_report(folder, folder / "report.html").read_text(encoding="utf-8")
+
+
+def text_of(page: str) -> str:
+    return " ".join(read(page).text.split())
+
+
+def sections_of(page: str) -> list[str]:
+    elements = read(page).elements
+    return [attributes["id"] or "" for name, attributes in elements if name == "section"]
+
+
+def break_order(row: Row) -> None:
+    if row["variant"] == "matrix" and row["seed"] == 2:
+        row["violations"] = 3
+
+
+def fail(row: Row) -> None:
+    setting = {"run", "protocol", "variant", "options", "network", "workload", "processes", "seed"}
+    for name in row:
+        if name not in setting:
+            row[name] = None
+    row |= {"scenario": "{}", "status": "failed", "error": "BrokenInvariant: <b>all</b> is lost"}
+
+
+def test_a_whole_campaign(tmp_path: Path) -> None:
+    page = page_of(make_campaign(tmp_path, ks=(1, 2, 4)))
+    assert sections_of(page) == [
+        *("verdicts", "comparison", "space", "time", "trade", "traffic", "distributions"),
+        "notable",
+    ]
+    text = text_of(page)
+    assert "Every promise of causal order was kept" in text
+    assert "Extra messages against k" in text
+    assert "How large the stamps are" in text
+    assert "What was run: 10 protocols, 1 network, 1 workload, 4 sizes, 5 seeds" in text
+
+
+def test_a_page_is_the_same_every_time(tmp_path: Path) -> None:
+    folder = make_campaign(tmp_path / "campaign")
+    first = write_report(folder, tmp_path / "first.html").read_bytes()
+    assert write_report(folder, tmp_path / "second.html").read_bytes() == first
+
+
+def test_identities_occur_once(tmp_path: Path) -> None:
+    page = page_of(make_campaign(tmp_path, networks=("lan", "wan", "<x>"), ks=(1, 2)))
+    found = [attributes["id"] for _, attributes in read(page).elements if "id" in attributes]
+    assert len(found) == len(set(found))
+    links = [a["href"] or "" for name, a in read(page).elements if name == "a"]
+    assert links
+    assert {link[1:] for link in links if link.startswith("#")} <= set(found)
+
+
+def test_a_broken_promise(tmp_path: Path) -> None:
+    text = text_of(page_of(make_campaign(tmp_path, ("matrix", "vector"), change=break_order)))
+    assert "Causal order was broken in 4 runs" in text
+    assert "First broken promise 3 too early matrix" in text
+    assert "✗ order broken" in text
+
+
+def test_violations_without_a_promise_are_no_alarm(tmp_path: Path) -> None:
+    text = text_of(page_of(make_campaign(tmp_path, ("none",), sizes=(4,))))
+    assert "No protocol here promises causal order" in text
+    assert "broken" not in text
+
+
+def test_one_size_only(tmp_path: Path) -> None:
+    page = page_of(make_campaign(tmp_path, sizes=(8,)))
+    assert "space" in sections_of(page)
+    assert "With 8 processes" in text_of(page)
+
+
+def test_one_protocol_one_size_one_seed(tmp_path: Path) -> None:
+    page = page_of(make_campaign(tmp_path, ("vector",), sizes=(8,), seeds=(7,)))
+    assert "trade" not in sections_of(page)
+    assert "1 protocol, 1 network, 1 workload, 1 size, 1 seed" in text_of(page)
+    assert "±" not in text_of(page).replace("± half", "")
+
+
+def test_all_failed(tmp_path: Path) -> None:
+    page = page_of(make_campaign(tmp_path, ("vector", "matrix"), change=fail))
+    assert sections_of(page) == ["verdicts", "failures"]
+    text = text_of(page)
+    assert "No run finished" in text
+    assert "BrokenInvariant: <b>all</b> is lost" in text
+    assert "matrix 20 BrokenInvariant" in text
+
+
+def test_a_protocol_of_which_every_run_failed(tmp_path: Path) -> None:
+    def fail_pairs(row: Row) -> None:
+        if row["variant"] == "pairs":
+            fail(row)
+
+    text = text_of(page_of(make_campaign(tmp_path, ("pairs", "vector"), change=fail_pairs)))
+    assert "pairs ? not judged 20 20" in text
+    assert "20 runs of 40 failed" in text
+
+
+def test_a_protocol_that_is_left_out(tmp_path: Path) -> None:
+    row = {"protocol": "daisy", "variant": "daisy", "options": "{}", "network": "lan"}
+    row |= {"workload": "uniform", "reason": "there is no protocol 'daisy' yet"}
+    rows: list[Row] = [row | {"processes": size} for size in (4, 8)]
+    folder = make_campaign(tmp_path, ("vector",), skipped=rows)
+    assert "daisy there is no protocol 'daisy' yet 2" in text_of(page_of(folder))
+
+
+def test_nothing_but_left_out(tmp_path: Path) -> None:
+    row: Row = {"protocol": "daisy", "variant": "daisy", "options": "{}", "network": "lan"}
+    row |= {"workload": "uniform", "reason": "not there", "processes": 4}
+    page = page_of(make_campaign(tmp_path, (), skipped=[row]))
+    assert "Nothing was run" in text_of(page)
+
+
+def test_thousands_of_runs_make_no_larger_page(tmp_path: Path) -> None:
+    few = make_campaign(tmp_path / "few", ("vector", "matrix"), seeds=range(1, 4))
+    many = make_campaign(tmp_path / "many", ("vector", "matrix"), seeds=range(1, 301))
+    small, large = page_of(few), page_of(many)
+    assert "2\u202f400" in large
+    assert len(large) < 1.1 * len(small)
+
+
+def test_many_surroundings_wait_behind_a_line(tmp_path: Path) -> None:
+    networks = [f"net {number}" for number in range(9)]
+    page = page_of(make_campaign(tmp_path, ("vector", "matrix"), networks=networks, seeds=(1,)))
+    assert "3 more" in text_of(page)
+
+
+def test_links_to_diagrams_work_from_wherever_the_page_stands(tmp_path: Path) -> None:
+    folder = make_campaign(tmp_path / "a folder", ("vector",), sizes=(4,), seeds=(1,))
+    runs = [Path(name).stem for name in os.listdir(folder)]
+    assert "views" not in runs
+    bare = page_of(folder)
+    run = next(a["title"] or "" for n, a in read(bare).elements if n == "code" and "title" in a)
+    (folder / "views").mkdir()
+    (folder / "views" / f"{run}.html").write_text("<!doctype html>")
+    for out in (folder / "linked.html", tmp_path / "elsewhere" / "page.html"):
+        page = write_report(folder, out).read_text()
+        links = {a["href"] or "" for n, a in read(page).elements if n == "a"}
+        found = [link for link in links if link.endswith(f"{run}.html")]
+        assert found
+        assert (out.parent / found[0].replace("%20", " ")).resolve().is_file()
+
+
+def test_an_existing_file_is_kept(tmp_path: Path) -> None:
+    folder = make_campaign(tmp_path / "campaign", ("vector",), sizes=(4,))
+    out = tmp_path / "report.html"
+    out.write_text("mine")
+    with pytest.raises(Misuse, match="--force"):
+        write_report(folder, out)
+    assert out.read_text() == "mine"
+    write_report(folder, out, force=True)
+    assert out.read_text().startswith("<!doctype html>")
+
+
+def test_nothing_half_written_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = make_campaign(tmp_path / "campaign", ("vector",), sizes=(4,))
+
+    def refuse(self: Path, target: Path) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "replace", refuse)
+    with pytest.raises(CannotWrite, match="No space left"):
+        write_report(folder, tmp_path / "out" / "report.html")
+    assert os.listdir(tmp_path / "out") == []
+
+
+def test_a_bad_folder_writes_nothing(tmp_path: Path) -> None:
+    with pytest.raises(BadFile):
+        write_report(tmp_path / "nowhere", tmp_path / "report.html")
+    with pytest.raises(Misuse, match="is a folder"):
+        write_report(tmp_path, tmp_path)
+    assert os.listdir(tmp_path) == []
+
+
+def test_figures_stand_alone(tmp_path: Path) -> None:
+    folder = make_campaign(tmp_path / "campaign", ks=(1, 2))
+    written = write_figures(folder, tmp_path / "figures")
+    assert len({path.name for path in written}) == len(written) > 8
+    for path in written:
+        root = ElementTree.fromstring(path.read_text(encoding="utf-8"))
+        assert root.get("aria-label")
+        style = root.find("{http://www.w3.org/2000/svg}style")
+        assert style is not None
+        assert "prefers-color-scheme" in (style.text or "")
