@@ -10,7 +10,9 @@ import sys
 from collections.abc import Callable
 
 from bench import (
+    campaign,
     endurance,
+    fuzz,
     machines,
     queue,
     separators,
@@ -30,6 +32,8 @@ BENCHMARKS: dict[str, Callable[[], None]] = {
     "endurance": endurance.main,
     "verification": verification.main,
     "spark": spark.main,
+    "campaign": campaign.main,
+    "fuzz": fuzz.main,
     "view": view.main,
 }
 

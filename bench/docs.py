@@ -1,4 +1,4 @@
-"""`python -m bench.docs`: write the generated parts of README.md and docs/protocols.md anew.
+"""`python -m bench.docs`: write the generated parts of README.md and docs/ anew.
 
 Everything measured here is counted, not timed, on seeded simulations: the same figures come out on
 every machine.
@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from antecede.campaigns import tables
 from antecede.cli._protocols import COLUMNS, row
 from antecede.order import Addressing
 from antecede.protocols import find, names
@@ -19,6 +20,9 @@ from antecede.verify.delays import Delays
 ROOT = Path(__file__).resolve().parent.parent
 README = ROOT / "README.md"
 PAGE = ROOT / "docs" / "protocols.md"
+CAMPAIGNS = ROOT / "docs" / "campaigns.md"
+TABLES_BEGIN = "<!-- tables: written by `make docs` -->\n"
+TABLES_END = "<!-- end of tables -->"
 BEGIN = "<!-- protocols: written by `make docs` -->\n"
 END = "<!-- end of protocols -->"
 
@@ -65,6 +69,7 @@ def main() -> None:
     text = README.read_text("utf-8")
     README.write_text(with_table(text), "utf-8")
     PAGE.write_text(needs_and_gives() + measured(), "utf-8")
+    CAMPAIGNS.write_text(with_campaign_tables(CAMPAIGNS.read_text("utf-8")), "utf-8")
 
 
 def with_table(readme: str) -> str:
@@ -76,6 +81,14 @@ def with_table(readme: str) -> str:
     rows = ([row(find(name))[index] for index in shown] for name in names())
     table = markdown([COLUMNS[index] for index in shown], rows)
     return f"{before}{BEGIN}{table}{rest[rest.index(END) :]}"
+
+
+def with_campaign_tables(page: str) -> str:
+    """docs/campaigns.md with the columns as the code has them."""
+    before, found, rest = page.partition(TABLES_BEGIN)
+    if not found or TABLES_END not in rest:
+        raise SystemExit(f"{CAMPAIGNS.name} lacks {TABLES_BEGIN.strip()} and {TABLES_END}")
+    return f"{before}{TABLES_BEGIN}{tables.markdown()}{rest[rest.index(TABLES_END) :]}"
 
 
 def needs_and_gives() -> str:

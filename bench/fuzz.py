@@ -115,7 +115,7 @@ def _rest(finding: Finding) -> tuple[str, str]:
     """The groups, and the other fields that are not at their defaults."""
     plain = tomllib.loads(finding.scenario)
     groups = plain.pop("groups", [])
-    usual = {"protocol", "processes", "messages", "seed"}
+    usual = {"protocol", "processes", "messages", "seed", "patience_s"}
     kept = [name for name in plain if name not in usual]
     return str(len(groups) or 1), ", ".join(kept) or "–"
 

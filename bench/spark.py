@@ -1,7 +1,10 @@
 """Spark against the local engine on one run, and the memory of its workers as the run grows.
 
-`python -m bench.spark [DELIVERIES]` takes another size. Sessions start in a process of their own
-each; their start is told apart. CPU time is that of the Java process and all Python workers.
+`python -m bench spark` takes a small run; `python -m bench.spark DELIVERIES ...` takes those sizes,
+and `--traces DIR` keeps the traces there. Every engine gets a process of its own and looks at a
+small trace of the same kind first, so that compiled loops are loaded: a session that goes on does
+that once. What a session takes to start is told apart. CPU time is that of all processes together,
+Java included, and `worker_mib` is the largest worker's peak.
 """
 
 import json
@@ -12,39 +15,52 @@ import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from antecede.pipeline.job import Limits
-from antecede.verify import verify_trace
-from bench.synthetic import write_trace
+from bench.spark_traces import write_long_trace
 
 DELIVERIES = 40_000
 PROCESSES = 64
+WARM_UP = 60_000
+ENGINES = ("local", "local[1]", "local[2]")
 TICKS_S = 1 / os.sysconf("SC_CLK_TCK")
 
+Measured = dict[str, float]
 
-def main(deliveries: int = DELIVERIES) -> None:
+
+def main(sizes: tuple[int, ...] = (DELIVERIES // 4, DELIVERIES), traces: str | None = None) -> None:
     print(f"{'deliveries':>12} {'engine':>9} {'start_s':>8} {'wall_s':>8} {'cpu_s':>8} worker_mib")
-    with TemporaryDirectory() as folder:
-        for size in (deliveries // 4, deliveries):
-            trace = Path(folder) / f"{size}.parquet"
-            write_trace(trace, PROCESSES, size)
-            verify_trace(trace)  # compiles
-            begin, cpu = time.perf_counter(), time.process_time()
-            expected = verify_trace(trace).to_json()["violations"]
-            row = {"start_s": 0.0, "wall_s": time.perf_counter() - begin}
-            _show(size, "local", {**row, "cpu_s": time.process_time() - cpu, "worker_mib": 0.0})
-            for master in ("local[1]", "local[2]"):
-                told = subprocess.run(
-                    [sys.executable, "-m", "bench.spark", "--one", master, str(trace)],
-                    capture_output=True,
-                    text=True,
-                    check=True,
-                )
-                measured = json.loads(told.stdout)
-                assert measured.pop("violations") == expected
-                _show(size, master, measured)
+    with TemporaryDirectory() as scratch:
+        folder = Path(traces or scratch)
+        folder.mkdir(parents=True, exist_ok=True)
+        small = folder / f"{WARM_UP}.parquet"
+        _make(small, WARM_UP)
+        for size in sizes:
+            trace = folder / f"{size}.parquet"
+            _make(trace, size)
+            rows = {engine: _measure_apart(engine, small, trace) for engine in ENGINES}
+            for engine, row in rows.items():
+                _show(size, engine, row)
+            _compare(rows)
+            if traces is None:
+                trace.unlink()
 
 
-def _show(size: int, engine: str, row: dict[str, float]) -> None:
+def _make(trace: Path, deliveries: int) -> None:
+    if not trace.exists():
+        write_long_trace(trace, PROCESSES, deliveries)
+
+
+def _measure_apart(engine: str, small: Path, trace: Path) -> Measured:
+    told = subprocess.run(
+        [sys.executable, "-m", "bench.spark", "--one", engine, str(small), str(trace)],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    measured: Measured = json.loads(told.stdout)
+    return measured
+
+
+def _show(size: int, engine: str, row: Measured) -> None:
     print(
         f"{size:>12,} {engine:>9} {row['start_s']:>8.1f} {row['wall_s']:>8.1f} "
         f"{row['cpu_s']:>8.1f} {row['worker_mib']:>10.0f}",
@@ -52,24 +68,57 @@ def _show(size: int, engine: str, row: dict[str, float]) -> None:
     )
 
 
-def measure(master: str, trace: str) -> dict[str, float]:
-    """One verification in windows, after the session has started."""
-    from antecede.pipeline.session import build_session  # noqa: PLC0415 - part of what is timed
+def _compare(rows: dict[str, Measured]) -> None:
+    local, one, two = (rows[engine] for engine in ENGINES)
+    assert len({row["violations"] for row in rows.values()}) == 1
+    print(
+        f"{'':>12} local[2] takes {two['wall_s'] / local['wall_s']:.2f} of the local engine's time "
+        f"and {two['cpu_s'] / local['cpu_s']:.2f} of its CPU time; it is "
+        f"{one['wall_s'] / two['wall_s']:.2f} times as fast as local[1]",
+        flush=True,
+    )
+
+
+def measure(engine: str, small: str, trace: str) -> Measured:
+    """One verification, after a small one."""
+    if "[" in engine:
+        return _measure_spark(engine, small, trace)
+    from antecede.verify import verify_trace  # noqa: PLC0415 - only where it is measured
+
+    verify_trace(small)
+    begin, cpu = time.perf_counter(), time.process_time()
+    verdict = verify_trace(trace)
+    return {
+        "start_s": 0.0,
+        "wall_s": time.perf_counter() - begin,
+        "cpu_s": time.process_time() - cpu,
+        "worker_mib": _peak(os.getpid()) / 2**20,
+        "violations": verdict.violations,
+    }
+
+
+def _measure_spark(master: str, small: str, trace: str) -> Measured:
+    from antecede.pipeline.job import Limits  # noqa: PLC0415 - see above
+    from antecede.pipeline.session import build_session  # noqa: PLC0415
     from antecede.pipeline.verify import verify_on_spark  # noqa: PLC0415
 
+    limits = Limits(run_rows=0)  # however small, as one huge run
     begin = time.perf_counter()
     spark = build_session(master)
     start_s = time.perf_counter() - begin
+    cores = spark.sparkContext.defaultParallelism
+    spark.sparkContext.parallelize(range(cores), cores).foreach(lambda _: time.sleep(1))
+    verify_on_spark(spark, small, limits=limits)
     java = int(spark.sparkContext._gateway.proc.pid)  # type: ignore[union-attr]
-    begin, cpu = time.perf_counter(), _tree(java)[0]
-    verdict = verify_on_spark(spark, trace, limits=Limits(run_rows=0))
+    begin, cpu, driver = time.perf_counter(), _tree(java)[0], time.process_time()
+    verdict = verify_on_spark(spark, trace, limits=limits)
     wall_s = time.perf_counter() - begin
     after, peak = _tree(java)
     spark.stop()
     return {
         "start_s": start_s,
         "wall_s": wall_s,
-        "cpu_s": after - cpu,
+        "cpu_s": after - cpu + time.process_time() - driver,
         "worker_mib": peak / 2**20,
         "violations": verdict.violations,
     }
@@ -101,8 +150,16 @@ def _peak(process: int) -> int:
     return 0
 
 
+def _from_command_line(arguments: list[str]) -> None:
+    traces = None
+    if arguments[:1] == ["--traces"]:
+        traces = arguments[1]
+        arguments = arguments[2:]
+    main(tuple(map(int, arguments)) or (DELIVERIES,), traces)
+
+
 if __name__ == "__main__":
     if sys.argv[1:2] == ["--one"]:
         print(json.dumps(measure(*sys.argv[2:])))
     else:
-        main(*map(int, sys.argv[1:]))
+        _from_command_line(sys.argv[1:])

@@ -14,7 +14,8 @@ from antecede.trace import DELIVER, NO_STAMP, RECEIVE, SEND, TraceWriter
 from antecede.trace.encoder import ROW_TYPE
 
 FAULT_SHARE = 1e-5
-CHUNK = 500_000
+CHUNK = 65_536
+"""Rows at a time: as many as the writer puts into a row group."""
 
 
 def write_trace(
@@ -37,13 +38,13 @@ def write_trace(
     # A process sends every `processes` seconds or so; a message is under way for about that long.
     delay = (processes * (1 + random.random(processes)))[to]
     delay[random.random(to.shape) < FAULT_SHARE] *= 3
-    parts = [_rows(SEND, sender, sender, number, sent)]
+    parts = [rows_of(SEND, sender, sender, number, sent)]
     senders, numbers = np.repeat(sender, fan_out), np.repeat(number, fan_out)
     times = np.repeat(sent, fan_out)
     for kind, share in ((RECEIVE, random.random(to.shape)), (DELIVER, np.ones(to.shape))):
         if kind == DELIVER or receptions:
             time = times + (delay * share).ravel()
-            parts.append(_rows(kind, to.ravel(), senders, numbers, time))
+            parts.append(rows_of(kind, to.ravel(), senders, numbers, time))
     rows = np.concatenate(parts)
     order = np.argsort(rows["time"], kind="stable")
     sets = [process_set(members) for members in to.tolist()]
@@ -65,13 +66,14 @@ def _count(sender: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     return number
 
 
-def _rows(
+def rows_of(
     kind: int,
     process: npt.NDArray[np.int64],
     sender: npt.NDArray[np.int64],
     number: npt.NDArray[np.int64],
     time: npt.NDArray[np.float64],
 ) -> npt.NDArray[np.void]:
+    """Events as the writer of traces wants them."""
     rows = np.zeros(len(process), ROW_TYPE)
     rows["kind"] = kind
     rows["process"], rows["sender"], rows["number"], rows["time"] = process, sender, number, time

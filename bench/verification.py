@@ -1,39 +1,54 @@
-"""The verifier: its kernel against the oracle and against a plain dictionary of vector clocks, and
-the whole command against the kernel alone.
+"""The verifier: its kernel against the oracle and against a plain dictionary of vector clocks; the
+whole command on a Parquet trace of 64 processes against the kernel alone, with its peak memory at
+two sizes; and what `explain` costs on such a trace.
 
-`python -m bench.verification DELIVERIES` sets the size of the trace for the second part. Copies go
-to 8 others; the slow checkers get the beginning of the same log, as much as they can take."""
+`ANTECEDE_BENCH_DELIVERIES=20000000 python -m bench verification` sets the size of the traces; the
+smaller one is a quarter of it. Copies go to 8 others. The kernel judges the whole log, the two slow
+checkers only its first events, as many as they can take."""
 
+import json
+import os
+import resource
+import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from statistics import median
 from time import process_time
 
 import numpy as np
 
-from antecede.trace import DELIVER, SEND, Events, Run, read_trace
-from antecede.verify import judge, verify_trace
+from antecede.trace import APP, DELIVER, SEND, Events, Run, read_trace
+from antecede.trace.batches import read_batches
+from antecede.verify import explain, judge, verify_trace
 from antecede.verify.delays import total_delays
 from antecede.verify.passes import last_predecessors
 from antecede.verify.prepare import Joined, prepare
+from antecede.verify.swift import take_runs
 from bench.synthetic import write_trace
 
 PROCESSES = (8, 64, 256, 1024)
 KERNEL_DELIVERIES = 400_000
 SLOW_EVENTS = 12_000
-COMMAND_DELIVERIES = 2_000_000
+COMMAND_PROCESSES = 64
+COMMAND_DELIVERIES = int(os.environ.get("ANTECEDE_BENCH_DELIVERIES", "2000000"))
+WARM_UP_DELIVERIES = 250_000
 REPEATS = 3
 
 
-def main(deliveries: int = COMMAND_DELIVERIES) -> None:
+def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         print(f"{'processes':>9}{'kernel':>12}{'oracle':>12}{'clocks':>12}   deliveries/s")
         for processes in PROCESSES:
             compare_checkers(Path(folder) / f"{processes}.parquet", processes)
+        print(
+            f"The kernel on {KERNEL_DELIVERIES:,} deliveries, oracle and clocks on the first "
+            f"{SLOW_EVENTS:,} events of the same log: they slow down as a log gets longer."
+        )
         for receptions in (False, True):
-            whole_command(Path(folder) / f"whole-{receptions}.parquet", deliveries, receptions)
+            for deliveries in (COMMAND_DELIVERIES // 4, COMMAND_DELIVERIES):
+                whole_command(Path(folder), deliveries, receptions)
 
 
 def timed(work: Callable[[], object]) -> float:
@@ -59,24 +74,74 @@ def compare_checkers(path: Path, processes: int) -> None:
     print(f"kernel {rates[0] / rates[1]:,.0f}x oracle, {rates[0] / rates[2]:,.0f}x clocks")
 
 
-def whole_command(path: Path, deliveries: int, receptions: bool) -> None:
-    """Reading, preparing and judging a trace of 64 processes, and its parts."""
-    write_trace(path, 64, deliveries, receptions=receptions)
-    verify_trace(path)  # compiles
-    whole = median(timed(lambda: verify_trace(path)) for _ in range(REPEATS))
-    read = median(timed(lambda: read_trace(path, stamps=False)) for _ in range(REPEATS))
-    (run,) = read_trace(path, stamps=False).runs
-    prepared = median(timed(lambda: prepare(run.events, 64)) for _ in range(REPEATS))
-    joined = prepare(run.events, 64)
-    check = median(timed(lambda: last_predecessors(joined.prepared)) for _ in range(REPEATS))
-    print(f"\n{deliveries:,} deliveries, {len(run.events):,} rows, 64 processes")
-    parts = {"kernel": check, "reading": read, "preparing": prepared}
-    if receptions:
-        parts["delays"] = median(timed(lambda: _delays(joined)) for _ in range(REPEATS))
-    parts["whole command"] = whole
-    for name, seconds in parts.items():
+def whole_command(folder: Path, deliveries: int, receptions: bool) -> None:
+    """Reading, preparing and judging a trace, in a process of its own for the sake of its peak
+    memory."""
+    trace, small = folder / "whole.parquet", folder / f"warm-up-{receptions}.parquet"
+    if not small.exists():
+        write_trace(small, COMMAND_PROCESSES, WARM_UP_DELIVERIES, receptions=receptions)
+    write_trace(trace, COMMAND_PROCESSES, deliveries, receptions=receptions)
+    told = subprocess.run(
+        [sys.executable, "-m", "bench.verification", str(small), str(trace), str(int(receptions))],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    measured = json.loads(told.stdout)
+    size = trace.stat().st_size
+    trace.unlink()
+    recorded = "with" if receptions else "without"
+    print(
+        f"\n{deliveries:,} deliveries {recorded} receptions, {size / deliveries:.1f} bytes each; "
+        f"{measured['violations']} early deliveries"
+    )
+    kernel = measured["seconds"]["kernel"]
+    for name, seconds in measured["seconds"].items():
         per_delivery = 1e9 * seconds / deliveries
-        print(f"  {name:16}{per_delivery:>9,.0f} ns a delivery{seconds / check:>8.1f}x kernel")
+        print(f"  {name:24}{per_delivery:>9,.0f} ns a delivery{seconds / kernel:>8.1f}x kernel")
+    print(
+        f"  {'peak memory':24}{measured['peak'] / 2**20:>9,.0f} MiB, "
+        f"{(measured['peak'] - measured['before']) / deliveries:.0f} bytes a delivery"
+    )
+
+
+def measure(small: str, trace: str, receptions: bool) -> dict[str, object]:
+    """The command on a trace and its parts, after one on a small trace that compiles the loops."""
+    verify_trace(small)
+    before = _peak()
+    seconds: dict[str, list[float]] = {}
+
+    def add(name: str, work: Callable[[], object]) -> None:
+        seconds.setdefault(name, []).append(timed(work))
+
+    verdict = verify_trace(trace)
+    peak = _peak()
+    (run,) = take_runs(trace, APP, times=receptions)
+    joined = run.joined()
+    witness = verdict.witnesses[-1]
+    for _ in range(REPEATS):
+        add("kernel", lambda: last_predecessors(joined.prepared))
+        add("decoding alone", lambda: _use_up(read_batches(trace, times=receptions)))
+        add("reading and preparing", lambda: _use_up(take_runs(trace, APP, times=receptions)))
+        if receptions:
+            add("kernel and delays", lambda: _delays(joined))
+        add("whole command", lambda: verify_trace(trace))
+    add("explain", lambda: explain(trace, witness.process, witness.second))
+    return {
+        "seconds": {name: median(times) for name, times in seconds.items()},
+        "violations": verdict.violations,
+        "before": before,
+        "peak": peak,
+    }
+
+
+def _use_up(items: Iterable[object]) -> None:
+    for _ in items:
+        pass
+
+
+def _peak() -> int:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
 def _delays(joined: Joined) -> None:
@@ -120,4 +185,4 @@ def dictionary_of_clocks(run: Run) -> int:
 
 
 if __name__ == "__main__":
-    main(*map(int, sys.argv[1:]))
+    print(json.dumps(measure(sys.argv[1], sys.argv[2], sys.argv[3] == "1")))

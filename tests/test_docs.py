@@ -20,3 +20,8 @@ def test_the_page_of_protocols_has_the_measured_figures() -> None:
     for name in ("vector", "pairs", "blocks-slow"):
         row = docs.markdown((), [docs.measured_row(*docs.run(name, 8, fields))]).splitlines()[-1]
         assert row in page, "run `make docs`"
+
+
+def test_the_page_of_campaigns_has_the_columns() -> None:
+    page = docs.CAMPAIGNS.read_text("utf-8")
+    assert docs.with_campaign_tables(page) == page, "run `make docs`"

@@ -24,5 +24,10 @@ class Planted(msgspec.Struct, frozen=True):
 
 def planted_bugs() -> list[Planted]:
     """By protocol; those that need a topology last."""
-    found = [Planted(name, mutant) for name in names() for mutant in mutants_of(name)]
+    found = []
+    for name in names():
+        try:
+            found += [Planted(name, mutant) for mutant in mutants_of(name)]
+        except LookupError:
+            continue  # a test says so, without hiding the other protocols
     return found + [Planted("separators", mutant) for mutant in ON_TOPOLOGIES]

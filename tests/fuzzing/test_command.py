@@ -1,6 +1,7 @@
 """`antecede fuzz`, from the seed to the file that replays the failure."""
 
 import json
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,7 @@ import pytest
 
 from antecede.fuzzing import options
 from antecede.fuzzing.chance import Chance
+from antecede.pipeline import fuzz as running
 from tests.cli.conftest import Antecede, antecede
 
 __all__ = ["antecede"]
@@ -22,6 +24,11 @@ def printed(**given: Any) -> Any:
         return given
 
     return draw
+
+
+def shrink_little(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(running, "SHRUNK", 1)
+    monkeypatch.setattr(running, "fuzz", partial(running.fuzz, shrink_runs=300))
 
 
 def test_nothing_is_found(antecede: Antecede) -> None:
@@ -48,7 +55,7 @@ def test_a_failure_can_be_replayed(
 ) -> None:
     """Found, shrunk, written; then simulated and judged from the file, as anybody would."""
     monkeypatch.setitem(options._OPTIONS, protocol, printed(**given))
-    monkeypatch.setattr("antecede.pipeline.fuzz.SHRUNK", 1)
+    shrink_little(monkeypatch)
     what = ("fuzz", "--protocol", protocol, "--runs", 20, "--out", tmp_path, *HERE)
     outcome = antecede(*what, "--json")
     assert outcome.status == 1
@@ -75,7 +82,7 @@ def test_without_a_folder_the_scenario_is_printed(
     antecede: Antecede, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(options._OPTIONS, "blocks-relative", printed(gbn="printed"))
-    monkeypatch.setattr("antecede.pipeline.fuzz.SHRUNK", 1)
+    shrink_little(monkeypatch)
     outcome = antecede("fuzz", "--protocol", "blocks-relative", "--runs", 12, *HERE)
     assert outcome.status == 1
     assert 'protocol = "blocks-relative"' in outcome.out

@@ -70,17 +70,17 @@ def test_fuzzing_goes_on_where_it_was_killed(tmp_path: Path) -> None:
 def test_time_is_a_limit(tmp_path: Path) -> None:
     """No time at all is enough for one slice; the next call goes on behind it."""
     for slices in (1, 2):
-        ledger = Ledger(tmp_path)
-        fuzz(None, ["none", "fifo"], ledger, minutes=0, size=5)
-        assert len(ledger.done) == slices
-    assert ledger.done[0].slice != ledger.done[1].slice
+        fuzz(None, ["none", "fifo"], Ledger(tmp_path), minutes=0, size=5)
+        assert len(Ledger(tmp_path).done) == slices
+    first, second = Ledger(tmp_path).done
+    assert first.slice != second.slice
 
 
-def test_failures_are_shrunk_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failures_are_shrunk_once(tmp_path: Path) -> None:
     """Some of each kind get a file; what has one is not shrunk again."""
     planted = next(one for one in planted_bugs() if str(one) == "none-delivered-twice")
     ledger = Ledger(tmp_path)
-    findings = fuzz(None, ["none"], ledger, runs=20, order_type=planted.order)
+    findings = fuzz(None, ["none"], ledger, runs=20, shrink_runs=50, order_type=planted.order)
     assert len(ledger.found) > len(findings) == SHRUNK
     files = sorted(file.name for file in (tmp_path / FAILURES).iterdir())
     assert files == sorted(finding.file_name for finding in findings)
@@ -88,5 +88,7 @@ def test_failures_are_shrunk_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         text = (tmp_path / FAILURES / finding.file_name).read_text("utf-8")
         assert re.match(r"# BrokenInvariant: none: message \d:\d: .* delivers it twice\n", text)
     (tmp_path / FAILURES / files[0]).unlink()
-    again = fuzz(None, ["none"], Ledger(tmp_path), runs=20, order_type=planted.order)
+    again = fuzz(
+        None, ["none"], Ledger(tmp_path), runs=20, shrink_runs=50, order_type=planted.order
+    )
     assert [finding.file_name for finding in again] == files[:1]

@@ -54,6 +54,8 @@ class Checker:
                 known = self.views.setdefault(event.view, event.members)
                 if known != event.members:
                     yield f"{life} installs view {event.view} as {event.members}, not {known}"
+                if len({process for process, _ in event.members}) < len(event.members):
+                    yield f"view {event.view} has two lives of one process: {event.members}"
                 if life not in event.members:
                     yield f"{life} installs view {event.view}, which is without it"
             numbers = self.installed[life]
@@ -185,6 +187,8 @@ class Checker:
             if not events or events[-1].kind != "stopped" or events[-1].detail == "doubt":
                 continue
             lost = set(events[-1].messages)
+            if lost and events[-1].detail == "left" and self.installed[life]:
+                yield f"{life} leaves and {sorted(lost)} of it are lost"
             last = self.installed[life][-1] if self.installed[life] else 0
             sent = [event.message for event in events if event.kind == "send"]
             others = [
@@ -215,7 +219,7 @@ class Checker:
         final = max(self.views)
         if not self._goes_on():
             for life in alive:
-                if final in self.installed[life] and not self.history.suspended[life]:
+                if self.installed[life] and not self.history.suspended[life]:
                     yield f"{life} has lost the quorum and does not say so"
             return
         if set(self.views[final]) != set(alive):
@@ -239,10 +243,11 @@ class Checker:
                     yield f"{life} never delivers message {message} of {origin.sender}"
 
     def _goes_on(self) -> bool:
-        """Whether enough of the last view run at the end."""
-        if not self.views:
+        """Whether enough of the last view that anybody knows run at the end."""
+        known = [view for life in self.history.alive for view in self.installed[life]]
+        if not known:
             return False
-        view = self.views[max(self.views)]
+        view = self.views[max(known)]
         left = [life for life in view if life in self.history.alive]
         if self.quorum == "survivors":
             return bool(left)

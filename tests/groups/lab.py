@@ -19,15 +19,17 @@ SETTLE_S = 30.0
 class Action(msgspec.Struct, frozen=True, array_like=True):
     """One thing that happens. Kinds: send, crash, restart (also the first start of a process that
     joins), leave, part (`mask` against the rest), heal, mute (nothing leaves the process), unmute,
-    crash-on (when it transmits a packet of kind `name`, only the copies to `mask` leave) and
-    deaf-on (when such a packet comes it is lost, and the process is cut off for `mask` tenths of a
-    second)."""
+    cut-link (nothing goes between the process and those in `mask`); and traps for packets of kind
+    `name`: crash-on (only the copies to `mask` leave, and the process dies), cut-on (the same, but
+    it is only cut off for `seconds`), deaf-on (such a packet is lost when it comes, and the process
+    is cut off). Healing ends parts and cut links."""
 
     at: float
     kind: str
     process: int = 0
     mask: int = 0
     name: str = ""
+    seconds: float = 1.5
 
 
 class Schedule(msgspec.Struct, frozen=True, array_like=True):
@@ -97,7 +99,8 @@ class Process:
         self.member: Any = None
         self.state: set[int] = set()
         self.traps: list[Action] = []
-        self.pending: list[tuple[int, int]] = []
+        self.effects: deque[tuple[Life, Any]] = deque()
+        self.busy = False
 
     @property
     def life(self) -> Life:
@@ -115,6 +118,7 @@ class Lab:
         self.heap: list[tuple[float, int, str, Any]] = []
         self.sequence = 0
         self.parts: list[int] = []
+        self.cut_links: set[tuple[int, int]] = set()
         self.muted = 0
         self.deaf = 0
         self.perfect = False
@@ -162,7 +166,7 @@ class Lab:
     def _transmit(self, process: Process, effect: Any) -> None:
         packet = effect.packet
         targets = list(members(effect.to))
-        trap = self._sprung(process, "crash-on", packet)
+        trap = self._sprung(process, ("crash-on", "cut-on"), packet)
         if trap is not None:
             targets = [target for target in targets if trap.mask >> target & 1]
         wire: Any = self.groups.encode(packet) if self.schedule.on_wire else packet
@@ -171,13 +175,19 @@ class Lab:
             if self.schedule.on_wire:
                 self.history.bytes_sent += len(wire)
             self._carry(process.index, target, wire)
-        if trap is not None:
+        if trap is not None and trap.kind == "crash-on":
             self._crash(process)
+        elif trap is not None:
+            self._cut_off(process, trap)
 
-    def _sprung(self, process: Process, kind: str, packet: Any) -> Action | None:
+    def _cut_off(self, process: Process, trap: Action) -> None:
+        self.deaf |= 1 << process.index
+        self._at(self.now + trap.seconds, "action", Action(0.0, "undeaf", process.index))
+
+    def _sprung(self, process: Process, kinds: tuple[str, ...], packet: Any) -> Action | None:
         name = type(packet.body).__name__
         for trap in process.traps:
-            if trap.kind == kind and trap.name == name:
+            if trap.kind in kinds and trap.name == name:
                 process.traps.remove(trap)
                 return trap
         return None
@@ -187,9 +197,7 @@ class Lab:
         if self.perfect:
             self._at(self.now + schedule.delay_s, "packet", (source, target, wire))
             return
-        if (self.muted | self.deaf) >> source & 1 or any(
-            (part >> source & 1) != (part >> target & 1) for part in self.parts
-        ):
+        if (self.muted | self.deaf) >> source & 1 or self._apart(source, target):
             return
         copies = 1 + (draw() < schedule.duplication)
         for _ in range(copies):
@@ -199,15 +207,21 @@ class Lab:
                     delay *= 10
                 self._at(self.now + delay, "packet", (source, target, wire))
 
+    def _apart(self, source: int, target: int) -> bool:
+        return (
+            (source, target) in self.cut_links
+            or (target, source) in self.cut_links
+            or any((part >> source & 1) != (part >> target & 1) for part in self.parts)
+        )
+
     def _on_packet(self, what: tuple[int, int, Any]) -> None:
-        source, target, wire = what
+        _, target, wire = what
         process = self.processes[target]
         if process.member is not None and not self.deaf >> target & 1:
             packet = self.groups.decode(wire) if self.schedule.on_wire else wire
-            trap = self._sprung(process, "deaf-on", packet)
+            trap = self._sprung(process, ("deaf-on",), packet)
             if trap is not None:
-                self.deaf |= 1 << target
-                self._at(self.now + trap.mask / 10, "action", Action(0.0, "undeaf", target))
+                self._cut_off(process, trap)
                 return
             self._carry_out(process, process.member.receive(packet, self.now))
 
@@ -236,10 +250,10 @@ class Lab:
         process = self.processes[action.process]
         match action.kind:
             case "send":
-                self._send(process, action.mask, reply_by=-1 if not action.name else int(action.name))
+                self._send(process, action.mask, int(action.name or -1))
             case "crash":
                 self._crash(process)
-            case "crash-on" | "deaf-on":
+            case "crash-on" | "cut-on" | "deaf-on":
                 process.traps.append(action)
             case "restart":
                 if process.member is None:
@@ -249,8 +263,12 @@ class Lab:
                     self._carry_out(process, process.member.leave(self.now))
             case "part":
                 self.parts.append(action.mask)
+            case "cut-link":
+                for other in members(action.mask):
+                    self.cut_links.add((action.process, other))
             case "heal":
                 self.parts.clear()
+                self.cut_links.clear()
             case "mute":
                 self.muted |= 1 << action.process
             case "undeaf":
@@ -261,13 +279,13 @@ class Lab:
                 self.perfect, self.muted, self.deaf = True, 0, 0
                 self._at(self.now + 1.0, "probe", None)
                 self.parts.clear()
-                for other in self.processes:
-                    other.traps.clear()
+                self.cut_links.clear()
+                for running in self.processes:
+                    running.traps.clear()
 
     def _start(self, process: Process, founding: Any) -> None:
         process.incarnation += 1
         process.state = set()
-        process.pending = []
         everybody = process_set(range(self.schedule.processes))
         process.member = self.groups.GroupMember(
             self.config,
@@ -298,18 +316,15 @@ class Lab:
 
     def _carry_out(self, process: Process, effects: list[Any]) -> None:
         """Effects are carried out first in, first out, also those that they cause."""
-        busy = bool(process.pending)
-        process.pending.extend((process.incarnation, effect) for effect in effects)
-        if busy:
+        process.effects.extend((process.life, effect) for effect in effects)
+        if process.busy:
             return
-        queue: deque[Any] = deque()
-        while process.pending or queue:
-            queue.extend(process.pending)
-            process.pending = [(-1, None)]
-            incarnation, effect = queue.popleft()
-            if incarnation == process.incarnation and process.member is not None:
+        process.busy = True
+        while process.effects:
+            life, effect = process.effects.popleft()
+            if life == process.life and process.member is not None:
                 self._apply(process, effect)
-            process.pending.remove((-1, None))
+        process.busy = False
 
     def _apply(self, process: Process, effect: Any) -> None:
         kind = type(effect).__name__

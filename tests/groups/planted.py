@@ -1,5 +1,5 @@
-"""Bugs planted in the group substrate: one for each of its rules. A mutant replaces one piece of the
-text of one file; the package is then executed under another name."""
+"""Bugs planted in the group substrate: one for each of its rules. A mutant replaces one piece of
+the text of one file; the package is then executed under another name."""
 
 import sys
 from functools import cache
@@ -81,14 +81,20 @@ MUTANTS = (
     Mutant(
         "keeps stable messages for ever",
         "streams",
-        "if number <= min(state.stable[rank], state.delivered[rank]):",
-        "if False:",
+        "if message.view == state.view.number:\n                rank",
+        "if False:\n                rank",
     ),
     Mutant(
         "forgets the messages of the view before at once",
         "admission",
         "state.previous = dict(state.current)",
         "state.previous = {}",
+    ),
+    Mutant(
+        "acknowledges what comes after its answer to a flush",
+        "streams",
+        "        if not core.frozen:\n            self._note_row",
+        "        if True:\n            self._note_row",
     ),
     # The flush.
     Mutant(
@@ -100,10 +106,8 @@ MUTANTS = (
     Mutant(
         "the flush does not redistribute",
         "flush",
-        "        return all(map(int.__ge__, self.core.state.received, decision.cut))",
-        "        cut = tuple(map(min, self.core.state.received, decision.cut))\n"
-        "        object.__setattr__(decision, 'cut', cut) if False else None\n"
-        "        return True",
+        "return all(map(int.__ge__, self.core.state.received, decision.cut))",
+        "return True",
     ),
     Mutant(
         "the cut is what all have instead of what any has",
@@ -202,10 +206,10 @@ MUTANTS = (
         "if False:",
     ),
     Mutant(
-        "takes a suspended member back without a word",
-        "admission",
-        "        if state.suspended:\n",
-        "        if False:\n",
+        "never goes on after a suspension",
+        "member",
+        "elif enough and state.suspended and not core.frozen:",
+        "elif False:",
     ),
     Mutant(
         "an incarnation may come twice",

@@ -14,30 +14,84 @@ from tests.groups.lab import Action, Lab, Schedule
 TRAPS = ("Data", "Prepare", "Promise", "Accept", "Accepted", "Decide", "Welcome", "Join", "Report")
 
 
+FLUSH = ("Prepare", "Promise", "Accept", "Accepted", "Decide")
+
+
 def draw(seed: int) -> Schedule:
-    """The schedule of this number."""
+    """The schedule of this number: every other one aims at the changes of views."""
     rng = random.Random(seed)
+    return _hostile(seed, rng) if seed % 2 else _mixed(seed, rng)
+
+
+def _mixed(seed: int, rng: random.Random) -> Schedule:
+    """A bit of everything."""
     founders = rng.choice((2, 3, 3, 4, 4, 5, 5, 6, 7))
     processes = founders + rng.choice((0, 0, 1, 2))
     length_s = rng.uniform(2.0, 6.0)
-    actions = [
-        Action(
-            rng.uniform(0.0, length_s),
-            "send",
-            rng.randrange(processes),
-            0 if rng.random() < 0.8 else rng.getrandbits(processes),
-            "" if rng.random() < 0.6 else str(rng.randrange(processes)),
-        )
-        for _ in range(rng.choice((3, 10, 25, 50)))
-    ]
-    for action in [action for action in actions if action.mask]:  # a sender is a recipient
-        actions.remove(action)
-        addressed = action.mask | 1 << action.process
-        actions.append(msgspec.structs.replace(action, mask=addressed))
+    actions = _traffic(rng, processes, length_s, rng.choice((3, 10, 25, 50)))
     for _ in range(rng.choice((0, 1, 1, 2, 2, 3, 4))):
         actions.extend(_fault(rng, processes, length_s))
-    for process in range(founders, processes):
-        actions.append(Action(rng.uniform(0.0, length_s), "restart", process))
+    actions.extend(
+        Action(rng.uniform(0.0, length_s), "restart", process)
+        for process in range(founders, processes)
+    )
+    return _on_network(seed, rng, founders, processes, actions)
+
+
+def _hostile(seed: int, rng: random.Random) -> Schedule:
+    """Something makes the view change, and whoever leads the change or takes part in it crashes or
+    is cut off in the middle."""
+    founders = rng.choice((3, 4, 5, 5, 6))
+    processes = founders + rng.choice((0, 1))
+    at = rng.uniform(0.3, 0.8)
+    last = processes - 1
+    actions = _traffic(rng, founders, 3.5, rng.choice((8, 20, 30)))
+    match rng.randrange(4):
+        case 0:
+            actions.append(Action(at, "crash", founders - 1))
+        case 1:
+            mask = rng.getrandbits(founders)
+            actions.append(Action(at, "crash-on", founders - 1, mask, "Data"))
+        case 2:
+            actions.append(Action(at, "restart", last))
+            if rng.random() < 0.3:
+                actions.append(Action(at, "deaf-on", last, 0, "Welcome"))
+        case _:
+            actions.extend(_burst(rng, founders - 1, at))
+            actions.append(Action(at, "leave", founders - 1))
+    for _ in range(rng.choice((1, 1, 2, 3))):
+        process, mask = rng.randrange(founders - 1), rng.getrandbits(founders)
+        kind = rng.choice(("crash-on", "cut-on", "cut-on", "deaf-on"))
+        seconds = rng.choice((0.5, 1.0, 1.5, 2.5))
+        actions.append(Action(at, kind, process, mask, rng.choice(FLUSH), seconds))
+    if rng.random() < 0.5:
+        one, start = rng.randrange(founders), at + rng.uniform(-0.3, 1.5)
+        actions.append(Action(start, "cut-link", one, rng.getrandbits(founders)))
+        actions.append(Action(start + rng.uniform(0.5, 3.5), "heal"))
+    if rng.random() < 0.3:
+        actions.append(Action(at + rng.uniform(1.0, 4.0), "restart", rng.randrange(founders)))
+    return _on_network(seed, rng, founders, processes, actions)
+
+
+def _traffic(rng: random.Random, processes: int, length_s: float, count: int) -> list[Action]:
+    """Messages, some to a part of the group (with the sender), some that somebody answers."""
+    actions = []
+    for _ in range(count):
+        at, sender = rng.uniform(0.0, length_s), rng.randrange(processes)
+        to = 0 if rng.random() < 0.8 else rng.getrandbits(processes) | 1 << sender
+        replier = "" if rng.random() < 0.6 else str(rng.randrange(processes))
+        actions.append(Action(at, "send", sender, to, replier))
+    return actions
+
+
+def _burst(rng: random.Random, process: int, end: float) -> list[Action]:
+    """More messages at once than the sender's window takes, sometimes."""
+    return [Action(end - turn / 1000, "send", process) for turn in range(rng.choice((0, 0, 20)))]
+
+
+def _on_network(
+    seed: int, rng: random.Random, founders: int, processes: int, actions: list[Action]
+) -> Schedule:
     return Schedule(
         seed,
         founders,
@@ -56,25 +110,25 @@ def draw(seed: int) -> Schedule:
 
 def _fault(rng: random.Random, processes: int, length_s: float) -> list[Action]:
     at = rng.uniform(0.0, length_s)
-    process = rng.randrange(processes)
+    process, mask = rng.randrange(processes), rng.getrandbits(processes)
     later = at + rng.choice((0.05, 0.3, 1.0, 2.5))
-    match rng.randrange(10):
+    match rng.randrange(11):
         case 0:
             return [Action(at, "crash", process)]
         case 1 | 2:
             return [Action(at, "crash", process), Action(later, "restart", process)]
         case 3:
-            mask = rng.getrandbits(processes)
             return [Action(at, "part", 0, mask), Action(at + rng.uniform(0.2, 4.0), "heal")]
         case 4:
             return [Action(at, "mute", process), Action(later, "unmute", process)]
         case 5:
-            return [Action(at, "leave", process)]
+            return [*_burst(rng, process, at), Action(at, "leave", process)]
         case 6:
-            tenths = rng.choice((2, 8, 12, 15, 25))
-            return [Action(at, "deaf-on", process, tenths, rng.choice(TRAPS))]
+            seconds = rng.choice((0.2, 0.8, 1.2, 1.5, 2.5))
+            return [Action(at, "deaf-on", process, 0, rng.choice(TRAPS), seconds)]
+        case 7:
+            return [Action(at, "cut-link", process, mask), Action(later, "heal")]
         case _:
-            mask = rng.getrandbits(processes)
             trap = Action(at, "crash-on", process, mask, rng.choice(TRAPS))
             again = [Action(later + 1.0, "restart", process)] if rng.random() < 0.5 else []
             return [trap, *again]

@@ -40,11 +40,11 @@ def run(network: Schedule, *actions: Action, **changes: object) -> History:
     return history
 
 
-def traffic(*senders: int, start: float = 0.2, end: float = 4.0, every: float = 0.2) -> list[Action]:
-    count = int((end - start) / every)
+def traffic(*senders: int, end: float = 4.0) -> list[Action]:
+    """Every sender sends five times a second."""
     return [
-        Action(start + every * turn + 0.01 * sender, "send", sender)
-        for turn in range(count)
+        Action(0.2 * turn + 0.01 * sender, "send", sender)
+        for turn in range(1, int(5 * end))
         for sender in senders
     ]
 
@@ -98,9 +98,7 @@ def test_coordinator_dies_in_the_middle_of_a_flush(
 
 
 def test_join_during_a_flush(network: Schedule) -> None:
-    history = run(
-        network, *traffic(0, 1), Action(1.0, "crash", 2), Action(2.25, "restart", 4)
-    )
+    history = run(network, *traffic(0, 1), Action(1.0, "crash", 2), Action(2.25, "restart", 4))
     assert {process for process, _ in history.alive} == {0, 1, 3, 4}
 
 
@@ -123,9 +121,7 @@ def test_sponsor_dies_before_the_newcomer_is_in() -> None:
 
 
 def test_false_suspicion_excludes_a_live_member_which_rejoins(network: Schedule) -> None:
-    history = run(
-        network, *traffic(0, 1, 2), Action(1.0, "mute", 2), Action(3.5, "unmute", 2)
-    )
+    history = run(network, *traffic(0, 1, 2), Action(1.0, "mute", 2), Action(3.5, "unmute", 2))
     assert kinds(history, (2, 0))[-1] == "stopped"
     assert (2, 1) in history.lives
     assert {process for process, _ in history.alive} == {0, 1, 2, 3}
@@ -265,7 +261,7 @@ def test_late_member_gets_the_messages_before_the_view_from_another() -> None:
         QUIET,
         Action(0.9, "crash-on", 3, mask=0b0010, name="Data"),
         Action(1.0, "send", 3),
-        Action(1.0, "deaf-on", 2, mask=11, name="Accept"),
+        Action(1.0, "deaf-on", 2, name="Accept", seconds=1.1),
     )
     assert history.alive == ((0, 0), (1, 0), (2, 0))
     assert delivered(history, (2, 0)) == {1}

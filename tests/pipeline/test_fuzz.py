@@ -30,6 +30,6 @@ def test_executors_shrink_what_failed(spark: SparkSession, tmp_path: Path) -> No
     """The books say that a run failed, which it did not: it is tried, and kept as it was drawn."""
     ledger = Ledger(tmp_path)
     ledger.add(Done(Slice("fifo", 1, 1), 0, 0, 0, (Found("fifo", 1, "early", "not so"),)))
-    (finding,) = fuzz(spark, ["fifo"], ledger, runs=1)
+    (finding,) = fuzz(spark, ["fifo"], ledger, runs=1, shrink_runs=10)
     assert (tmp_path / FAILURES / finding.file_name).read_text("utf-8") == finding.scenario
     assert load_scenario(tmp_path / FAILURES / finding.file_name) == draw("fifo", 1)

@@ -17,7 +17,7 @@ def test_settings_and_estimates(tmp_path: Path) -> None:
     assert list(results.series) == ["bounded k=2", "none", "vector"]
     assert results.facets == [Facet("lan", "uniform")]
     assert results.name(results.facets[0]) == ""
-    assert results.sizes(results.facets[0]) == [4, 8]
+    assert len(results.settings_in(results.facets[0])) == 6
     estimate = results.estimate(Setting("vector", results.facets[0], 8), "stamp_entries_mean")
     assert estimate is not None
     assert 7.5 < estimate.low < estimate.mean < estimate.high < 8.5

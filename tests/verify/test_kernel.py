@@ -3,7 +3,7 @@ every kind of fault, whole, in shards, in windows and with narrow cells; and the
 the bugs planted in it."""
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from random import Random
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -153,7 +153,12 @@ BUGS = [
     (passes, "[owned.start - copies.start :]", "[: owned.stop - owned.start]", "wrong part"),
     (witness, "rank[copy] > early_rank[early]", "rank[copy] != early_rank[early]",
      "not overtaken"),
-    (witness, "|= lanes_of_message[m, lane]", "|= np.uint64(0)", "past without messages"),
+    (witness, "|= lanes_of_message[m - first_message, lane]", "|= np.uint64(0)",
+     "past without messages"),
+    (witness, "early_rank[begin[q]] < rank[copy]", "early_rank[begin[q]] == rank[copy]",
+     "stretch too short"),
+    (witness, "if place >= 0 else 0", "if True else 0", "messages from before the stretch"),
+    (witness, "reach[:-1]) + 1", "reach[:-1] - 3) + 1", "stretches cut in two"),
     (witness, "away < nearest[1, p]", "away <= nearest[1, p] + 1", "not the shortest path"),
 ]  # fmt: skip
 
@@ -174,9 +179,15 @@ def test_the_comparison_finds_planted_bugs(
         compare_many()
 
 
-def plant(module: ModuleType, old: str, new: str, put: Callable[[Any, str, Any], None]) -> None:
+def plant(
+    module: ModuleType,
+    old: str,
+    new: str,
+    put: Callable[[Any, str, Any], None],
+    users: Iterable[Any] = (kernel, prepare, passes, witness, inspect.getmodule(audit)),
+) -> None:
     """Put functions from a copy of a module, in which one piece of text is replaced, in place of
-    those of the same name in every module of the auditor."""
+    those of the same name in every module that uses them."""
     source = inspect.getsource(module)
     if source.count(old) != 1:
         raise LookupError(f"'{old}' occurs {source.count(old)} times, expected once")
@@ -187,7 +198,7 @@ def plant(module: ModuleType, old: str, new: str, put: Callable[[Any, str, Any],
         for name, value in vars(broken).items()
         if inspect.isfunction(value) and value.__globals__ is vars(broken)
     }
-    for user in (kernel, prepare, passes, witness, inspect.getmodule(audit)):
+    for user in users:
         for name, value in list(vars(user).items()):
             if inspect.isfunction(value) and value in changed:
                 put(user, name, changed[value])

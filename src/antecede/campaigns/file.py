@@ -145,13 +145,21 @@ def _entry(value: Any) -> Any:
     return {"name": value} if isinstance(value, str) else value
 
 
+def _seeds(value: Any) -> Any:
+    if type(value) is not int:
+        return value
+    if value < 1:
+        raise ValueError("there have to be some")
+    return list(range(1, value + 1))
+
+
 class Campaign(Part):
     """A campaign file."""
 
     name: Name
     question: str = ""
     """What it is to answer, for the report."""
-    seeds: Annotated[int, Field(ge=1, strict=True)] | list[Seed] = 5
+    seeds: Annotated[list[Seed], BeforeValidator(_seeds)] = Field(default=[1, 2, 3, 4, 5])
     """How many, counted from 1; or which."""
     processes: list[Size] | None = Field(default=None, min_length=1)
     traces: TracePolicy = "none"
@@ -173,15 +181,11 @@ class Campaign(Part):
     @field_validator("seeds", "processes")
     @classmethod
     def _check_repeats(cls, values: Any) -> Any:
-        if isinstance(values, list) and len(set(values)) != len(values):
+        if values is not None and len(set(values)) != len(values):
             raise ValueError("has a number twice")
         if values == []:
             raise ValueError("is empty")
         return values
-
-    @property
-    def seed_list(self) -> list[int]:
-        return list(range(1, self.seeds + 1)) if isinstance(self.seeds, int) else self.seeds
 
 
 def load_campaign(path: str | os.PathLike[str]) -> Campaign:

@@ -87,6 +87,8 @@ class Folder:
                 shutil.rmtree(self.work, ignore_errors=True)
                 for folder in (self.results, self.failed, self.traces, self.work):
                     folder.mkdir(exist_ok=True)
+                    for left in folder.glob(f".*{PARTIAL}-*"):
+                        left.unlink(missing_ok=True)
             yield
 
     def _is_ours(self) -> bool:

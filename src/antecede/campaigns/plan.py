@@ -42,6 +42,10 @@ FORMAT: Final = 1
 """Of the results of a run: another one makes all runs new."""
 
 
+EVENTS_LIMIT: Final = 50_000_000
+"""A campaign of more events wants to be asked for: it takes the better part of an hour, or more."""
+
+
 class Setting(msgspec.Struct, frozen=True, order=True):
     """A cell of the grid, without the seed; the columns of `tables.SETTING`."""
 
@@ -102,7 +106,7 @@ def make_plan(campaign: Campaign, file: str = "the campaign") -> Plan:
             mistakes.append(f"{place}: {error}")
             continue
         for variant in _variants(campaign):
-            made = _cell(variant, network, workload, base, campaign.seed_list)
+            made = _cell(variant, network, workload, base, campaign.seeds)
             if isinstance(made, Skipped):
                 skipped.append(made)
             else:
@@ -113,6 +117,15 @@ def make_plan(campaign: Campaign, file: str = "the campaign") -> Plan:
         reasons = [f"{cell.setting.variant}: {cell.reason}" for cell in skipped]
         raise BadFile(file, ["there is nothing that can be run", *dict.fromkeys(reasons)])
     return Plan(tuple(runs), tuple(skipped))
+
+
+def check_size(plan: Plan, limit: int = EVENTS_LIMIT) -> None:
+    """Refuse a campaign that nobody may have wanted."""
+    if plan.events > limit:
+        raise Misuse(
+            f"this campaign makes about {plan.events:,} events in {len(plan.distinct()):,} runs, "
+            f"more than {limit:,}; --yes runs it all the same"
+        )
 
 
 class _Variant(msgspec.Struct, frozen=True):
@@ -239,7 +252,7 @@ def _cell(
 
 def _identity(fields: dict[str, Any]) -> str:
     files = [
-        _hash_of(name)
+        hash_of(name)
         for name in (fields.get("topology"), fields["workload"].get("graph"))
         if name is not None and Path(name).is_file()
     ]
@@ -248,7 +261,8 @@ def _identity(fields: dict[str, Any]) -> str:
 
 
 @lru_cache(maxsize=64)
-def _hash_of(file: str) -> str:
+def hash_of(file: str) -> str:
+    """Of what is in the file."""
     return sha256(Path(file).read_bytes()).hexdigest()
 
 

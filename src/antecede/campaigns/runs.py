@@ -23,6 +23,7 @@ from antecede.campaigns.measures import distributions, histograms, measure
 from antecede.campaigns.plan import PlannedRun
 from antecede.errors import AntecedeError, CannotWrite
 from antecede.simulate import Scenario, StateSampler, make_scenario, simulate
+from antecede.simulate.toml import to_toml
 from antecede.trace import read_trace
 from antecede.verify.copies import examine
 
@@ -71,8 +72,7 @@ def execute(planned: PlannedRun, *, folder: str, keep_trace: bool) -> Outcome:
 def commit(folder: Folder, planned: PlannedRun, result: dict[str, Any]) -> None:
     """Give a result its name; a failure leaves its scenario, too."""
     if result["status"] == FAILED:
-        scenario = make_scenario(json.loads(planned.scenario))
-        write(folder.failure(planned.run), scenario.to_toml())
+        write(folder.failure(planned.run), to_toml(json.loads(planned.scenario)))
     write(folder.result(planned.run), json.dumps(result))
 
 

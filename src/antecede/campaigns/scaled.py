@@ -8,7 +8,7 @@ import re
 from fractions import Fraction
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, Field
+from pydantic import PlainValidator
 
 _FORM = re.compile(r"(\d+(?:\.\d+)?)?n(\^2)?(?:/(\d*[1-9]\d*))?")
 
@@ -27,10 +27,11 @@ def scale(value: Any, processes: int) -> Any:
     return value
 
 
-def _check(value: int | str) -> int | str:
-    if isinstance(value, str) and not is_scaled(value):
-        raise ValueError(f"'{value}' is neither a number nor of the form 2n, n/4 or n^2")
-    return value
+def _check(value: Any) -> int | str:
+    """One message for everything that it is not."""
+    if is_scaled(value) or (type(value) is int and value >= 1):
+        return value  # type: ignore[no-any-return]
+    raise ValueError(f"'{value}' is neither a number from 1 on nor of the form 2n, n/4 or n^2")
 
 
-Scaled = Annotated[Annotated[int, Field(ge=1, strict=True)] | str, AfterValidator(_check)]
+Scaled = Annotated[int | str, PlainValidator(_check)]

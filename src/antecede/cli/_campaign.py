@@ -14,7 +14,7 @@ from rich.progress import BarColumn, TextColumn
 from rich.progress import Progress as Bar
 
 from antecede.campaigns.file import load_campaign
-from antecede.campaigns.plan import Plan, make_plan
+from antecede.campaigns.plan import EVENTS_LIMIT, Plan, check_size, make_plan
 from antecede.cli._shared import ANSWER_IS_NO, JsonFlag, print_json, print_table
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def run(
         str, typer.Option(help="Where Spark runs: local[2], spark://host:port ...")
     ] = "local[*]",
     yes: Annotated[
-        bool, typer.Option("--yes", help="Run it however many events it makes.")
+        bool, typer.Option("--yes", help=f"Run it even if it makes over {EVENTS_LIMIT:,} events.")
     ] = False,
     retry: Annotated[bool, typer.Option(help="Do failed runs again.")] = False,
     as_json: JsonFlag = False,
@@ -55,8 +55,8 @@ def run(
 
     Example: antecede campaign run campaigns/demo.toml --out build/demo
     """
-    from antecede.pipeline.campaign import check_size, run_campaign  # noqa: PLC0415
-    from antecede.pipeline.session import build_session  # noqa: PLC0415 - only where needed
+    from antecede.pipeline.campaign import run_campaign  # noqa: PLC0415 - only where needed
+    from antecede.pipeline.session import build_session  # noqa: PLC0415 - see above
 
     campaign = load_campaign(file)
     plan = make_plan(campaign, str(file))
@@ -123,16 +123,22 @@ def report(
     out: Annotated[
         Path | None, typer.Option(help="The page to write; by default DIR/report.html.")
     ] = None,
+    figures: Annotated[
+        Path | None, typer.Option(help="A folder for every figure as an SVG file, too.")
+    ] = None,
+    force: Annotated[bool, typer.Option(help="Replace another page of that name.")] = False,
 ) -> None:
     """Write one self-contained page about a finished campaign.
 
     Example: antecede campaign report build/demo
     """
-    from antecede.report import write_report  # noqa: PLC0415 - only where needed
+    from antecede.report import write_figures, write_report  # noqa: PLC0415 - only where needed
 
     page = out or folder / "report.html"
-    write_report(folder, page)
-    print(page)
+    print(write_report(folder, page, force=force or out is None))
+    if figures is not None:
+        for figure in write_figures(folder, figures):
+            print(figure)
 
 
 def _settings(plan: Plan) -> dict[Any, int]:

@@ -7,7 +7,6 @@ come back as the next.
 """
 
 from antecede.groups.api import (
-    Resumed,
     StateWanted,
     Stopped,
     StopReason,
@@ -56,7 +55,6 @@ class Admission:
         self._enter(new, [counts.get(member, 0) for member in new.members])
         core.emit(ViewInstalled(new, joined, departed))
         self._capture(joined)
-        self._resume_if_suspended()
 
     def _enter(self, view: View, base: list[int]) -> None:
         """Everything that is counted by view begins anew."""
@@ -71,11 +69,10 @@ class Admission:
         state.promised = state.accepted_in = NO_BALLOT
         state.accepted = state.flush = state.decided = state.captured = None
         state.flush_heard_at = core.now
-        state.joining = {
-            member: asked_at
-            for member, asked_at in state.joining.items()
-            if view.rank(member) is None
-        }
+        latest = dict(view.members)
+        for member in sorted(state.joining):
+            if member.incarnation <= latest.get(member.process, -1):
+                del state.joining[member]
         core.resume()
         state.peers[core.rank].present = True
         self.streams.resume()
@@ -89,12 +86,6 @@ class Admission:
             highest = state.departed.get(member.process, 0)
             state.departed[member.process] = max(highest, member.incarnation)
             state.channels.pop(member, None)
-
-    def _resume_if_suspended(self) -> None:
-        state = self.core.state
-        if state.suspended:
-            state.suspended = False
-            self.core.emit(Resumed(state.view.number))
 
     # Newcomers, as the members see them.
 
@@ -185,6 +176,7 @@ class Admission:
         state.departed = dict(body.departed)
         state.decisions[view.number] = body.decision
         self._enter(view, list(body.base))
+        state.captured = Captured(body.base, body.retained, body.state)
         core.emit(ViewInstalled(view, (core.me,), (), body.state, body.retained))
         core.transmit(core.others, core.report())
 
@@ -200,7 +192,8 @@ class Admission:
             for (rank, number), message in sorted(state.current.items())
             if rank == core.rank and number > taken
         ]
-        self.stop(StopReason.LEFT if state.leaving else StopReason.EXCLUDED, lost, in_doubt)
+        left = core.leaves(core.rank) and not lost
+        self.stop(StopReason.LEFT if left else StopReason.EXCLUDED, lost, in_doubt)
 
     def stop(self, reason: StopReason, lost: list[GroupMessage], in_doubt: bool = False) -> None:
         core, state = self.core, self.core.state

@@ -28,8 +28,8 @@ class GroupConfig(msgspec.Struct, frozen=True, kw_only=True):
     """The identity of the group, on every packet."""
     quorum: Quorum = Quorum.MAJORITY
     retains: bool = False
-    """Whether a message to everybody is kept, though stable, until the owner calls `release`. What is not yet
-    released is handed to those who join, with the answer to `StateWanted`."""
+    """Whether a message to everybody is kept, though stable, until the owner calls `release`. What
+    is not yet released is handed to those who join, with the answer to `StateWanted`."""
     transfers_state: bool = False
     """Whether members are asked for a state (`StateWanted`) to hand to those who join. With
     `retains` they are asked in any case, since it also fixes what is handed over; b"" will do."""
@@ -131,7 +131,7 @@ class StopReason(StrEnum):
     """The others went on without it (it was suspected, or in the minority). Come back with a new
     `GroupMember` of the next incarnation."""
     LEFT = "left"
-    """It asked to leave."""
+    """It asked to leave, and everything that it sent is delivered by those who stay."""
 
 
 class Stopped(msgspec.Struct, frozen=True):

@@ -40,8 +40,11 @@ class Core:
             self.emit(Transmit(to, Packet(self.config.group, self.me, number, body)))
 
     def report(self) -> Report:
+        """What it acknowledges: nothing that came after its answer to a flush, since the flush may
+        leave that out."""
         state = self.state
-        return Report(tuple(state.received), self.frozen, state.leaving and not state.queue)
+        acknowledged = state.peers[self.rank].row
+        return Report(acknowledged, self.frozen, self.leaves(self.rank))
 
     @property
     def frozen(self) -> bool:

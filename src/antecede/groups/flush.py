@@ -204,8 +204,9 @@ class Flushing:
         )
         if self._awaited(flush, flush.accepted) & staying:
             return
-        core.transmit(core.others, Decide(decision))
+        others, number = core.others, state.view.number
         self.learn(decision)
+        core.transmit(others, Decide(decision), number)
 
     def on_promise(self, rank: int, body: Promise) -> None:
         flush = self.core.state.flush

@@ -1,11 +1,13 @@
 """Who is who in a group: members, views, messages."""
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import msgspec
 
 from antecede.message import ProcessSet, process_set
 
+Count = Annotated[int, msgspec.Meta(ge=0)]
+"""A number that a peer may not send below zero."""
 EVERYBODY: ProcessSet = 0
 """As the destinations of a message: all members of the view."""
 
@@ -14,8 +16,8 @@ class MemberId(NamedTuple):
     """A process in one of its lives. A process that returns after a crash or after an exclusion
     has a higher incarnation, and is another member."""
 
-    process: int
-    incarnation: int
+    process: Count
+    incarnation: Count
 
     def __str__(self) -> str:
         return f"{self.process}.{self.incarnation}"
@@ -36,7 +38,7 @@ class View(msgspec.Struct, frozen=True, array_like=True):
     """Who is in the group. Members are in the order of seniority: the position of a member is its
     *rank*, and the most senior member that lives coordinates the next change."""
 
-    number: int
+    number: Count
     members: tuple[MemberId, ...]
 
     def rank(self, member: MemberId) -> int | None:
@@ -58,9 +60,9 @@ class GroupMessage(msgspec.Struct, frozen=True, array_like=True):
     member, sent in this view, the sender had delivered; its own entry counts this message."""
 
     sender: MemberId
-    number: int
-    view: int
-    vector: tuple[int, ...]
+    number: Count
+    view: Count
+    vector: tuple[Count, ...]
     to: ProcessSet
     payload: bytes
 

@@ -5,14 +5,13 @@ entry a rank of the view that the packet names, and count the messages of that v
 they stay short.
 """
 
-from typing import Annotated, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
 from antecede.errors import MalformedStamp
-from antecede.groups.identities import GroupMessage, MemberId, View
+from antecede.groups.identities import Count, GroupMessage, MemberId, View
 
-Count = Annotated[int, msgspec.Meta(ge=0)]
 Vector = tuple[Count, ...]
 
 
@@ -20,8 +19,8 @@ class Ballot(NamedTuple):
     """One attempt to decide the next view; ballots are ordered, and no two coordinators share
     one."""
 
-    number: int
-    process: int
+    number: Count
+    process: Count
 
 
 NO_BALLOT = Ballot(0, 0)
@@ -126,7 +125,7 @@ class Welcome(msgspec.Struct, frozen=True, array_like=True, tag=12):
 
     decision: Decision
     base: Vector
-    departed: tuple[tuple[int, int], ...]
+    departed: tuple[tuple[Count, Count], ...]
     state: bytes
     retained: tuple[GroupMessage, ...]
 
@@ -168,7 +167,7 @@ Body = (
 class Packet(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
     """What the network carries. `view` is the view that the body speaks of."""
 
-    group: int
+    group: Count
     source: MemberId
     view: Count
     body: Body

@@ -18,7 +18,7 @@ class Phase(IntEnum):
     STOPPED = 3
 
 
-class Peer(msgspec.Struct):
+class Peer(msgspec.Struct, array_like=True):
     """What a member knows of one member of its view, itself included."""
 
     row: Vector
@@ -35,7 +35,7 @@ class Peer(msgspec.Struct):
     """Whether it waits for an acknowledgement."""
 
 
-class Answer(msgspec.Struct):
+class Answer(msgspec.Struct, array_like=True):
     """A promise, as the coordinator keeps it."""
 
     received: Vector
@@ -43,7 +43,7 @@ class Answer(msgspec.Struct):
     accepted: Decision | None
 
 
-class Flush(msgspec.Struct):
+class Flush(msgspec.Struct, array_like=True):
     """A change of views that this member coordinates."""
 
     ballot: Ballot
@@ -55,7 +55,7 @@ class Flush(msgspec.Struct):
     """The ranks that accepted, as a bit set."""
 
 
-class Captured(msgspec.Struct):
+class Captured(msgspec.Struct, array_like=True):
     """What newcomers need, as it was when their view began."""
 
     base: Vector
@@ -63,7 +63,7 @@ class Captured(msgspec.Struct):
     state: bytes | None = None
 
 
-class Channel(msgspec.Struct):
+class Channel(msgspec.Struct, array_like=True):
     """Both directions of what two members say to each other alone."""
 
     sent: int = 0
@@ -75,7 +75,7 @@ class Channel(msgspec.Struct):
     early: dict[int, bytes] = {}
 
 
-class State(msgspec.Struct):
+class State(msgspec.Struct, array_like=True):
     phase: Phase = Phase.NEW
     view: View = View(0, ())
     base: list[int] = []

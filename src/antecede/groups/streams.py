@@ -126,7 +126,8 @@ class Streams:
         while (rank, state.received[rank] + 1) in state.current:
             state.received[rank] += 1
         self.note_row(rank, body.vector)
-        self._note_row(core.rank, tuple(state.received))
+        if not core.frozen:
+            self._note_row(core.rank, tuple(state.received))
         self.deliver([rank])
 
     def _ask_for_gap(self, rank: int, number: int) -> None:
@@ -146,15 +147,17 @@ class Streams:
         self.deliver_up_to(ranks, self.core.state.received)
 
     def deliver_up_to(self, ranks: list[int], limit: list[int] | Vector) -> None:
-        """Deliver what can be, but of each member no more than this many messages."""
+        """Deliver what can be, but of each member no more than this many messages. The most senior
+        senders come first, so that the order depends on the state alone."""
         state = self.core.state
-        agenda = list(ranks)
+        agenda = set(ranks)
         while agenda:
-            rank = agenda.pop()
+            rank = min(agenda)
+            agenda.remove(rank)
             while state.delivered[rank] < limit[rank] and self._deliverable(rank):
                 message = state.current[rank, state.delivered[rank] + 1]
                 self._deliver(rank, message)
-                agenda.extend(self._released_by(rank))
+                agenda.update(self._released_by(rank))
 
     def _deliverable(self, rank: int) -> bool:
         """Whether the next message of a member can be delivered; if it waits for another member,
@@ -227,9 +230,10 @@ class Streams:
         state.unannounced = kept
         if announced:
             core.emit(Stable(tuple(message.id for message in announced)))
-        for rank, number in list(state.current):
-            if number <= min(state.stable[rank], state.delivered[rank]):
-                del state.current[rank, number]
+        for message in announced:
+            if message.view == state.view.number:
+                rank = state.view.members.index(message.sender)
+                del state.current[rank, message.vector[rank]]
         if everybody_is_here:
             state.previous.clear()
             state.captured = None

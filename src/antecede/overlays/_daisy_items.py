@@ -75,6 +75,16 @@ _decoder = msgspec.msgpack.Decoder(tuple[Item, ...])
 encode_items = _encoder.encode
 
 
+def pack(item: Item) -> bytes:
+    """An item as it is stored: the tag goes with it."""
+    return encode_items((item,))
+
+
+def unpack(stored: bytes) -> Item:
+    (item,) = decode_items(stored)
+    return item
+
+
 def carry(message: Message, clock: int) -> Carry:
     sender, number = message.id
     to = set_to_bytes(message.destinations)
@@ -157,6 +167,13 @@ class DaisyStamp(Stamp, frozen=True):
     packet: GroupPacket | None = None
     talk: Talk | None = None
     busy: bool = False
+
+    @property
+    def number(self) -> int:
+        """Of a hop message, among those of its source in the view; 0 for every other packet."""
+        if self.packet is not None and isinstance(body := self.packet.body, GroupData):
+            return body.vector[body.rank]
+        return 0
 
     def entries(self) -> int:
         """The integers of the vector, and the Lamport time of each message."""

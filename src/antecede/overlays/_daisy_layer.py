@@ -24,7 +24,15 @@ from antecede.groups.packets import NO_BALLOT
 from antecede.groups.state import Phase
 from antecede.message import MessageId, ProcessSet, process_set
 from antecede.order import Options
-from antecede.overlays._daisy_items import Carry, Item, Kept, Memory, encode_items
+from antecede.overlays._daisy_items import (
+    Carry,
+    Item,
+    Kept,
+    Memory,
+    encode_items,
+    pack,
+    unpack,
+)
 from antecede.overlays._daisy_plan import Node
 
 _EPOCHS = 1 << 20
@@ -48,8 +56,8 @@ class LayerState(msgspec.Struct, array_like=True):
     """All that is known of one group. `member` is the snapshot of the group's own member; `unstable`
     are the messages in group messages that are not stable; `sent` is the last number of each process
     that was sent into the group from here; `outbox` waits until the process is in, `items` for the
-    next payload; `resend` has to be sent again after an exclusion. `lost`, `batches` and `aside`:
-    see `_daisy_search`."""
+    next payload; `resend` has to be sent again after an exclusion. `lost`, `batches`,
+    `aside` and `settled` (stable, though still aside): see `_daisy_search`."""
 
     node: int
     incarnation: int
@@ -60,10 +68,11 @@ class LayerState(msgspec.Struct, array_like=True):
     unstable: dict[GroupMessageId, list[MessageId]] = {}
     sent: dict[int, int] = {}
     reported: set[MessageId] = set()
-    outbox: list[Item] = []
-    items: list[Item] = []
+    outbox: list[bytes] = []
+    items: list[bytes] = []
     items_at: float = 0.0
-    resend: list[Carry] = []
+    items_asked: float = -1.0
+    resend: list[bytes] = []
     server: int = -1
     resting: bool = True
     wake_at: float = 0.0
@@ -71,7 +80,8 @@ class LayerState(msgspec.Struct, array_like=True):
     seeking_since: float = -1.0
     lost: dict[int, tuple[int, float]] = {}
     batches: set[int] = set()
-    aside: list[tuple[int, GroupMessageId, Item]] = []
+    aside: list[tuple[int, GroupMessageId, bytes]] = []
+    settled: set[GroupMessageId] = set()
     above_epoch: int = 0
     above: ProcessSet = 0
 
@@ -146,7 +156,7 @@ class Layer:
         sent = self.state.sent
         sent[item.sender] = max(sent.get(item.sender, 0), item.number)
         if not self.is_in:
-            self.state.outbox.append(item)
+            self.state.outbox.append(pack(item))
             return []
         return self._issue([item], now)
 
@@ -168,7 +178,11 @@ class Layer:
         """Put word into the next payload, which is sent after this time at the latest."""
         if not self.state.items:
             self.state.items_at = now + within_s
-        self.state.items.append(item)
+        self.state.items.append(pack(item))
+
+    def is_told(self, item: Item) -> bool:
+        """Whether this word is already on its way into the next payload."""
+        return pack(item) in self.state.items
 
     def flush_items(self, now: float) -> list[Effect]:
         """Send what waits for a payload, if its time has come."""
@@ -177,7 +191,7 @@ class Layer:
         return self._issue([], now)
 
     def _issue(self, items: list[Item], now: float) -> list[Effect]:
-        payload = encode_items((*items, *self.state.items))
+        payload = encode_items((*items, *map(unpack, self.state.items)))
         self.state.items = []
         return self.member.send(payload, now, EVERYBODY)
 

@@ -50,7 +50,7 @@ class Plan(msgspec.Struct, frozen=True):
 
 def default_sizes(size: int) -> tuple[int, ...]:
     """Two levels, about as many groups as members."""
-    return (max(2, isqrt(max(size - 1, 0)) + 1),)
+    return (max(3, isqrt(size)),)
 
 
 @lru_cache(maxsize=16)
@@ -106,11 +106,11 @@ def _raise_levels(nodes: list[Node], sizes: tuple[int, ...]) -> None:
 
 
 def _rows(items: list[int], width: int) -> list[tuple[int, ...]]:
-    """Rows of this width; none of one item alone, unless it is all there is."""
-    rows = [tuple(items[first : first + width]) for first in range(0, len(items), width)]
-    if len(rows) > 1 and len(rows[-1]) == 1:
-        rows[-2:] = [rows[-2] + rows[-1]]
-    return rows
+    """Rows of this width, or of one more where it does not go into the number of items evenly: of
+    two members one alone is no majority."""
+    count = max(1, len(items) // width)
+    ends = [len(items) * row // count for row in range(count + 1)]
+    return [tuple(items[first:end]) for first, end in zip(ends, ends[1:], strict=False)]
 
 
 def _check_groups(groups: list[tuple[int, ...]], founders: list[int]) -> None:

@@ -27,6 +27,8 @@ from antecede.overlays._daisy_items import (
     Seek,
     Talk,
     carry,
+    pack,
+    unpack,
 )
 from antecede.overlays._daisy_layer import Layer, founding_anew, joining
 from antecede.overlays._daisy_plan import Node, Plan
@@ -180,14 +182,14 @@ class Search:
                 contacts | known,
             )
             new.state.seeking_since = now
-        new.state.resend = [carry(kept.message, kept.clock) for kept in layer.in_order()]
+        new.state.resend = [pack(carry(kept.message, kept.clock)) for kept in layer.in_order()]
         home.replace(layer, new, now)
 
 
 def batch(layer: Layer, below: Layer) -> tuple[Item, ...]:
     """What a founder brings along: what it had as a member before, and what its group keeps that
     goes beyond it."""
-    items = {item.id: item for item in layer.state.resend}
+    items = {item.id: item for item in map(unpack, layer.state.resend) if isinstance(item, Carry)}
     for kept in below.in_order():
         if kept.message.destinations & ~below.node.processes:
             items[kept.message.id] = carry(kept.message, kept.clock)
@@ -207,7 +209,7 @@ def gather(layer: Layer, arrivals: list[Arrival]) -> list[Arrival]:
         if isinstance(item, Batch):
             state.batches.discard(sender)
         else:
-            state.aside.append((sender, within, item))
+            state.aside.append((sender, within, pack(item)))
     return ready(layer)
 
 
@@ -215,7 +217,8 @@ def ready(layer: Layer) -> list[Arrival]:
     state = layer.state
     if state.batches:
         return []
-    aside, state.aside = state.aside, []
+    aside = [(sender, within, unpack(stored)) for sender, within, stored in state.aside]
+    state.aside = []
     early = [arrival for arrival in aside if arrival[1].number == 1]
     early.sort(key=lambda arrival: _causal(arrival[2]) if isinstance(arrival[2], Carry) else (0,))
     return early + [arrival for arrival in aside if arrival[1].number > 1]

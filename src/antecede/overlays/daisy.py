@@ -69,11 +69,13 @@ from antecede.overlays._daisy_items import (
     Release,
     carry,
     decode_items,
+    pack,
+    unpack,
 )
 from antecede.overlays._daisy_layer import Layer, LayerState, Timing, founding, joining
 from antecede.overlays._daisy_plan import Node, plan
 from antecede.overlays._daisy_search import Arrival, Search, absent, batch, gather, ready
-from antecede.snapshot import freeze
+from antecede.snapshot import freeze, thaw
 
 Positive = Annotated[float, msgspec.Meta(gt=0)]
 
@@ -125,7 +127,7 @@ class Daisy(Order):
             raise Misuse(f"{type(chosen).__name__} are no options of daisy")
         self._plan = plan(membership.size, chosen.sizes, chosen.groups, chosen.latecomers)
         self.groups_plan = self._plan
-        self._search = Search(self, 2 * chosen.suspect_after_s)
+        self._search = Search(self, chosen.suspect_after_s)
         self._layers: list[Layer] = []
         self._agenda: deque[tuple[Layer, groups.Effect]] = deque()
         self._effects: list[Effect] = []
@@ -178,6 +180,8 @@ class Daisy(Order):
             raise MalformedStamp("message", "is not where a daisy carries it")
         if not 0 <= packet.source < self.membership.size:
             raise MalformedStamp("source", f"is {packet.source}")
+        if (stamp.packet is None) == (stamp.talk is None):
+            raise MalformedStamp("packet", "or talk: a stamp has one of them")
         if stamp.packet is not None:
             self._receive(packet.source, stamp.packet, stamp.busy, now)
         elif stamp.talk is not None:
@@ -212,6 +216,7 @@ class Daisy(Order):
         for layer in list(self._layers):
             if not layer.state.resting and layer.state.wake_at <= now:
                 self._do(layer, layer.member.wake(now))
+                self._note_return(layer, now)
                 if layer.is_server:
                     self._look_after(layer, now)
                 if layer.node.level:
@@ -233,7 +238,8 @@ class Daisy(Order):
         for layer in self._layers:
             if layer.state.resting and layer.is_busy(now):
                 self._rouse(layer, now)
-            if layer.state.items:
+            if layer.state.items and layer.state.items_at != layer.state.items_asked:
+                layer.state.items_asked = layer.state.items_at
                 self._effects.append(Wake(layer.state.items_at))
         effects, self._effects = self._effects, []
         return effects
@@ -307,10 +313,13 @@ class Daisy(Order):
         memory.seen[message.id.sender] = message.id.number
         memory.places += 1
         kept = memory.kept[message.id] = Kept(message, item.clock, memory.places)
-        layer.state.unstable.setdefault(within, []).append(message.id)
+        if within in layer.state.settled:
+            kept.stable = True
+        else:
+            layer.state.unstable.setdefault(within, []).append(message.id)
         if not layer.node.level:
             self._deliver(kept)
-        if self.options.forward == "delivered":
+        if self.options.forward == "delivered" or kept.stable:
             self._send_on(layer, kept, now)
         below = self._below(layer)
         if below is not None and message.id in below.memory.kept:
@@ -332,6 +341,8 @@ class Daisy(Order):
     def _on_stable(
         self, layer: Layer, stable: Iterable[groups.GroupMessageId], now: float
     ) -> None:
+        if layer.state.aside:
+            layer.state.settled.update(stable)
         for group_message in stable:
             for message in layer.state.unstable.pop(group_message, ()):
                 kept = layer.memory.kept.get(message)
@@ -467,16 +478,14 @@ class Daisy(Order):
         what has been missed, and send what the group has missed."""
         own = [carry(kept.message, kept.clock) for kept in layer.in_order()]
         state = layer.state
-        state.memory = memory = msgspec.convert(
-            msgspec.msgpack.decode(content, ext_hook=_big), Memory
-        )
+        state.memory = memory = thaw(content, Memory)
         state.sent, state.unstable, state.reported = {}, {}, set()
         for kept in layer.in_order():
             kept.stable = True
             if not layer.node.level:
                 self._deliver(kept)
-        waiting = [item for item in state.outbox if isinstance(item, Carry)]
-        resend = {item.id: item for item in (*own, *state.resend, *waiting)}
+        waiting = [unpack(stored) for stored in (*state.resend, *state.outbox)]
+        resend = {item.id: item for item in (*own, *waiting) if isinstance(item, Carry)}
         state.resend, state.outbox = [], []
         for item in resend.values():
             if item.number > memory.seen.get(item.sender, 0):
@@ -492,11 +501,32 @@ class Daisy(Order):
             present = {member.process for member in view.members}
             expected = members(node.processes & ~self._unborn(layer))
         for who in expected:
-            if who in present:
+            if who not in present:
+                if who not in memory.forgotten:
+                    memory.away.setdefault(who, now)
+            elif node.level:
                 memory.away.pop(who, None)
                 memory.forgotten.discard(who)
-            elif who not in memory.forgotten:
-                memory.away.setdefault(who, now)
+
+    def _note_return(self, layer: Layer, now: float) -> None:
+        """Who has come back has what was kept for it as soon as it speaks in the new view."""
+        memory, view = layer.memory, layer.view
+        if layer.node.level or view is None or not (memory.away or memory.forgotten):
+            return
+        back = [
+            member.process
+            for member, peer in zip(view.members, layer.member.state.peers, strict=True)
+            if peer.present and (member.process in memory.away or member.process in memory.forgotten)
+        ]
+        for process in back:
+            memory.away.pop(process, None)
+            memory.forgotten.discard(process)
+        if back:
+            self._check_all(layer, now)
+
+    def _check_all(self, layer: Layer, now: float) -> None:
+        for kept in layer.in_order():
+            self._check_done(layer, kept, now)
 
     def _unborn(self, layer: Layer) -> ProcessSet:
         """Latecomers that nobody has seen."""
@@ -522,8 +552,7 @@ class Daisy(Order):
                     or not lower.node.processes >> message.id.sender & 1
                 ) and group.has_passed(message.id) and message.id not in group.memory.kept:
                     lower.tell(Release((message.id,)), now, self.options.tidy_s)
-        for kept in layer.in_order():
-            self._check_done(layer, kept, now)
+        self._check_all(layer, now)
 
     def _catch_up(self, group: Layer, lower: Layer, kept: Kept, now: float) -> None:
         """What the group below has had and keeps no more, it is done with."""
@@ -542,7 +571,7 @@ class Daisy(Order):
         memory, node = layer.memory, layer.node
         for who, since in sorted(memory.away.items()):
             if now - since > self.options.forget_after_s and memory.kept:
-                if not any(isinstance(item, Forget) and item.who == who for item in layer.state.items):
+                if not layer.is_told(Forget(who)):
                     layer.tell(Forget(who), now, self.options.tidy_s)
             elif node.level:
                 child = self._plan.nodes[who]
@@ -554,8 +583,7 @@ class Daisy(Order):
         if who in memory.away:
             del memory.away[who]
             memory.forgotten.add(who)
-            for kept in layer.in_order():
-                self._check_done(layer, kept, now)
+            self._check_all(layer, now)
 
     def _on_stopped(self, layer: Layer, event: groups.Stopped, now: float) -> None:
         """The others went on without this process: it comes back. It serves no group meanwhile."""
@@ -572,7 +600,7 @@ class Daisy(Order):
         again.state.outbox = old.outbox
         again.state.above, again.state.above_epoch = old.above, old.above_epoch
         again.state.resend = [
-            item
+            pack(item)
             for message in event.undelivered
             for item in decode_items(message.payload)
             if isinstance(item, Carry)
@@ -638,7 +666,3 @@ class Daisy(Order):
             + len(layer.memory.seen)
             for layer in self._layers
         )
-
-
-def _big(code: int, data: memoryview) -> int:
-    return int.from_bytes(data, "little")

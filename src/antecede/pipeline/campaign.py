@@ -17,20 +17,23 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
+import pyarrow.parquet as pq
 
 from antecede.campaigns.file import Campaign
 from antecede.campaigns.folder import Folder, refusing, write
 from antecede.campaigns.plan import Plan, PlannedRun
-from antecede.campaigns.runs import Outcome, commit, execute, failure, keep_trace
+from antecede.campaigns.runs import FAILED, Outcome, commit, execute, failure, keep_trace
 from antecede.campaigns.tables import HISTOGRAMS, RUNS, SETTING, SKIPPED, SUMMARY
-from antecede.errors import AntecedeError, CannotWrite, Misuse
+from antecede.errors import AntecedeError, CannotWrite
 from antecede.pipeline.spread import WorkLost, spread
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-EVENTS_LIMIT: Final = 50_000_000
-"""A campaign of more events wants to be asked for: it takes the better part of an hour, or more."""
+_REFUSALS: Final = (
+    *("No space left on device", "Permission denied", "Read-only file system"),
+    *("Disk quota exceeded", "Mkdirs failed", "Not a directory"),
+)
 LOST: Final = "the process that did this run died, twice; it may have run out of memory"
 
 
@@ -68,15 +71,6 @@ class Finished(msgspec.Struct, frozen=True):
 
 
 Tell = Callable[[Progress], object]
-
-
-def check_size(plan: Plan, limit: int = EVENTS_LIMIT) -> None:
-    """Refuse a campaign that nobody may have wanted."""
-    if plan.events > limit:
-        raise Misuse(
-            f"this campaign makes about {plan.events:,} events in {len(plan.distinct()):,} runs, "
-            f"more than {limit:,}; --yes runs it all the same"
-        )
 
 
 def run_campaign(
@@ -122,7 +116,6 @@ class _Work:
         self._plan = plan
         self._spark = spark
         self._tell = tell
-        self._runs_table = str(folder.path / RUNS.name)
 
     def do_runs(self, keep: bool) -> None:
         """All runs that have no result. The long ones come first, or the last task would be one of
@@ -171,23 +164,20 @@ class _Work:
         self._tell(Progress("tables"))
         folder, aside = self._folder, self._folder.tables_aside
         with _refusing_spark(folder):
-            plan = tabling.plan_frame(self._spark, self._plan.runs)
             place = str(folder.path)
-            runs = tabling.runs_of(plan, place).orderBy(*tabling.SETTING_NAMES, "seed")
-            self._save(runs, RUNS.name)
-            self._save(tabling.histograms_of(plan, place), HISTOGRAMS.name)
-            skipped = tabling.skipped_frame(self._spark, self._plan.skipped)
-            self._save(skipped, SKIPPED.name)
-            stored = self._spark.read.parquet(str(aside / RUNS.name))
-            seeds = max(_runs_per_setting(self._plan))
-            summary = tabling.summarise(stored, seeds)
-            self._save(summary.orderBy(*tabling.SETTING_NAMES, "measure"), SUMMARY.name)
-            lines = self._spark.read.parquet(str(aside / SUMMARY.name))
-            shown = [column.name for column in RUNS.columns if column.in_csv]
-            rows = lines.where(lines.measure.isin(shown)).collect()
+            plan = tabling.plan_frame(self._spark, self._plan.runs)
+            self._save(tabling.runs_of(plan, place), RUNS.name)
+            once = tabling.plan_frame(self._spark, self._plan.distinct())
+            self._save(tabling.histograms_of(once, place), HISTOGRAMS.name)
+            self._save(tabling.skipped_frame(self._spark, self._plan.skipped), SKIPPED.name)
+            runs = tabling.read_table(self._spark, aside, RUNS)
+            summary = tabling.summarise(runs, max(_runs_per_setting(self._plan)))
+            self._save(summary, SUMMARY.name)
+        shown = [column.name for column in RUNS.columns if column.in_csv]
+        rows = pq.read_table(aside / SUMMARY.name, filters=[("measure", "in", shown)]).to_pylist()
         with refusing(folder.path):
             self._tell(Progress("commit"))
-            write(folder.csv, as_csv([row.asDict() for row in rows]))
+            write(folder.csv, as_csv(rows))
             folder.commit_tables()
 
     def _save(self, frame: "DataFrame", name: str) -> None:
@@ -199,7 +189,7 @@ class _Work:
 
         if policy == "none":
             return
-        runs = self._spark.read.parquet(self._runs_table)
+        runs = tabling.read_table(self._spark, self._folder.path, RUNS)
         chosen = tabling.interesting(runs) if policy == "interesting" else runs.where("status='ok'")
         wanted = {row.run for row in chosen.select("run").collect()}
         missing = [
@@ -214,19 +204,10 @@ class _Work:
 
     def finish(self, campaign: Campaign, fingerprint: str) -> Finished:
         """The totals, from the tables."""
-        from pyspark.sql import functions as f  # noqa: PLC0415 - see above
-
         costs = ("simulate_cpu_s", "verify_cpu_s", "measure_cpu_s")
-        (row,) = (
-            self._spark.read.parquet(self._runs_table)
-            .agg(
-                f.count_if(f.col("status") != "ok").alias("failed"),
-                f.count_if((f.col("violations") > 0) & f.col("promised")).alias("broken"),
-                f.coalesce(f.sum("events"), f.lit(0)).alias("events"),
-                *(f.coalesce(f.sum(cost), f.lit(0.0)).alias(cost) for cost in costs),
-            )
-            .collect()
-        )
+        counted = ("status", "violations", "promised", "events", *costs)
+        runs = pq.read_table(self._folder.path / RUNS.name, columns=list(counted)).to_pylist()
+        broken = [run for run in runs if run["violations"] and run["promised"]]
         return Finished(
             name=campaign.name,
             question=campaign.question,
@@ -235,7 +216,10 @@ class _Work:
             runs=len(self._plan.runs),
             skipped=len(self._plan.skipped),
             traces=campaign.traces,
-            **row.asDict(),
+            failed=sum(run["status"] == FAILED for run in runs),
+            broken=len(broken),
+            events=sum(run["events"] or 0 for run in runs),
+            **{cost: sum(run[cost] or 0.0 for run in runs) for cost in costs},
         )
 
 
@@ -312,7 +296,7 @@ def _refusing_spark(folder: Folder) -> Iterator[None]:
     except AntecedeError:
         raise
     except Exception as error:
-        for reason in ("No space left on device", "Permission denied", "Read-only file system"):
+        for reason in _REFUSALS:
             if reason in str(error):
                 raise CannotWrite(str(folder.path), reason) from error
         raise

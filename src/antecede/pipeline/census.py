@@ -63,9 +63,7 @@ def _by_run(job: Job, found: Iterable[Found]) -> list[RunRows]:
             raise BadTrace(NOT_NULL, place, "column 'run' is null")
         by_run.setdefault(one.run, []).append(one)
     runs = [
-        RunRows(
-            name, sum(one.rows for one in rows), tuple((one.first, one.last) for one in rows)
-        )
+        RunRows(name, sum(one.rows for one in rows), tuple((one.first, one.last) for one in rows))
         for name, rows in by_run.items()
     ]
     seen = sum(run.rows for run in runs)

@@ -16,8 +16,8 @@ import pyarrow.compute as pc
 
 from antecede.trace import schema
 from antecede.trace.events import NULL, Codes, Integers, Words
-from antecede.trace.loader import Names, filled
-from antecede.trace.reader import read_tables
+from antecede.trace.loader import STAMPS, Names, filled
+from antecede.trace.reader import open_checked, unreadable
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,25 +47,32 @@ class Columns:
 
 
 class GroupReader:
-    """Reads row groups; the rows of one run, where a row group holds several."""
+    """Reads row groups: the rows of one run where they may hold `several`, else all."""
 
-    def __init__(self, run: str, names: Iterable[str] = ()) -> None:
+    def __init__(self, run: str, several: bool, names: Iterable[str] = ()) -> None:
         self.processes = Names(names)
-        self._run = pa.scalar(run, pa.string())
+        self._run = pa.scalar(run, pa.string()) if several else None
         self._kinds = Names(schema.KINDS)
         self._layers = Names(schema.LAYERS)
 
     def read(self, file: str, groups: Iterable[int]) -> Iterator[Columns]:
-        for table in read_tables(Path(file), False, groups):
+        parquet = open_checked(Path(file))
+        wanted = [name for name in schema.SCHEMA.names if name not in STAMPS]
+        if self._run is None:
+            wanted.remove("run")
+        columns = [name for name in wanted if name in parquet.schema_arrow.names]
+        for group in groups:
+            try:
+                # Every core has a task of its own, so more threads cost more than they give.
+                table = parquet.read_row_group(group, columns=columns, use_threads=False)
+            except (pa.ArrowException, OSError) as error:
+                raise unreadable(Path(file), error) from error
             yield self._convert(self._mine(table))
 
     def _mine(self, table: pa.Table) -> pa.Table:
-        run = table["run"]
-        if pa.types.is_dictionary(run.type) and not run.null_count:
-            found = [chunk.dictionary.to_pylist() for chunk in run.chunks]
-            if all(names == [self._run.as_py()] for names in found):
-                return table
-        mine = pc.fill_null(pc.equal(run.cast(pa.string()), self._run), False)
+        if self._run is None or "run" not in table.column_names:
+            return table
+        mine = pc.fill_null(pc.equal(table["run"].cast(pa.string()), self._run), False)
         return table if pc.all(mine).as_py() else table.filter(mine)
 
     def _convert(self, table: pa.Table) -> Columns:

@@ -62,12 +62,9 @@ class Examined:
 def examine(columns: Columns, processes: int, extent: Extent, judged: int) -> Examined | None:
     """Go over a stretch; nothing if something about it is not as it should be."""
     start = offsets_of(np.maximum(columns.listed, 0))
+    destination = columns.destination
     is_send = columns.kind == SEND
-    if (columns.listed[is_send] < 0).any() or (columns.destination < 0).any():
-        return None
-    holder = np.repeat(np.arange(len(columns)), np.maximum(columns.listed, 0))
-    destination = _sorted(holder, columns.destination, processes)
-    if not is_send[holder].all():
+    if (columns.listed[is_send] < 0).any():
         return None
     author = columns.layer[is_send].astype(np.int64) * processes + columns.process[is_send]
     authors = len(LAYERS) * processes
@@ -88,6 +85,8 @@ def examine(columns: Columns, processes: int, extent: Extent, judged: int) -> Ex
         *(message, last_delivery, late, late_send, counts),
     )
     seen = []
+    if not loop_for(in_order, len(destination))(start, destination):
+        destination = _put_in_order(start, destination, processes)
     loop = loop_for(check, rows + len(destination))
     for begin, end in ((0, extent.stop), (extent.stop, rows)):
         if not loop(
@@ -99,7 +98,9 @@ def examine(columns: Columns, processes: int, extent: Extent, judged: int) -> Ex
             return None
         seen.append((next_seq.copy(), sent.copy()))
     own = slice(int(start[extent.first]), int(start[extent.stop]))
-    missing = ~delivered[own] & (destination[own] != columns.process[holder[own]])
+    missing = own.start + np.flatnonzero(~delivered[own])
+    at_sender = columns.process[start.searchsorted(missing, side="right") - 1]
+    missing = missing[destination[missing] != at_sender]
     nothing = np.broadcast_to(np.int64(NULL), rows)
     events = Events(
         *(columns.layer, columns.process, columns.seq, kind, columns.sender, columns.number),
@@ -115,18 +116,23 @@ def examine(columns: Columns, processes: int, extent: Extent, judged: int) -> Ex
         late[: counts[1]],
         columns.kind[late[: counts[1]]],
         late_send[: counts[1]],
-        own.start + np.flatnonzero(missing),
+        missing,
     )
 
 
-def _sorted(holder: Integers, destination: Codes, processes: int) -> Codes:
-    """The destinations with every list of them in order."""
-    wrong = (np.diff(destination) < 0) & (np.diff(holder) == 0)
-    if not wrong.any():
-        return destination
-    keys = holder * processes + destination
+def in_order(start: Integers, destination: Codes) -> bool:
+    """Whether every list of destinations is sorted."""
+    for event in range(len(start) - 1):
+        for place in range(start[event] + 1, start[event + 1]):
+            if destination[place] < destination[place - 1]:
+                return False
+    return True
+
+
+def _put_in_order(start: Integers, destination: Codes, processes: int) -> Codes:
+    keys = np.repeat(np.arange(len(start) - 1), np.diff(start)) * (processes + 1) + destination + 1
     keys.sort()
-    return (keys % processes).astype(np.int32)
+    return (keys % (processes + 1) - 1).astype(np.int32)
 
 
 def check(
@@ -176,6 +182,9 @@ def check(
             return False
         next_seq[p] = seq[event] + 1
         before = position[event]
+        start = destination_start[event]
+        if what != SEND and start != destination_start[event + 1]:
+            return False
         if what > DELIVER:
             continue
         s = sender[event]
@@ -183,12 +192,12 @@ def check(
         if s < 0 or n < 1:
             return False
         author = at * size + s
-        start = destination_start[event]
         if what == SEND:
             if s != p or (sent[author] != UNSEEN and n != sent[author] + 1):
                 return False
-            for place in range(start + 1, destination_start[event + 1]):
-                if destination[place] == destination[place - 1]:
+            for place in range(start, destination_start[event + 1]):
+                name = destination[place]
+                if name < 0 or (place > start and name == destination[place - 1]):
                     return False
             if sent[author] == UNSEEN:
                 base[author] = n

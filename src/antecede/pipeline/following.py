@@ -121,9 +121,7 @@ def apply_patch(copies: Copies, patch: pa.Table, processes: int) -> None:
     copies.received[copy[new & is_received]] = column["received"][new & is_received]
 
 
-def _keys(
-    sender: Integers, number: Positions, destination: Integers, processes: int
-) -> Positions:
+def _keys(sender: Integers, number: Positions, destination: Integers, processes: int) -> Positions:
     keys: Positions = (number * processes + sender) * processes + destination
     return keys
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from antecede.fuzzing.finding import Finding, find_smallest
 from antecede.fuzzing.ledger import Ledger
+from antecede.fuzzing.shrinking import MOST_RUNS
 from antecede.fuzzing.slices import SLICE, Found, Slice, plan, run_slice
 from antecede.order import Order
 from antecede.pipeline.spread import spread
@@ -31,13 +32,14 @@ def fuzz(
     runs: int | None = None,
     minutes: float | None = None,
     size: int = SLICE,
+    shrink_runs: int = MOST_RUNS,
     order_type: type[Order] | None = None,
     tell: Callable[[int, int], object] = lambda runs, events: None,
 ) -> list[Finding]:
     """Run what the ledger does not have yet, up to `runs` runs in all or for so many minutes, and
     shrink what failed. Without a session everything happens here. `tell` is told how many runs and
-    events are done. `size` is the runs of a slice, `order_type` what runs in the place of the
-    protocol."""
+    events are done. `size` is the runs of a slice, `shrink_runs` those that shrinking one failure
+    may take; `order_type` runs in the place of the protocol."""
     deadline = inf if minutes is None else monotonic() + 60 * minutes
     task = partial(run_slice, order_type=order_type)
     for slices in _rounds(protocols, ledger, first_seed, runs, size):
@@ -50,7 +52,9 @@ def fuzz(
         results.close()
         if monotonic() >= deadline:
             break
-    return _shrink(spark, ledger, order_type)
+    return _shrink(
+        spark, ledger, partial(find_smallest, order_type=order_type, most_runs=shrink_runs)
+    )
 
 
 def _rounds(
@@ -72,14 +76,13 @@ def _rounds(
 
 
 def _shrink(
-    spark: "SparkSession | None", ledger: Ledger, order_type: type[Order] | None
+    spark: "SparkSession | None", ledger: Ledger, task: Callable[[Found], Finding]
 ) -> list[Finding]:
     """Some failures of every kind, unless that was done before."""
     chosen: list[Found] = []
     for _, alike in groupby(ledger.found, key=lambda found: (found.protocol, found.kind)):
         chosen += list(alike)[:SHRUNK]
     fresh = [found for found in chosen if ledger.file_of(found) is None]
-    task = partial(find_smallest, order_type=order_type)
     findings = []
     for finding in spread(spark, fresh, task, slices=max(1, len(fresh))):
         ledger.keep(finding)

@@ -108,9 +108,7 @@ def settle(
 def _overflown(borders: Sequence[Border], send: Positions, until: Positions) -> bool:
     """Whether a window begins while one of these is in flight that its lead does not reach back
     to."""
-    return any(
-        bool(((send < border.start) & (until >= border.first)).any()) for border in borders
-    )
+    return any(bool(((send < border.start) & (until >= border.first)).any()) for border in borders)
 
 
 def _late(borders: Sequence[Border], folder: str) -> Table:

@@ -23,6 +23,8 @@ class Layout:
     run: str
     groups: tuple[tuple[str, int, int], ...]
     """File, number there and how many rows."""
+    several: bool
+    """Whether there are rows of other runs in these, too."""
     borders: tuple[int, ...]
     """The first row group of every window, and the end."""
     judged: int
@@ -55,7 +57,7 @@ def find_stretch(layout: Layout, window: int) -> Stretch | None:
     """What a window needs to be judged; nothing if the trace is not as it should be."""
     first, stop = layout.borders[window : window + 2]
     span = Span(window, max(first - 1, 0), min(stop + 1, len(layout.groups)))
-    reader = GroupReader(layout.run)
+    reader = GroupReader(layout.run, layout.several)
     parts = _read(reader, layout, span.start, span.stop)
     examined = _examine(reader, layout, span, parts)
     open_to = unknown = None
@@ -81,7 +83,7 @@ def find_stretch(layout: Layout, window: int) -> Stretch | None:
 
 def read_stretch(layout: Layout, span: Span, names: tuple[str, ...]) -> Examined | None:
     """The same rows once more, with names that have been agreed upon."""
-    reader = GroupReader(layout.run, names)
+    reader = GroupReader(layout.run, layout.several, names)
     return _examine(reader, layout, span, _read(reader, layout, span.start, span.stop))
 
 

@@ -6,6 +6,7 @@ tasks: a sum over seeds is made in one order, so that the same runs always give 
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any, Final
 
 import msgspec
@@ -19,7 +20,7 @@ from antecede.campaigns.folder import Folder
 from antecede.campaigns.plan import PlannedRun, Skipped
 from antecede.campaigns.runs import OK, read_result
 from antecede.campaigns.student import half_width
-from antecede.campaigns.tables import HISTOGRAMS, RUNS, SETTING, SKIPPED, SUMMARY
+from antecede.campaigns.tables import HISTOGRAMS, RUNS, SETTING, SKIPPED, SUMMARY, Table
 from antecede.errors import BrokenInvariant
 
 SETTING_NAMES: Final = tuple(column.name for column in SETTING)
@@ -27,8 +28,6 @@ PLAN: Final = pa.schema(
     [RUNS.schema.field(name) for name in ("run", *SETTING_NAMES, "seed", "scenario", "promised")]
 )
 """What is known of a run before it is done."""
-RUNS_PER_PARTITION: Final = 256
-"""Results that one task reads; a result takes well under a millisecond."""
 
 
 def spark_schema(schema: pa.Schema) -> StructType:
@@ -36,7 +35,7 @@ def spark_schema(schema: pa.Schema) -> StructType:
 
 
 def plan_frame(spark: SparkSession, runs: Sequence[PlannedRun]) -> DataFrame:
-    """The plan, in as many partitions as its size is worth."""
+    """The plan, in its order, in as many stretches as there are cores."""
     rows = [
         {
             **msgspec.structs.asdict(run.setting),
@@ -44,8 +43,12 @@ def plan_frame(spark: SparkSession, runs: Sequence[PlannedRun]) -> DataFrame:
         }
         for run in runs
     ]
-    frame = spark.createDataFrame(pa.Table.from_pylist(rows, PLAN), spark_schema(PLAN))
-    return frame.repartition(-(-len(rows) // RUNS_PER_PARTITION), "run")
+    return spark.createDataFrame(pa.Table.from_pylist(rows, PLAN), spark_schema(PLAN))
+
+
+def read_table(spark: SparkSession, folder: Path, table: Table) -> DataFrame:
+    """A table that was written."""
+    return spark.read.schema(spark_schema(table.schema)).parquet(str(folder / table.name))
 
 
 def skipped_frame(spark: SparkSession, skipped: Sequence[Skipped]) -> DataFrame:
@@ -61,9 +64,10 @@ def runs_of(plan: DataFrame, folder: str) -> DataFrame:
 
 
 def histograms_of(plan: DataFrame, folder: str) -> DataFrame:
-    """The distributions in the results of the runs of a plan."""
-    runs = plan.select("run").distinct()
-    return runs.mapInArrow(partial(_read_histograms, folder), spark_schema(HISTOGRAMS.schema))
+    """The distributions in the results of the runs of a plan, which has each of them once."""
+    return plan.select("run").mapInArrow(
+        partial(_read_histograms, folder), spark_schema(HISTOGRAMS.schema)
+    )
 
 
 def summarise(runs: DataFrame, most_seeds: int) -> DataFrame:
@@ -90,6 +94,8 @@ def summarise(runs: DataFrame, most_seeds: int) -> DataFrame:
         .withColumn("min", f.array_min("values"))
         .withColumn("max", f.array_max("values"))
         .select(*SUMMARY.schema.names)
+        .coalesce(1)
+        .sortWithinPartitions(*SETTING_NAMES, "measure")
     )
 
 

@@ -54,11 +54,11 @@ def comparisons(results: Results) -> Markup | None:
 
 def comparison(results: Results, facet: Facet) -> Markup | None:
     """The table at the largest size that has results. Its headings sort it."""
-    sizes = [s.processes for s in results.summary if s.facet == facet]
+    sizes = [s.processes for s in results.settings_in(facet) if results.summary.get(s)]
     if not sizes:
         return None
     size = max(sizes)
-    settings = [s for s in results.settings if s.facet == facet and s.processes == size]
+    settings = [s for s in results.settings_in(facet) if s.processes == size]
     columns = [
         (aspect, values)
         for aspect in ASPECTS

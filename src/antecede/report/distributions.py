@@ -1,5 +1,6 @@
 """Histograms: the counts of all runs of a setting added up, on bins that a reader can see."""
 
+from collections.abc import Sequence
 from functools import partial
 from itertools import pairwise
 from typing import NamedTuple
@@ -14,11 +15,12 @@ from antecede.report.charts.bins import (
     mean_of,
     rebin,
     share_beyond,
+    without_zeros,
 )
 from antecede.report.charts.histogram import Histogram, draw_histograms
 from antecede.report.figure import Figure, Numbers
-from antecede.report.numbers import BYTES, ELEMENTS, SECONDS, Unit, exact, grouped
-from antecede.report.results import Facet, Results
+from antecede.report.numbers import BYTES, ELEMENTS, SECONDS, Unit, grouped, percent
+from antecede.report.results import Facet, Results, Setting
 
 
 class Spread(NamedTuple):
@@ -104,46 +106,66 @@ def _draw(
     results: Results, spread: Spread, facet: Facet, size: int, found: dict[str, list[Bucket]]
 ) -> Figure:
     whole = are_whole(list(found.values()))
-    edges, log = choose_edges(list(found.values()), whole=whole)
-    histograms = [
-        Histogram(
-            series,
-            rebin(found[name], edges),
-            mean_of(found[name], whole=whole),
-            sum(number for _, _, number in found[name]),
-        )
-        for name, series in results.series.items()
-        if name in found
-    ]
-    beyond = max(share_beyond(buckets, edges[-1]) for buckets in found.values())
-    unit = spread.unit.fitted(edges[-1])
-    note = f"With {size} processes. {spread.note}"
-    if beyond:
-        note += f" Up to {exact(float(f'{beyond:.1g}') * 100)} % lie beyond the right edge."
+    shown = {name: without_zeros(buckets)[0] for name, buckets in found.items()}
+    shown = {name: buckets for name, buckets in shown.items() if buckets}
+    if not spread.unit.seconds:
+        shown = found
+    edges, log = choose_edges(list(shown.values()), whole=whole)
+    histograms = []
+    for name, series in results.series.items():
+        if name not in shown:
+            continue
+        known = results.estimate(Setting(name, facet, size), f"{spread.measure}_mean")
+        mean = known.mean if known else mean_of(found[name], whole=whole)
+        total = sum(number for _, _, number in found[name])
+        zeros = without_zeros(found[name])[1] if spread.unit.seconds else 0.0
+        remark = f" · {percent(zeros)} none" if zeros else ""
+        histograms.append(Histogram(series, rebin(shown[name], edges), mean, total, remark))
     name = results.name(facet)
     title = f"{spread.title} ({name})" if name else spread.title
     return Figure(
         name=f"histogram-{spread.measure.replace('_', '-')}-{results.facets.index(facet) + 1}",
         title=spread.title,
         facet=name,
-        note=note,
+        note=_note(spread, size, found, shown, edges[-1]),
         draw=partial(
             draw_histograms,
             histograms,
             title,
             (spread.axis, spread.unit),
             lambda ticks: edge_scale(edges, log=log, ticks=ticks),
-            centred=whole and not log and edges[1] == 1,
+            whole=whole,
         ),
-        numbers=Numbers(
-            (f"from, {unit.name}", "below", *(histogram.series.name for histogram in histograms)),
-            [
-                (
-                    unit.number(low),
-                    unit.number(high),
-                    *(grouped(round(histogram.bins[place][2])) for histogram in histograms),
-                )
-                for place, (low, high) in enumerate(pairwise(edges))
-            ],
-        ),
+        numbers=_numbers(spread, histograms, edges),
+    )
+
+
+def _note(
+    spread: Spread,
+    size: int,
+    found: dict[str, list[Bucket]],
+    shown: dict[str, list[Bucket]],
+    end: float,
+) -> str:
+    """What the figure shows, and what it does not."""
+    note = f"With {size} processes. {spread.note}"
+    beyond = max(share_beyond(buckets, end) for buckets in shown.values())
+    if beyond:
+        note += f" Up to {percent(beyond)} lie beyond the right edge."
+    nothing = [name for name in found if name not in shown]
+    return f"{note} Always 0 with {', '.join(nothing)}." if nothing else note
+
+
+def _numbers(spread: Spread, histograms: Sequence[Histogram], edges: Sequence[float]) -> Numbers:
+    unit = spread.unit.fitted(edges[-1])
+    return Numbers(
+        (f"from, {unit.name}", "below", *(histogram.series.name for histogram in histograms)),
+        [
+            (
+                unit.number(low),
+                unit.number(high),
+                *(grouped(round(histogram.bins[place][2])) for histogram in histograms),
+            )
+            for place, (low, high) in enumerate(pairwise(edges))
+        ],
     )

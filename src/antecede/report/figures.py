@@ -137,9 +137,8 @@ def delay_split(results: Results, facet: Facet) -> Figure | None:
     """Where the time from send to delivery goes, stacked."""
     rows = [
         (setting, tuple(each.mean for each in parts if each))
-        for setting in results.settings
-        if setting.facet == facet
-        and all(parts := [results.estimate(setting, column) for column in PARTS])
+        for setting in results.settings_in(facet)
+        if all(parts := [results.estimate(setting, column) for column in PARTS])
     ]
     if not rows:
         return None
@@ -228,8 +227,8 @@ def space_against_delay(results: Results, facet: Facet) -> Figure | None:
 def _estimates(results: Results, facet: Facet, column: str) -> list[tuple[Setting, Estimate]]:
     return [
         (setting, estimate)
-        for setting in results.settings
-        if setting.facet == facet and (estimate := results.estimate(setting, column))
+        for setting in results.settings_in(facet)
+        if (estimate := results.estimate(setting, column))
     ]
 
 

@@ -11,8 +11,9 @@ from antecede.report.markup import Markup, join, tag
 from antecede.report.numbers import SECONDS, count, exact, grouped
 from antecede.report.results import Results, Rows, natural
 
-VIEWS = "views"
-"""The folder of space-time diagrams beside the tables, one page a run."""
+TRACES, VIEWS = "traces", "views"
+"""The folders of the traces that were kept and of their diagrams, by run."""
+MOST_VIEWS = 24
 MOST_ERRORS = 30
 SETTING = ("run", "variant", "network", "workload", "processes", "seed")
 
@@ -28,8 +29,7 @@ def notable_runs(results: Results) -> list[Notable]:
     measures = ("violations", "undelivered", "delay_s_max", "unnecessary_s_max", "queue_max")
     columns = (*SETTING, "status", "promised", *measures, "stamp_bytes_max")
     rows = [row for row in results.rows(*columns) if row["status"] == "ok"]
-    rows.sort(key=lambda row: natural(" ".join(str(row[name]) for name in SETTING[1:])))
-    return list(_pick(rows))
+    return list(_pick(_in_order(rows)))
 
 
 def _pick(rows: Rows) -> Iterator[Notable]:
@@ -64,15 +64,61 @@ def notable_section(results: Results, beside: Path) -> Markup | None:
         for why, row, value in found
     ]
     columns = ("what", "value", "protocol", "network", "workload", "processes", "seed", "run")
-    return render_numbers(Numbers(columns, rows, words=5), "Runs to look at", kind="runs")
+    return join(
+        render_numbers(Numbers(columns, rows, words=5), "Runs to look at", kind="runs"),
+        _kept(results, beside),
+    )
+
+
+def worth_drawing(results: Results) -> list[dict[str, Any]]:
+    """The runs to draw: the notable ones first, then others whose traces were kept, but not more
+    than `MOST_VIEWS` in all."""
+    found = {row["run"]: row for _, row, _ in notable_runs(results)}
+    for row in _in_order(results.rows(*SETTING)):
+        found.setdefault(row["run"], row)
+    kept = [row for run, row in found.items() if is_plain(run) and trace_of(results, run).exists()]
+    return kept[:MOST_VIEWS]
+
+
+def is_plain(run: str) -> bool:
+    """Identities are hashes, but a table may come from anywhere: others name no file."""
+    return run.isascii() and run.replace("-", "").replace("_", "").isalnum()
+
+
+def trace_of(results: Results, run: str) -> Path:
+    return results.folder / TRACES / f"{run}.parquet"
+
+
+def view_of(results: Results, run: str) -> Path:
+    return results.folder / VIEWS / f"{run}.html"
+
+
+def _kept(results: Results, beside: Path) -> Markup | None:
+    """Links to the diagrams there are."""
+    rows = [row for row in worth_drawing(results) if view_of(results, row["run"]).is_file()]
+    if not rows:
+        return None
+    links = [
+        tag(
+            "li",
+            _link(results, row, beside, f"{row['variant']}, n = {row['processes']}"),
+            f" {row['network']} · {row['workload']} · seed {row['seed']}",
+        )
+        for row in sorted(rows, key=lambda row: natural(f"{row['variant']} {row['processes']}"))
+    ]
+    return join(tag("h3", "Diagrams of runs whose traces were kept"), tag("ul", *links))
+
+
+def _in_order(rows: Rows) -> Rows:
+    return sorted(rows, key=lambda row: natural(" ".join(str(row[name]) for name in SETTING[1:])))
 
 
 def failures_section(results: Results, beside: Path) -> Markup | None:
     """The errors, equal ones together."""
-    failed = [r for r in results.rows(*SETTING, "status", "error") if r["status"] != "ok"]
+    rows_of_runs = results.rows(*SETTING, "status", "error")
+    failed = _in_order([row for row in rows_of_runs if row["status"] != "ok"])
     if not failed:
         return None
-    failed.sort(key=lambda row: natural(" ".join(str(row[name]) for name in SETTING[1:])))
     errors: dict[tuple[str, str], Rows] = {}
     for row in failed:
         errors.setdefault((row["error"] or "no message", row["variant"]), []).append(row)
@@ -114,14 +160,12 @@ def _where(row: dict[str, Any]) -> tuple[str, str, str, str]:
     return (row["network"], row["workload"], grouped(row["processes"]), str(row["seed"]))
 
 
-def _link(results: Results, row: dict[str, Any], beside: Path) -> Markup:
-    """The run's identity; where there is a diagram of it, a link that works from the page's folder.
-    Identities are hashes, but the table may come from anywhere: only a plain name is followed."""
+def _link(results: Results, row: dict[str, Any], beside: Path, text: str | None = None) -> Markup:
+    """The run, by its identity or the text; where there is a diagram of it, a link that works from
+    the page's folder."""
     run = row["run"]
-    name = tag("code", run[:12], title=run)
-    page = results.folder / VIEWS / f"{run}.html"
-    plain = run.isascii() and run.replace("-", "").replace("_", "").isalnum()
-    if plain and page.is_file():
-        way = os.path.relpath(page.resolve(), beside.resolve())
+    name = tag("span", text) if text else tag("code", run[:12], title=run)
+    if is_plain(run) and view_of(results, run).is_file():
+        way = os.path.relpath(view_of(results, run).resolve(), beside.resolve())
         return tag("a", name, href=quote(Path(way).as_posix()))
     return name

@@ -87,6 +87,11 @@ def grouped(value: float) -> str:
     return f"{value:,.0f}".replace(",", "\u202f").replace("-", "−")
 
 
+def percent(share: float) -> str:
+    """Two digits are enough for a remark."""
+    return f"{exact(float(f'{share * 100:.2g}'))}\u00a0%"
+
+
 def count(number: int, noun: str, plural: str | None = None) -> str:
     return f"{grouped(number)} {noun if number == 1 else plural or noun + 's'}"
 

@@ -50,7 +50,7 @@ class Sweep(NamedTuple):
 def sweeps(results: Results) -> Iterator[Sweep]:
     """Every option of a protocol that takes at least two numeric values."""
     for facet in results.facets:
-        inside = [setting for setting in results.settings if setting.facet == facet]
+        inside = results.settings_in(facet)
         for protocol in sorted(set(results.protocols.values())):
             mine = [s for s in inside if results.protocols[s.variant] == protocol]
             for option in sorted({name for s in mine for name in results.options[s.variant]}):
@@ -143,9 +143,8 @@ def _references(
     ends = (min(values), max(values))
     others = [
         (setting.variant, estimate)
-        for setting in results.settings
-        if setting.facet == sweep.facet
-        and setting.processes == sizes[-1]
+        for setting in results.settings_in(sweep.facet)
+        if setting.processes == sizes[-1]
         and results.protocols[setting.variant] != sweep.protocol
         and setting.variant in results.ordered
         and (estimate := results.estimate(setting, measure.column))

@@ -1,6 +1,7 @@
 """What a campaign left behind, read for the report: by pyarrow alone, no Spark."""
 
 import json
+import math
 import re
 import tomllib
 from collections.abc import Mapping
@@ -78,9 +79,19 @@ class Results:
                     loose.add(row["variant"])
         return frozenset(finished - loose)
 
-    @property
+    @cached_property
     def facets(self) -> list[Facet]:
-        return sorted({setting.facet for setting in self.settings}, key=lambda f: natural(str(f)))
+        return sorted(self._inside, key=lambda facet: natural(" ".join(facet)))
+
+    @cached_property
+    def _inside(self) -> dict[Facet, list[Setting]]:
+        found: dict[Facet, list[Setting]] = {}
+        for setting in self.settings:
+            found.setdefault(setting.facet, []).append(setting)
+        return found
+
+    def settings_in(self, facet: Facet) -> list[Setting]:
+        return self._inside[facet]
 
     def name(self, facet: Facet) -> str:
         """As much of it as tells it from the others; empty where there is no other."""
@@ -90,9 +101,6 @@ class Results:
             if len(set(all_parts)) > 1
         ]
         return " · ".join(parts)
-
-    def sizes(self, facet: Facet) -> list[int]:
-        return sorted({setting.processes for setting in self.settings if setting.facet == facet})
 
     def estimate(self, setting: Setting, measure: str) -> Estimate | None:
         return self.summary.get(setting, {}).get(measure)
@@ -201,7 +209,7 @@ def _setting(row: dict[str, Any]) -> Setting:
 def _index(summary: pa.Table) -> dict[Setting, dict[str, Estimate]]:
     index: dict[Setting, dict[str, Estimate]] = {}
     for row in summary.to_pylist():
-        if row["mean"] is None:
+        if row["mean"] is None or not math.isfinite(row["mean"]):
             continue
         low = row["mean"] if row["low"] is None else row["low"]
         high = row["mean"] if row["high"] is None else row["high"]

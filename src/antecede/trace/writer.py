@@ -69,7 +69,7 @@ class TraceWriter:
             self._file,
             encoder.SCHEMA,
             # Times hardly shrink, whatever it costs to undo it.
-            compression={column: "zstd" for column in _LEAVES} | {"time": "snappy"},
+            compression=dict.fromkeys(_LEAVES, "zstd") | {"time": "snappy"},
             use_dictionary=[*schema.STRING_COLUMNS, _NAMES],
             column_encoding=dict.fromkeys(("seq", "number", "position"), "DELTA_BINARY_PACKED"),
             write_page_checksum=True,

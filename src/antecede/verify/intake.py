@@ -50,9 +50,8 @@ class TakenRun:
         self._next_seq = np.zeros(0, np.int64)
         self._crashed = np.zeros(0, bool)
         todo = rows.JOIN_TIMED if timed else rows.JOIN
-        self._layers = [
-            _Layer(code, todo if code == layer else rows.CHECK, steps) for code in range(len(LAYERS))
-        ]
+        self._layers = [_Layer(code, rows.CHECK, steps) for code in range(len(LAYERS))]
+        self._layers[layer] = _Layer(layer, todo, steps)
         self._wanted = self._layers[layer]
         self._sources: list[Source] = []
 

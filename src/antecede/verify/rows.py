@@ -13,7 +13,7 @@ from antecede.trace.schema import CRASH, DELIVER, RECEIVE, SEND, VIEW
 from antecede.verify.kernel import NEVER, Column
 
 SHORT: Final = 32
-"""Lists of destinations up to this length are searched from end to end, which no branch holds up."""
+"""Lists of destinations up to this length are searched from end to end: no branch to foretell."""
 
 TAKEN: Final = 0
 REFUSED: Final = 1
@@ -104,9 +104,9 @@ def take_rows(
     delivered: Column,
     received: Column,
 ) -> int:
-    """The rows of one layer. `handed_over` are the deliveries and the arrivals at every
-    process so far, `sent` its sends; message n of process s is `message_of[first[s] + n - 1]`. The rest are the
-    columns of `antecede.verify.prepare.Joined`, with room for whatever the rows may bring."""
+    """The rows of one layer. `handed_over` are the deliveries and the arrivals at every process so
+    far, `sent` its sends; message n of process s is `message_of[first[s] + n - 1]`. The rest are
+    the columns of `antecede.verify.prepare.Joined`, with room for whatever the rows may bring."""
     step = 0 if len(layer) == 1 else 1
     messages = totals[MESSAGES]
     copies = totals[COPIES]

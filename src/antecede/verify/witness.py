@@ -6,13 +6,13 @@ the earliest sent message that each delivery overtook, and one forwards for each
 shortest causal path from it.
 """
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from antecede.compiled import loop_for
 from antecede.errors import BrokenInvariant
-from antecede.verify.kernel import NEVER
 from antecede.verify.prepare import Integers, Joined, Offsets
 
 Column = np.ndarray[Any, Any]
@@ -28,48 +28,94 @@ def overtaken_messages(joined: Joined, copies: Offsets) -> Offsets:
     """For each of these early copies the earliest sent message that it overtook."""
     prepared = joined.prepared
     message = np.searchsorted(prepared.start, copies, side="right") - 1
-    sent = joined.send[message]
+    last = joined.send[message].astype(np.int64)
+    oldest = np.searchsorted(prepared.start, _candidates(joined, copies), side="right") - 1
+    first = joined.send[oldest].astype(np.int64)
     found = np.full(len(copies), -1, np.int64)
-    if not len(copies):
-        return found
-    stop = int(sent.max()) + 1
+    for together in _overlapping(first, last):
+        # Going backwards, a copy joins in where its message was sent.
+        order = together[np.argsort(-last[together], kind="stable")]
+        stretch = int(first[together].min()), int(last[together].max()) + 1
+        messages = int(oldest[together].min()), int(message[together].max()) + 1
+        found[order] = _overtaken(joined, copies[order], message[order], stretch, messages)
+    return found
+
+
+def _candidates(joined: Joined, copies: Offsets) -> Offsets:
+    """For each of these early copies the first one to the same process that is delivered later, or
+    never: it overtook nothing that was sent before."""
+    prepared = joined.prepared
+    destination, rank = prepared.column[copies], prepared.rank[copies]
+    order = np.lexsort((rank, destination))
+    first_of = np.searchsorted(destination[order], np.arange(len(prepared.column_of) + 1))
+    found = np.full(len(copies), -1, np.int64)
+    loop_for(find_later, len(prepared.rank))(
+        prepared.column, prepared.rank, rank[order], first_of[:-1].copy(), first_of[1:], found
+    )
+    if (found < 0).any():
+        raise BrokenInvariant("a delivery is early, but overtook nothing")
+    candidates = np.empty_like(found)
+    candidates[order] = found
+    return candidates
+
+
+def find_later(
+    column: Column, rank: Column, early_rank: Column, begin: Column, end: Column, found: Column
+) -> None:
+    """The early copies to q are those from `begin[q]` to `end[q]`, by their ranks: find for each
+    the first of all copies that has a larger one."""
+    left = len(early_rank)
+    for copy in range(len(rank)):
+        if left == 0:
+            break
+        q = column[copy]
+        while begin[q] < end[q] and early_rank[begin[q]] < rank[copy]:
+            found[begin[q]] = copy
+            begin[q] += 1
+            left -= 1
+
+
+def _overlapping(first: Offsets, last: Offsets) -> Iterator[Offsets]:
+    """The stretches from `first` to `last`, those together that overlap."""
+    order = np.argsort(first, kind="stable")
+    reach = np.maximum.accumulate(last[order])
+    borders = np.flatnonzero(first[order][1:] > reach[:-1]) + 1
+    if len(order):
+        yield from np.split(order, borders)
+
+
+def _overtaken(
+    joined: Joined,
+    copies: Offsets,
+    message: Offsets,
+    stretch: tuple[int, int],
+    messages: tuple[int, int],
+) -> Offsets:
+    """The same for copies that come in the reverse order of their sends, given in which stretch of
+    the log to look, and which messages are sent there."""
+    prepared = joined.prepared
     lanes = (len(copies) + 63) // 64
-    # Going backwards, a copy joins in where its message was sent.
-    order = np.argsort(-sent, kind="stable")
-    destination = prepared.column[copies][order]
+    destination = prepared.column[copies]
     by_destination = np.argsort(destination, kind="stable")
-    first_of = np.searchsorted(destination[by_destination], np.arange(len(prepared.column_of) + 1))
-    steps = stop * lanes
-    loop_for(search_back, steps)(
+    found = np.full(len(copies), -1, np.int64)
+    # Many short stretches are as much work as a long one.
+    loop_for(search_back, len(prepared.process))(
         prepared.process,
         prepared.message,
         prepared.start,
         prepared.column,
         prepared.rank,
         by_destination,
-        first_of,
-        message[order],
-        prepared.rank[copies][order],
+        np.searchsorted(destination[by_destination], np.arange(len(prepared.column_of) + 1)),
+        message,
+        prepared.rank[copies],
         np.zeros((len(prepared.column_of), lanes), np.uint64),
-        np.zeros((len(joined.send), lanes), np.uint64),
-        _first_candidate(joined, copies, stop),
-        stop,
+        np.zeros((messages[1] - messages[0], lanes), np.uint64),
+        *stretch,
+        messages[0],
         found,
     )
-    result = np.empty_like(found)
-    result[order] = found
-    return result
-
-
-def _first_candidate(joined: Joined, copies: Offsets, stop: int) -> int:
-    """The first send of a message that any of these copies may have overtaken."""
-    prepared = joined.prepared
-    lowest = np.full(len(prepared.column_of), NEVER)
-    np.minimum.at(lowest, prepared.column[copies], prepared.rank[copies])
-    overtaking = prepared.rank > lowest[prepared.column]
-    first = int(np.argmax(overtaking))
-    message = int(np.searchsorted(prepared.start, first, side="right")) - 1
-    return min(int(joined.send[message]), stop)
+    return found
 
 
 def search_back(
@@ -86,25 +132,26 @@ def search_back(
     lanes_of_message: Column,
     first: int,
     stop: int,
+    first_message: int,
     found: Column,
 ) -> None:
     """From the last event down to `first`. Every early copy has a lane of bits: its bit is set at a
     process when what the process did up to here is in the past of the copy's message, and at a
     message when a delivery of it is. A send with the bit set is in that past; the last one found
     that was overtaken is the earliest sent. The early copies to q are those in
-    `by_destination[first_of[q] : first_of[q + 1]]`."""
+    `by_destination[first_of[q] : first_of[q + 1]]`. `first_message` is the first one sent here."""
     joining = 0
     one = np.uint64(1)
     for event in range(stop - 1, first - 1, -1):
         p = process[event]
         m = message[event]
         if m < 0:
-            m = -1 - m
-            for lane in range(lanes_of_process.shape[1]):
-                lanes_of_message[m, lane] |= lanes_of_process[p, lane]
+            place = -1 - m - first_message
+            for lane in range(lanes_of_process.shape[1] if place >= 0 else 0):
+                lanes_of_message[place, lane] |= lanes_of_process[p, lane]
             continue
         for lane in range(lanes_of_process.shape[1]):
-            lanes_of_process[p, lane] |= lanes_of_message[m, lane]
+            lanes_of_process[p, lane] |= lanes_of_message[m - first_message, lane]
         for copy in range(start[m], start[m + 1]):
             for place in range(first_of[column[copy]], first_of[column[copy] + 1]):
                 early = by_destination[place]
@@ -127,7 +174,7 @@ def shortest_path(joined: Joined, first: int, second: int) -> list[int]:
     previous = np.full(second - first + 1, -1, np.int64)
     steps = np.zeros(second - first + 1, np.int32)
     nearest = np.full((2, len(prepared.column_of)), -1, np.int64)
-    loop_for(search_forth, end - begin)(
+    loop_for(search_forth, len(prepared.process))(
         prepared.process[begin : end + 1],
         prepared.message[begin : end + 1],
         first,

@@ -75,6 +75,13 @@ def rebin(buckets: Sequence[Bucket], edges: Sequence[float]) -> list[Bin]:
     return list(zip(edges, edges[1:], counts, strict=False))
 
 
+def without_zeros(buckets: Sequence[Bucket]) -> tuple[list[Bucket], float]:
+    """The buckets but for that of zeros, and the share of the zeros."""
+    rest = [bucket for bucket in buckets if bucket[1] > 0]
+    total = sum(number for _, _, number in buckets)
+    return rest, 1 - sum(number for _, _, number in rest) / total if total else 0.0
+
+
 def mean_of(buckets: Sequence[Bucket], *, whole: bool) -> float:
     """The mean of the values, taken to lie in the middle of their buckets: a bucket from 3 to 4
     holds threes where values are whole numbers."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from antecede.report.charts.axes import Axis
 from antecede.report.charts.canvas import WIDE, label, sheet
 from antecede.report.charts.looks import Series
-from antecede.report.charts.scales import Scale, linear
+from antecede.report.charts.scales import ZERO_GAP, Scale, linear
 from antecede.report.markup import Markup, join, tag
 from antecede.report.numbers import SHARE, Unit, exact
 
@@ -26,6 +26,7 @@ class Histogram:
     mean: float
     total: int
     """Of all values, those beyond the last bin included."""
+    remark: str = ""
 
     def shares(self) -> list[tuple[float, float, float]]:
         return [(low, high, number / max(self.total, 1)) for low, high, number in self.bins]
@@ -38,11 +39,11 @@ def draw_histograms(
     scaled: Callable[[int], Scale],
     width: int,
     *,
-    centred: bool = False,
+    whole: bool = False,
 ) -> Markup:
-    """A panel for each. `scaled` gives the axis with about so many ticks. `centred` is for bins
-    that hold one whole number each: the number stands under the middle of its column."""
-    shift = 0.5 if centred else 0.0
+    """A panel for each. `scaled` gives the axis with about so many ticks. Of `whole` numbers, each
+    stands under the middle of its column."""
+    shift = 0.5 if whole else 0.0
     shares = [share for histogram in histograms for _, _, share in histogram.shares()]
     scale = scaled(8 if width == WIDE else 4).between(LEFT, width - 12)
     unit = x[1].fitted(scale.high)
@@ -54,7 +55,7 @@ def draw_histograms(
         drawn.append(_draw_panel(histogram, axis, up, shift))
         y += HEAD + PANEL
     for tick in scale.ticks:
-        place = scale(tick + shift)
+        place = _place(scale, tick, shift)
         if place <= scale.end + 1:
             drawn.append(label(unit.tick(tick), place, y + 17, anchor="middle"))
     middle = (scale.start + scale.end) / 2
@@ -72,9 +73,12 @@ def _draw_panel(histogram: Histogram, axis: Axis, up: Scale, shift: float) -> Ma
         if tick:
             parts.append(label(f"{percent.tick(tick)} %", LEFT - 6, y + 4, anchor="end"))
     for low, high, share in histogram.shares():
+        if not share:
+            continue
         left, right, top = across(low), across(high), up(share)
         text = axis.unit.number(low)
-        text += "" if shift else f" to {axis.unit.number(high)}"
+        if not (shift and high - low <= 1):
+            text += f" to {axis.unit.number(high)}"
         title = f"{series.name}, {text} {axis.unit.name}: {exact(share * 100)} %"
         gap = min(1.0, (right - left) / 5)
         parts.append(
@@ -88,8 +92,15 @@ def _draw_panel(histogram: Histogram, axis: Axis, up: Scale, shift: float) -> Ma
                 class_="column",
             )
         )
-    mean = across(histogram.mean + shift)
+    mean = _place(across, histogram.mean, shift)
     parts.append(tag("line", x1=mean, x2=mean, y1=up.end, y2=up.start, class_="mean"))
-    name = f"{series.name} · mean {axis.unit.quantity(histogram.mean)}"
+    name = f"{series.name} · mean {axis.unit.quantity(histogram.mean)}{histogram.remark}"
     parts.append(label(name, LEFT, up.end - 7, "name"))
     return tag("g", join(*parts), class_=f"series {series.look}", data_series=series.switch)
+
+
+def _place(across: Scale, value: float, shift: float) -> float:
+    """Where a value stands. On a logarithmic axis zeros have a column of their own."""
+    if across.log and value <= 0:
+        return across.start + ZERO_GAP / 2
+    return across(value + shift)

@@ -80,23 +80,30 @@ def _sentence(area: Frame, x: float, estimate: Estimate) -> str:
 
 
 def _name_ends(lines: Sequence[Line], area: Frame) -> Markup:
-    ends = [area.point(*max((x, estimate.mean) for x, estimate in line.points)) for line in lines]
-    places = spread_out([y for _, y in ends], TEXT_HEIGHT + 2, area.top + 4, area.bottom - 2)
+    """Names at the right, each beside the end of its line; those of lines that end before the
+    others stand where these end."""
+    last = max((x for line in lines for x, _ in line.points), default=0.0)
+    ends = [max((x, estimate.mean) for x, estimate in line.points) for line in lines]
+    full = [place for place, (x, _) in enumerate(ends) if x == last]
+    heights = spread_out(
+        [area.point(*ends[place])[1] for place in full],
+        TEXT_HEIGHT + 2,
+        area.top + 4,
+        area.bottom - 2,
+    )
+    beside = dict(zip(full, heights, strict=True))
     parts = []
-    for line, (x, y), place in zip(lines, ends, places, strict=True):
+    for place, (line, end) in enumerate(zip(lines, ends, strict=True)):
+        x, y = area.point(*end)
         text = shortened(line.series.name, MOST_LABEL)
-        leader = tag(
-            "path", d=f"M{_corners([(x + 7, y), (area.right + 4, place)])}", class_="leader"
-        )
-        parts.append(
-            tag(
-                "g",
-                leader if abs(place - y) > 3 or x < area.right - 20 else None,
-                label(text, area.right + 7, place + 4, "name"),
-                class_=f"series {line.series.look}",
-                data_series=line.series.switch,
-            )
-        )
+        if place in beside:
+            way = _corners([(x + 7, y), (area.right + 4, beside[place])])
+            leader = tag("path", d=f"M{way}", class_="leader") if abs(beside[place] - y) > 3 else ""
+            name = join(leader, label(text, area.right + 7, beside[place] + 4, "name"))
+        else:
+            name = label(text, x + 9, y - 7, "name")
+        look, switch = f"series {line.series.look}", line.series.switch
+        parts.append(tag("g", name, class_=look, data_series=switch))
     return join(*parts)
 
 

@@ -2,7 +2,7 @@
 import { SEND, DELIVER, NOTHING } from "./data.js";
 import { Axis } from "./axis.js";
 import { Cone } from "./causality.js";
-import { explainCopy } from "./explain.js";
+import { explainCopy, sentencesOf } from "./explain.js";
 import { Lanes } from "./lanes.js";
 import { readPalette } from "./marks.js";
 import { Overview, drawMinimap } from "./minimap.js";
@@ -112,6 +112,12 @@ export class App {
     const layers = this.shown[trace.layer[event]] ? this.shown : [true, true];
     if (this.showsCone) picture.cone = new Cone(trace, event, layers);
     if (trace.kind[event] === DELIVER && trace.isEarly(event)) picture.copy = explainCopy(trace, m, trace.process[event]);
+  }
+
+  // The whole story of a reception or a delivery, for whoever asks from the console.
+  explain(index, event) {
+    const trace = this.traces[index];
+    return sentencesOf(explainCopy(trace, trace.message[event], trace.process[event]));
   }
 
   coneCounts() {

@@ -5,6 +5,7 @@ import { briefly, grouped, sixDigits } from "./words.js";
 
 export const AXES = ["time", "position", "depth"];
 const LONGEST_GAP = 0.03;
+const TYPICAL_GAPS = 8;
 const FOLDED_TO = 0.006;
 
 // An axis over one trace or two: `places[k][i]` is where event i of trace k stands.
@@ -37,7 +38,8 @@ export class Axis {
     let gone = 0;
     for (let i = 1; i < times.length; i++) {
       const gap = times[i] - times[i - 1];
-      if (gap <= span * LONGEST_GAP || gap <= 8 * (span / times.length)) continue;
+      const typical = (span - gap) / Math.max(1, times.length - 2);
+      if (gap <= span * LONGEST_GAP || gap <= TYPICAL_GAPS * typical) continue;
       const kept = span * FOLDED_TO;
       this.folds.push({ from: times[i - 1], to: times[i], before: gone, kept });
       gone += gap - kept;

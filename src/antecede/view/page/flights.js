@@ -30,8 +30,8 @@ export class Flights {
     }
   }
 
-  // The messages on their way between two places; of many only every so-many-th, so that about
-  // `most` copies are left. Which they are does not depend on the part that is seen.
+  // The messages on their way between two places (`all`), and of many only one in `stride`, so that
+  // about `most` copies are left (`some`). Which ones does not depend on the part that is seen.
   between(from, to, most, shown) {
     const { trace } = this, found = [];
     let copies = 0;
@@ -46,7 +46,8 @@ export class Flights {
     }
     let stride = 1;
     while (copies / stride > most) stride *= 2;
-    return { stride, messages: stride === 1 ? found : found.filter((m) => scattered(m) % stride === 0), all: found.length };
+    const some = stride === 1 ? found : found.filter((m) => scattered(m) % stride === 0);
+    return { all: found, some, stride, copies };
   }
 }
 

@@ -30,7 +30,8 @@ export function eventsAt(scene, { trace, places, shown }, x, y) {
   const row = scene.rowAt(y);
   const process = row < 0 ? undefined : scene.lanes.rows[row].process;
   if (process === undefined || x < scene.gutter) return [];
-  if (Math.abs(y - scene.lineY(row)) > Math.max(REACH, scene.laneHeight * 0.3)) return [];
+  // Where there is room for bars below the line, they are not to be mistaken for marks.
+  if (Math.abs(y - scene.lineY(row)) > (scene.laneHeight < 22 ? scene.laneHeight / 2 : REACH - 2)) return [];
   const [first, last] = stepsBetween(trace, places, process, scene.place(x - REACH), scene.place(x + REACH));
   const found = [];
   for (let at = first; at < last && found.length < 4000; at++) {

@@ -8,8 +8,8 @@ import { drawEmphasis } from "./emphasis.js";
 import { colourOf, isFilled, traceMark } from "./marks.js";
 import { TOP } from "./scene.js";
 
-const MARKS_PER_PIXEL = 1 / 5;
-const MOST_LINES = 3000;
+const MARKS_PER_PIXEL = 1 / 8;
+const MOST_LINES = 2000, MOST_BARS = 40_000;
 export const FONT = "11px system-ui, sans-serif";
 
 // A run as it is to be drawn: the trace and what is highlighted in it.
@@ -57,12 +57,12 @@ export function drawPlot(context, scene, picture) {
   drawLines(context, scene, picture, flying);
   const isSparse = new Uint8Array(picture.trace.processes.length);
   for (const lane of sparse) isSparse[lane.process] = 1;
-  drawBars(context, scene, picture, flying.messages, isSparse);
+  drawBars(context, scene, picture, flying.copies > MOST_BARS ? flying.some : flying.all, isSparse);
   drawMarks(context, scene, picture, sparse);
   drawEmphasis(context, scene, picture, isSparse);
   context.restore();
   drawLabels(context, scene, picture);
-  return { stride: flying.stride, messages: flying.all, dense: dense.length };
+  return { stride: flying.stride, messages: flying.all.length, dense: dense.length };
 }
 
 // The lanes that can be seen, with their events that can, apart by how close these stand.
@@ -176,7 +176,7 @@ function drawLaneLines(context, scene, { places, crashedAt, palette }) {
 }
 
 // From every send to where the message arrived. Pale where it is not among what is highlighted.
-function drawLines(context, scene, picture, { messages, stride }) {
+function drawLines(context, scene, picture, { some: messages, stride }) {
   const { trace, places, palette, cone } = picture;
   const { rowOf } = scene.lanes;
   const paths = { plain: [], past: [], future: [] };

@@ -110,8 +110,8 @@ export class Scene {
     const least = (to - from) * DEEPEST_ZOOM;
     const span = Math.min(to - from, Math.max(least, this.to - this.from));
     const middle = (this.from + this.to) / 2;
-    this.from = Math.min(Math.max(from, middle - span / 2), to - span);
-    this.to = this.from + span;
+    this.from = span === to - from ? from : Math.min(Math.max(from, middle - span / 2), to - span);
+    this.to = span === to - from ? to : this.from + span;
     const most = Math.max(0, this.lanes.rows.length * this.laneHeight - (this.height - TOP - 4));
     this.scroll = Math.min(Math.max(0, this.scroll), most);
   }

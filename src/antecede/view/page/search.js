@@ -57,10 +57,11 @@ function comparisonOf(trace, field, sign, bound) {
   };
 }
 
-// Whether something came between the reception of a message and its delivery.
+// Whether time passed between the reception of a message and its delivery or, where times are
+// unknown, whether something happened.
 export function isHeld(trace, delivery) {
   const reception = trace.twin[delivery];
   if (reception < 0) return false;
-  const delay = trace.delayOf(delivery);
-  return delay === null ? trace.step[delivery] - trace.step[reception] > 1 : delay.held > 0;
+  const held = trace.isTimed ? trace.time[delivery] - trace.time[reception] : NaN;
+  return Number.isNaN(held) ? trace.step[delivery] - trace.step[reception] > 1 : held > 0;
 }

@@ -1,0 +1,102 @@
+"""The modules of the page, each tested by JavaScript in the browser that runs it (`modules/`)."""
+
+import json
+import re
+from importlib.resources import files
+from pathlib import Path
+
+import pytest
+
+from antecede.view.page import MAIN, MODULES, joined_modules
+from tests.browser import Visitor
+from tests.view.runs import page_of, simulated
+
+HERE = Path(__file__).parent / "modules"
+SCRIPTS = sorted(path.stem for path in HERE.glob("*.js") if path.stem != "harness")
+SHELL = '<!doctype html><meta charset="utf-8"><style>{style}</style><script type="module">{script}</script>'
+
+
+def shell(path: Path, script: str) -> Path:
+    """A page with all modules but the one that starts the viewer, and this script."""
+    style = (files("antecede.view") / "page" / "style.css").read_text(encoding="utf-8")
+    harness = (HERE / "harness.js").read_text(encoding="utf-8")
+    whole = "\n".join([joined_modules(MODULES), harness, script])
+    path.write_text(SHELL.replace("{style}", style).replace("{script}", whole), encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_module(visit: Visitor, tmp_path: Path, name: str) -> None:
+    script = (HERE / f"{name}.js").read_text(encoding="utf-8")
+    visited = visit(shell(tmp_path / "t.html", script + "\nwindow.results = await runChecks();"))
+    visited.page.wait_for_function("window.results")
+    results = visited.page.evaluate("window.results")
+    assert "\n".join(results["failures"]) == ""
+    assert results["count"] == script.count('\ncheck("') + script.startswith('check("')
+    assert visited.complaints == []
+
+
+def test_the_harness_can_fail(visit: Visitor, tmp_path: Path) -> None:
+    script = 'check("one", () => equal(1, 2)); window.results = await runChecks();'
+    visited = visit(shell(tmp_path / "t.html", script))
+    visited.page.wait_for_function("window.results")
+    assert visited.page.evaluate("window.results.failures") == [
+        "one: value: found 1, expected 2"
+    ]
+
+
+def test_every_module_is_joined_after_what_it_imports() -> None:
+    folder = Path(str(files("antecede.view") / "page"))
+    order = [*MODULES, MAIN]
+    assert sorted(order) == sorted(path.stem for path in folder.glob("*.js"))
+    for at, name in enumerate(order):
+        source = (folder / f"{name}.js").read_text(encoding="utf-8")
+        imported = re.findall(r'^import \{[^}]*\} from "\./(\w+)\.js";$', source, re.MULTILINE)
+        assert len(imported) == len(re.findall(r"^import ", source, re.MULTILINE))
+        assert set(imported) <= set(order[:at]), name
+    joined = joined_modules()
+    assert not re.search(r"^(import|export) ", joined, re.MULTILINE)
+    assert "</script" not in joined
+
+
+def test_every_import_names_an_export() -> None:
+    folder = Path(str(files("antecede.view") / "page"))
+    for path in folder.glob("*.js"):
+        source = path.read_text(encoding="utf-8")
+        for names, module in re.findall(r'^import \{([^}]*)\} from "\./(\w+)\.js";$', source, re.M):
+            exported = (folder / f"{module}.js").read_text(encoding="utf-8")
+            for name in names.split(","):
+                word = re.escape(name.strip())
+                declared = rf"^export (async )?(function|class|const) [^\n=(]*\b{word}\b"
+                listed = rf"^export const .*\b{word} = "
+                assert re.search(f"{declared}|{listed}", exported, re.M), (path.name, name)
+                body = re.sub(r"^import .*$", "", source, flags=re.M)
+                assert re.search(rf"\b{word}\b", body), (path.name, name, "is not used")
+
+
+def test_unpacking_gives_the_columns_back(visit: Visitor, tmp_path: Path) -> None:
+    """Python packs a run, and the browser names each of its events."""
+    trace = simulated(tmp_path / "t.parquet", "fifo", messages=20)
+    page = page_of(trace)
+    visited = visit(page)
+    visited.page.wait_for_selector("body[data-ready]")
+    found = visited.page.evaluate(
+        """() => { const t = antecede.traces[0]; return JSON.stringify(Array.from({length: t.size},
+        (_, i) => [t.processes[t.process[i]], t.step[i], t.kind[i],
+                   t.message[i] < 0 ? null : t.messageName(t.message[i]), t.time[i]])); }"""
+    )
+    from tests.view.runs import only_run  # noqa: PLC0415 - reads as one thought
+
+    run = only_run(trace)
+    events = run.events
+    expected = [
+        [
+            run.name_of(int(events.process[i])),
+            int(events.seq[i]),
+            int(events.kind[i]),
+            run.message_of(i) if events.message[i] >= 0 else None,
+            float(events.time[i]),
+        ]
+        for i in range(len(events))
+    ]
+    assert json.loads(found) == expected

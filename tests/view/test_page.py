@@ -1,0 +1,361 @@
+"""The page in a real browser: what a person sees and does."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from xml.etree import ElementTree
+
+import pytest
+
+from antecede.trace import DELIVER, RECEIVE, SEND
+from antecede.verify import explain, verify_trace
+from antecede.view import write_shiviz
+from tests.browser import Visit, Visitor
+from tests.trace.builders import deliver, positioned, receive, send
+from tests.view.runs import (
+    HELD,
+    PLANTED,
+    described,
+    only_run,
+    page_of,
+    past_of,
+    simulated,
+    write_rows,
+)
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+SPOT = """([index, event]) => {
+  const { scene, pictures, surface } = antecede, picture = pictures[index];
+  const frame = surface.plots[index].canvas.getBoundingClientRect();
+  const row = scene.lanes.rowOf[picture.trace.process[event]];
+  return [frame.left + scene.x(picture.places[event]), frame.top + scene.lineY(row)];
+}"""
+
+
+def opened(visit: Visitor, page: Path, **options: Any) -> Visit:
+    visited = visit(page, **options)
+    visited.page.wait_for_selector("body[data-ready]")
+    return visited
+
+
+def click_event(page: "Page", event: int, index: int = 0) -> None:
+    x, y = page.evaluate(SPOT, [index, event])
+    page.mouse.click(x, y)
+
+
+def panel(page: "Page") -> str:
+    return page.inner_text("#panel")
+
+
+def test_a_click_tells_what_happened_and_what_it_depends_on(visit: Visitor, tmp_path: Path) -> None:
+    trace = simulated(tmp_path / "t.parquet", "vector")
+    run = only_run(trace)
+    visited = opened(visit, page_of(trace))
+    page = visited.page
+    chosen = [int(i) for i in range(40, len(run.events), 97)]
+    for event in chosen:
+        page.evaluate(f"antecede.select(0, {event})")
+        shown = json.loads(
+            page.evaluate("JSON.stringify(antecede.pictures[0].cone.list('past'))")
+        )
+        assert set(shown) == past_of(run, event)
+        assert described(run, event) in panel(page)
+        assert page.inner_text(".cone .past b") == f"{len(shown):,}"
+    assert {int(run.events.kind[event]) for event in chosen} == {SEND, RECEIVE, DELIVER}
+    page.keyboard.press("Escape")
+    page.keyboard.press("0")
+    first = int((run.events.kind == SEND).argmax())
+    click_event(page, first)
+    assert page.evaluate("antecede.selection.event") in {first, first + 1}
+    assert described(run, first).split()[-1] in panel(page)
+    assert visited.complaints == []
+
+
+def test_the_sentences_are_those_of_explain(visit: Visitor, tmp_path: Path) -> None:
+    for protocol in ("none", "vector", "blocks-slow"):
+        trace = simulated(tmp_path / f"{protocol}.parquet", protocol, messages=40)
+        run = only_run(trace)
+        events = run.events
+        visited = opened(visit, page_of(trace))
+        asked = [
+            i
+            for i in range(0, len(events), 13)
+            if events.kind[i] == DELIVER and events.process[i] != events.sender[i]
+        ]
+        assert len(asked) > 8
+        told = visited.page.evaluate(
+            "(asked) => asked.map((i) => antecede.explain(0, i))",
+            asked,
+        )
+        for event, sentences in zip(asked, told, strict=True):
+            process = run.name_of(int(events.process[event]))
+            expected = explain(trace, process, run.message_of(event)).sentences()
+            assert sentences == expected
+
+
+def test_a_click_on_a_bar_goes_to_what_the_message_waits_for(
+    visit: Visitor, tmp_path: Path
+) -> None:
+    trace = write_rows(tmp_path / "t.parquet", *HELD)
+    visited = opened(visit, page_of(trace))
+    page = visited.page
+    svg = page.evaluate("antecede.surface.svgText(antecede)[0]")
+    assert "p:2 waits for p:1" in svg
+    assert "p:3 waits for p:2" in svg
+    x, y = page.evaluate(
+        """() => { const bar = antecede.pictures[0].bars.find((bar) => bar.delivery === 7);
+        const frame = antecede.surface.plots[0].canvas.getBoundingClientRect();
+        return [frame.left + (bar.left + bar.right) / 2, frame.top + bar.top + bar.height / 2]; }"""
+    )
+    page.mouse.move(x, y)
+    assert "p:2 waits for p:1" in page.inner_text("#tip")
+    page.mouse.click(x, y)
+    assert page.evaluate("antecede.selection.event") == 6
+    assert "q delivers p:1" in panel(page)
+    page.keyboard.press("b")
+    assert page.evaluate("antecede.selection.event") == 7
+    assert "Of the wait, 1 s was forced" in panel(page)
+    assert "0.5 s was inherited" in panel(page)
+    assert "1.5 s was its own" in panel(page)
+    page.click(".awaited button")
+    assert page.evaluate("antecede.selection.event") == 6
+    page.keyboard.press("b")
+    page.keyboard.press("Enter")
+    assert page.evaluate("antecede.selection.event") == 6
+    assert visited.complaints == []
+
+
+def test_the_planted_violation_is_found(visit: Visitor, tmp_path: Path) -> None:
+    trace = write_rows(tmp_path / "t.parquet", *PLANTED)
+    (witness,) = verify_trace(trace).witnesses
+    visited = opened(visit, page_of(trace))
+    page = visited.page
+    assert "q delivers r:1 before p:1" in panel(page)
+    page.click("text=q delivers r:1 before p:1")
+    assert witness.sentence() in panel(page)
+    assert page.locator("ol.path li").all_inner_texts() == [
+        "p sends p:1",
+        "r delivers p:1",
+        "r sends r:1",
+        "q delivers r:1",
+    ]
+    early = page.evaluate("antecede.palette.early")
+    assert early in page.evaluate("antecede.surface.svgText(antecede)[0]")
+    clean = opened(visit, page_of(write_rows(tmp_path / "held.parquet", *HELD)))
+    assert "None: causal order was kept." in panel(clean.page)
+    assert visited.complaints == clean.complaints == []
+
+
+def test_the_address_may_name_what_to_look_at(visit: Visitor, tmp_path: Path) -> None:
+    page = page_of(write_rows(tmp_path / "t.parquet", *PLANTED))
+    selected = "antecede.selection.event"
+    assert opened(visit, page, fragment="#early").page.evaluate(selected) == 6
+    assert opened(visit, page, fragment="#p:1@r").page.evaluate(selected) == 2
+    assert opened(visit, page, fragment="#nobody:1").page.evaluate(selected) == -1
+    opened_at = page_of(tmp_path / "t.parquet", around="r:1")
+    assert opened(visit, opened_at).page.evaluate(selected) == 3
+
+
+NAMES = ["<img src=x onerror=alert(1)>", "プロセス", "עברית", "a&b;\"'", "</script><script>x", "é\t \\"]
+
+
+def test_names_are_never_markup(visit: Visitor, tmp_path: Path) -> None:
+    rows = [send(NAMES[0], 1, NAMES[1:], time=0.0)]
+    for at, name in enumerate(NAMES[1:], 1):
+        message = f"{NAMES[0]}:1"
+        rows += [receive(name, message, time=at), deliver(name, message, time=at + 0.5)]
+    trace = write_rows(tmp_path / "t.parquet", *positioned(*rows))
+    visited = opened(visit, page_of(trace))
+    page = visited.page
+    assert page.evaluate("antecede.traces[0].processes") == NAMES
+    for tab in ("processes", "overview", "find", "selection"):
+        page.click(f"[data-tab={tab}]")
+    page.evaluate("antecede.select(0, 2)")
+    assert f"{NAMES[1]} delivers {NAMES[0]}:1" in page.inner_text("#panel h2")
+    page.fill("#query", "プロセス")
+    assert "2 events" in panel(page)
+    svg = page.evaluate("antecede.surface.svgText(antecede)[0]")
+    texts = [element.text for element in ElementTree.fromstring(svg).iter() if element.text]
+    assert NAMES[0] in texts
+    assert page.locator("img").count() == 0
+    assert page.locator("script").count() == 2
+    assert visited.complaints == []
+
+
+def test_an_empty_trace_and_one_without_times(visit: Visitor, tmp_path: Path) -> None:
+    empty = opened(visit, page_of(write_rows(tmp_path / "empty.parquet")))
+    assert "The trace is empty." in panel(empty.page)
+    for key in "0+-eEwmbnpafgslct":
+        empty.page.keyboard.press(key)
+    empty.page.mouse.click(400, 300)
+    assert empty.complaints == []
+    rows = [{**row, "time": None} for row in PLANTED]
+    untimed = opened(visit, page_of(write_rows(tmp_path / "untimed.parquet", *rows)))
+    assert untimed.page.evaluate("antecede.axisKind") == "position"
+    untimed.page.keyboard.press("e")
+    assert "q delivered r:1 without p:1, which r:1 directly depends on" in panel(untimed.page)
+    assert untimed.complaints == []
+
+
+def test_keys_reach_everything(visit: Visitor, tmp_path: Path) -> None:
+    trace = simulated(tmp_path / "t.parquet", "fifo")
+    visited = opened(visit, page_of(trace))
+    page = visited.page
+    page.keyboard.press("e")
+    first = page.evaluate("antecede.selection.event")
+    assert page.evaluate(f"antecede.traces[0].isEarly({first})")
+    page.keyboard.press("e")
+    assert page.evaluate("antecede.selection.event") > first
+    page.keyboard.press("ArrowRight")
+    stepped = page.evaluate("antecede.selection.event")
+    page.keyboard.press("ArrowLeft")
+    assert page.evaluate("antecede.selection.event") < stepped
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("a")
+    assert page.input_value("#axis") == "position"
+    page.keyboard.press("a")
+    assert page.input_value("#axis") == "depth"
+    page.keyboard.press("s")
+    assert page.input_value("#sort") == "by name"
+    page.keyboard.press("?")
+    assert page.locator("#help").is_visible()
+    page.keyboard.press("Escape")
+    page.locator("#help").wait_for(state="hidden")
+    page.keyboard.press("/")
+    page.keyboard.type("early")
+    assert f"{page.evaluate('antecede.traces[0].early.length')} events" in panel(page)
+    page.keyboard.press("Enter")
+    assert page.evaluate("antecede.traces[0].isEarly(antecede.selection.event)")
+    page.keyboard.press("Escape")
+    before = page.evaluate("antecede.scene.to - antecede.scene.from")
+    page.mouse.move(500, 300)
+    page.mouse.wheel(0, -300)
+    page.wait_for_function(f"antecede.scene.to - antecede.scene.from < {before}")
+    page.mouse.down()
+    page.mouse.move(400, 300, steps=3)
+    page.mouse.up()
+    page.keyboard.press("t")
+    assert page.evaluate("document.documentElement.dataset.theme") == "dark"
+    assert visited.complaints == []
+
+
+def test_two_protocols_on_the_same_traffic(visit: Visitor, tmp_path: Path) -> None:
+    ours = simulated(tmp_path / "vector.parquet", "vector")
+    theirs = simulated(tmp_path / "none.parquet", "none")
+    visited = opened(visit, page_of(ours, compare=theirs))
+    page = visited.page
+    assert page.locator("#plots canvas").count() == 2
+    assert "vector.parquet" in panel(page)
+    early = verify_trace(theirs).violations
+    cells = page.locator(".statistics tr", has_text="early deliveries").inner_text().split("\t")
+    assert cells == ["early deliveries", "0", str(early)]
+    page.keyboard.press("w")
+    chosen = page.evaluate("antecede.selection.event")
+    assert "In none.parquet" in panel(page)
+    assert "earlier" in panel(page)
+    page.keyboard.press("c")
+    other = page.evaluate("antecede.selection")
+    assert other["index"] == 1
+    assert described(only_run(theirs), other["event"]) == described(only_run(ours), chosen)
+    page.click("#arrange")
+    assert page.evaluate("antecede.scene.width") < 640
+    assert visited.complaints == []
+
+
+def test_hops_and_groups(visit: Visitor, tmp_path: Path) -> None:
+    trace = simulated(
+        tmp_path / "t.parquet", "separators", topology="tree:2,2,2", processes=None, messages=20
+    )
+    visited = opened(visit, page_of(trace))
+    page = visited.page
+    run = only_run(trace)
+    seen = "antecede.pictures[0].counts.events.reduce((most, n) => Math.max(most, n), 0)"
+    assert page.evaluate("antecede.shown") == [True, False]
+    page.select_option("#layer", "both")
+    assert page.evaluate("antecede.shown") == [True, True]
+    assert page.evaluate(seen) > 0
+    page.select_option("#grouping", "zone")
+    rows = page.evaluate("antecede.lanes.rows.filter((row) => row.group !== undefined).length")
+    assert rows > 1
+    page.mouse.click(20, page.evaluate("antecede.scene.y(0)") + 41)
+    assert page.evaluate("antecede.lanes.folded.size") in {0, 1}
+    hop = int(((run.events.layer == 1) & (run.events.kind == DELIVER)).argmax())
+    page.evaluate(f"antecede.select(0, {hop})")
+    assert "hop" in panel(page)
+    only = opened(visit, page_of(trace, layer="hop"))
+    assert only.page.evaluate("antecede.shown") == [False, True]
+    assert only.page.evaluate("antecede.traces[0].hasApp") is False
+    assert visited.complaints == only.complaints == []
+
+
+def test_exports(visit: Visitor, tmp_path: Path) -> None:
+    trace = simulated(tmp_path / "t.parquet", "vector")
+    visited = opened(visit, page_of(trace))
+    page = visited.page
+    with page.expect_download() as waiting:
+        page.click("#svg")
+    assert waiting.value.suggested_filename == "t.svg"
+    root = ElementTree.fromstring(Path(waiting.value.path()).read_text(encoding="utf-8"))
+    assert root.tag == "{http://www.w3.org/2000/svg}svg"
+    assert {"p0", "p5"} <= {element.text for element in root.iter()}
+    with page.expect_download() as waiting:
+        page.click("#shiviz")
+    log = Path(waiting.value.path()).read_text(encoding="utf-8")
+    assert log == write_shiviz(trace, tmp_path / "t.log").read_text(encoding="utf-8")
+    page.evaluate("antecede.select(0, 5)")
+    page.evaluate("antecede.surface.copy = (text) => { window.copied = text; }")
+    page.click(".listing button")
+    lines = page.evaluate("window.copied").splitlines()
+    assert lines[0].startswith("process\tseq\tposition\tkind")
+    assert len(lines) == page.locator(".listing tbody tr").count() + 1
+    assert visited.complaints == []
+
+
+def test_processes_can_be_hidden(visit: Visitor, tmp_path: Path) -> None:
+    visited = opened(visit, page_of(simulated(tmp_path / "t.parquet", "fifo")))
+    page = visited.page
+    page.click("[data-tab=processes]")
+    page.locator(".processes input").first.uncheck()
+    assert page.evaluate("antecede.lanes.rows.length") == 5
+    hidden = page.evaluate("antecede.traces[0].laneEvents[0]")
+    page.evaluate(f"antecede.select(0, {hidden})")
+    assert page.evaluate("antecede.lanes.rows.length") == 6
+    assert visited.complaints == []
+
+
+def test_what_is_left_out_is_said(visit: Visitor, tmp_path: Path) -> None:
+    trace = simulated(tmp_path / "t.parquet", "none")
+    visited = opened(visit, page_of(trace, limit=200))
+    events = len(only_run(trace).events)
+    assert f"of the {events:,} events of the run" in panel(visited.page)
+    assert "around the first early delivery" in panel(visited.page)
+    assert f"of {events:,} events" in visited.page.inner_text("#status")
+    visited.page.keyboard.press("e")
+    assert "BROKEN" in panel(visited.page)
+    assert visited.complaints == []
+
+
+@pytest.mark.parametrize(("width", "dark"), [(390, False), (1280, True)])
+def test_it_fits_phones_and_dark_rooms(
+    visit: Visitor, tmp_path: Path, width: int, dark: bool
+) -> None:
+    page_file = page_of(simulated(tmp_path / "t.parquet", "vector"))
+    visited = opened(visit, page_file, width=width, height=780, dark=dark, touch=width < 500)
+    page = visited.page
+    assert not visited.scrolls_sideways()
+    paper = page.evaluate("antecede.palette.paper")
+    assert paper == ("#12171d" if dark else "#ffffff")
+    page.evaluate("antecede.select(0, 50)")
+    canvas = page.locator("#plots canvas").bounding_box()
+    sheet = page.locator("aside").bounding_box()
+    assert canvas is not None
+    assert sheet is not None
+    assert canvas["height"] > 150
+    assert sheet["height"] > 150
+    if width < 500:
+        x, y = page.evaluate(SPOT, [0, 50])
+        page.touchscreen.tap(x, y)
+        assert page.evaluate("antecede.selection.event") >= 0
+    assert visited.complaints == []
