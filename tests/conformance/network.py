@@ -20,11 +20,10 @@ from antecede.order import (
     Transmit,
     Wake,
 )
-from antecede.protocols import parse_options
+from antecede.orders import parse_options
 from antecede.wire import decode_packet, encode_packet
 from tests.conformance.traffic import Layout
 from tests.conformance.truth import Truth
-
 
 UNHURRIED: dict[str, dict[str, Any]] = {
     "daisy": {
@@ -90,7 +89,7 @@ class Network:
         self.seed = seed
         size = layout.membership.size
         if options is None and order.name in UNHURRIED:
-            options = parse_options(order.name, UNHURRIED[order.name])
+            options = parse_options(order, UNHURRIED[order.name])
         self.orders = [order(process, layout.membership, options) for process in range(size)]
         self.name = order.name
         self.traits = order.traits

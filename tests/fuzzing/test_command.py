@@ -20,7 +20,7 @@ HERE = ("--master", "here")
 def printed(**given: Any) -> Any:
     """Draws the reading of a paper that its errata refute."""
 
-    def draw(processes: int, groups: int, chance: Chance) -> dict[str, Any]:
+    def draw(fields: dict[str, Any], chance: Chance) -> dict[str, Any]:
         return given
 
     return draw

@@ -50,8 +50,8 @@ class Schedule(msgspec.Struct, frozen=True, array_like=True):
     fanout: int = 0
     on_wire: bool = False
     """Whether packets travel as bytes."""
-    rejoins: bool = True
-    """Whether who was excluded comes back."""
+    steady: bool = False
+    """Whether nobody is silent for so long that it may be excluded."""
 
 
 class Event(msgspec.Struct, frozen=True):
@@ -397,7 +397,7 @@ class Lab:
         reason = "doubt" if effect.in_doubt else str(effect.reason)
         self._log(process, "stopped", messages=lost, detail=reason)
         process.member = None
-        if effect.reason == "excluded" and self.schedule.rejoins:
+        if effect.reason == "excluded":
             again = Action(self.now, "restart", process.index)
             self._at(self.now + self.schedule.tick_s, "action", again)
 

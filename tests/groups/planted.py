@@ -189,8 +189,8 @@ MUTANTS = (
     Mutant(
         "waits for the dead",
         "core",
-        "return self.now - self.state.peers[rank].heard_at > self.config.suspect_after_s",
-        "return False",
+        "if self.now - state.peers[rank].heard_at > self.config.suspect_after_s:",
+        "if False:",
     ),
     Mutant(
         "sends in the old view while it is flushed",

@@ -78,9 +78,7 @@ def test_buffers_stay_small_under_steady_traffic(loss: float) -> None:
     """Twice the traffic for four times as long: the buffers do not grow with it."""
 
     def largest(seconds: int) -> int:
-        actions = tuple(
-            Action(turn / 20, "send", turn % 4) for turn in range(1, 20 * seconds)
-        )
+        actions = tuple(Action(turn / 20, "send", turn % 4) for turn in range(1, 20 * seconds))
         lab = WatchedLab(msgspec.structs.replace(QUIET, actions=actions, loss=loss))
         history = lab.run()
         assert Checker(history).findings() == []

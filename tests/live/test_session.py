@@ -14,7 +14,7 @@ import pytest
 from antecede.groups import MemberId, View
 from antecede.live.items import Carried, Report, Settle, decode_items
 from antecede.live.outgoing import array_head
-from antecede.live.session import Delivered, Put, Session, ViewChanged
+from antecede.live.session import Delivery, Put, Session, ViewChanged
 from antecede.protocols import create, find
 
 PROTOCOLS = ("vector", "matrix", "optimal", "pairs", "piggyback", "bounded", "histories", "none")
@@ -53,8 +53,9 @@ class World:
             if isinstance(effect, Put):
                 for other in effect.to:
                     self.links[member, other].append(effect.item)
-            elif isinstance(effect, Delivered):
-                self.log[member].append((effect.sender, effect.number))
+            elif isinstance(effect, Delivery):
+                assert effect.member is not None
+                self.log[member].append((effect.member, effect.number))
             elif isinstance(effect, ViewChanged):
                 self.log[member].append(effect.view.number)
 
@@ -91,7 +92,7 @@ class World:
         batch = [self.links[source, to].popleft() for _ in range(count)]
         for item in decode_items(array_head(count) + b"".join(batch), self.stamp_type):
             assert isinstance(item, Carried | Settle | Report)
-            self.apply(to, self.sessions[to].receive(source, item, 0.0))
+            self.apply(to, self.sessions[to].receive(source, [item], 0.0))
             if self.random.random() < 0.5:
                 self.sessions[to].take(source)
         return True
@@ -187,6 +188,14 @@ def test_survivors_agree(protocol: str) -> None:
         world.run(steps=150, changes=seed % 5)
         assert not problems(world), f"seed {seed}: {problems(world)[:3]}"
         assert len(world.sent) > 5
+
+
+@pytest.mark.parametrize("seed", [1115, 1969, 3099])
+def test_messages_inside_other_packets(seed: int) -> None:
+    """Schedules in which a departed member's message came first inside another packet."""
+    world = World("piggyback", seed, size=3 + seed % 4)
+    world.run(steps=120 + seed % 3 * 80, changes=seed % 7)
+    assert not problems(world)
 
 
 def test_without_order_the_checker_complains() -> None:

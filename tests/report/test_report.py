@@ -142,8 +142,23 @@ def test_thousands_of_runs_make_no_larger_page(tmp_path: Path) -> None:
 
 def test_many_surroundings_wait_behind_a_line(tmp_path: Path) -> None:
     networks = [f"net {number}" for number in range(9)]
-    page = page_of(make_campaign(tmp_path, ("vector", "matrix"), networks=networks, seeds=(1,)))
+    page = page_of(
+        make_campaign(tmp_path, ("vector", "matrix"), networks=networks, sizes=(4, 8), seeds=(1,))
+    )
     assert "3 more" in text_of(page)
+    assert "surroundings" not in sections_of(page)
+
+
+def test_very_many_surroundings_get_a_table(tmp_path: Path) -> None:
+    networks = [f"net {number}" for number in range(60)]
+    page = page_of(
+        make_campaign(tmp_path, ("vector",), networks=networks, sizes=(8, 4), seeds=(1,))
+    )
+    assert "surroundings" in sections_of(page)
+    text = text_of(page)
+    assert "The campaign has 60 surroundings. Figures follow for the first 12" in text
+    assert re.search(r"net 59 17\.\d", text)  # with 8 processes, not with 4
+    assert len(page) < 1_500_000
 
 
 def test_links_to_diagrams_work_from_wherever_the_page_stands(tmp_path: Path) -> None:

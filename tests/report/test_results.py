@@ -43,6 +43,7 @@ def test_options_as_numbers(tmp_path: Path, value: object, number: float | None)
 
 def test_natural_order() -> None:
     assert sorted(["k=16", "k=2", "a 10", "a 9"], key=natural) == ["a 9", "a 10", "k=2", "k=16"]
+    assert sorted(["k=2n", "k=n", "k=10n"], key=natural) == ["k=n", "k=2n", "k=10n"]
 
 
 def test_the_campaign_file_gives_name_and_question(tmp_path: Path) -> None:
@@ -51,6 +52,7 @@ def test_the_campaign_file_gives_name_and_question(tmp_path: Path) -> None:
     (folder / "campaign.toml").write_text('name = "Daisies"\nquestion = "How many?"\n')
     results: Results = read_results(folder)
     assert (results.title, results.question) == ("Daisies", "How many?")
+    assert "How many?" in results.file
     (folder / "campaign.toml").write_text("not toml")
     assert read_results(folder).title == "folder"
 

@@ -119,8 +119,9 @@ def make_plan(campaign: Campaign, file: str = "the campaign") -> Plan:
     return Plan(tuple(runs), tuple(skipped))
 
 
-def check_size(plan: Plan, limit: int = EVENTS_LIMIT) -> None:
+def check_size(plan: Plan, limit: int | None = None) -> None:
     """Refuse a campaign that nobody may have wanted."""
+    limit = EVENTS_LIMIT if limit is None else limit
     if plan.events > limit:
         raise Misuse(
             f"this campaign makes about {plan.events:,} events in {len(plan.distinct()):,} runs, "

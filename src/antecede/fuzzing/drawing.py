@@ -21,8 +21,10 @@ from antecede.simulate.deployment import deploy
 LARGEST = 12
 """Processes, at most, where no topology says how many."""
 MOST_MESSAGES = 150
+CALM_S = 0.5
+"""Delays where silence is taken for a crash: well below the time that takes."""
 PATIENCE_S = 5.0
-"""Long against every delay and every timer that is drawn."""
+"""Long against every delay and timer that is drawn; to find out who has crashed takes longer."""
 
 Fields = dict[str, Any]
 
@@ -36,7 +38,8 @@ def draw_fields(protocol: str, seed: int) -> Fields:
     """The same as plain data, as a file would say it."""
     order = find(protocol)
     chance = Chance(seed, protocol)
-    fields: Fields = {"protocol": protocol, "seed": seed, "patience_s": PATIENCE_S}
+    patience_s = PATIENCE_S * (6 if order.traits.survives_crashes else 1)
+    fields: Fields = {"protocol": protocol, "seed": seed, "patience_s": patience_s}
     size = applications = chance.small(2, LARGEST)
     if issubclass(order, Overlay) and chance.happens(0.8):
         fields["topology"] = _topology(chance)
@@ -53,7 +56,9 @@ def draw_fields(protocol: str, seed: int) -> Fields:
     span_s = fields["messages"] / (fields["rate"] * applications) + 0.2
     fields["network"] = _network(order.traits, size, span_s, chance)
     fields["crashes"] = _crashes(order.traits, size, span_s, chance)
-    fields["options"] = draw_options(protocol, applications, len(fields.get("groups", ())), chance)
+    if fields["crashes"] and order.traits.survives_crashes:
+        fields["network"].pop("partitions", None)  # together they may leave nobody to go on
+    fields["options"] = draw_options(protocol, fields, chance)
     return fields
 
 
@@ -110,13 +115,15 @@ def _groups(size: int, chance: Chance) -> list[list[int]]:
 
 
 def _network(traits: Traits, size: int, span_s: float, chance: Chance) -> Fields:
-    network: Fields = {"delay": _delay(chance)}
+    # Who survives crashes tells them by silence: a network may not look like one all the time.
+    slowest_s = CALM_S if traits.survives_crashes else 3.0
+    network: Fields = {"delay": _delay(slowest_s, chance)}
     if chance.happens(0.15):
         network["fifo"] = True
     if chance.happens(0.25):
         network["duplication"] = chance.between(0.01, 0.5)
     if size > 1 and chance.happens(0.4):
-        network["links"] = [_link(size, chance) for _ in range(chance.small(1, 4))]
+        network["links"] = [_link(size, slowest_s, chance) for _ in range(chance.small(1, 4))]
     if size > 1 and chance.happens(0.15):
         network["partitions"] = [
             _partition(size, span_s, chance) for _ in range(chance.small(1, 3))
@@ -129,23 +136,24 @@ def _network(traits: Traits, size: int, span_s: float, chance: Chance) -> Fields
     return network
 
 
-def _delay(chance: Chance) -> str:
+def _delay(slowest_s: float, chance: Chance) -> str:
+    """The slowest is rare where delays have no limit."""
     match chance.whole(0, 4):
         case 0:
             return f"constant:{chance.between(0.001, 0.1)}"
         case 1:
-            return f"uniform:0,{chance.between(0.01, 1.0)}"
+            return f"uniform:0,{chance.between(0.01, slowest_s / 3)}"
         case 2:
-            return f"lognormal:0.05,{chance.between(0.1, 2.0)}"
+            return f"lognormal:{slowest_s / 60},{chance.between(0.1, 2.0)}"
         case _:
-            return f"exponential:{chance.between(0.01, 0.5)}"
+            return f"exponential:{chance.between(0.01, slowest_s / 6)}"
 
 
-def _link(size: int, chance: Chance) -> Fields:
+def _link(size: int, slowest_s: float, chance: Chance) -> Fields:
     """One that is slow, or quick, for its kind."""
     source, to = chance.some(range(size), 2)
     ends = (source, to) if chance.happens(0.5) else (to, source)
-    delay = f"constant:{chance.pick([0.0, 0.001, 1.0, 3.0])}"
+    delay = f"constant:{chance.pick([0.0, 0.001, slowest_s / 3, slowest_s])}"
     return {"from": [ends[0]], "to": [ends[1]], "delay": delay}
 
 

@@ -25,8 +25,8 @@ DISAGREEMENT = "disagreement"
 STATE_BOUND = "state-bound"
 ENDLESS = "endless"
 
-MOST_ROUNDS = 100_000
-"""Looks at the recorder, each after up to some thousand events, before a run counts as endless."""
+MOST_ROUNDS = 20_000
+"""Looks at the recorder before a run counts as endless; as a rule there are some hundred."""
 
 
 class Failure(msgspec.Struct, frozen=True):

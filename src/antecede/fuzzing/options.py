@@ -9,25 +9,28 @@ from typing import Any
 
 from antecede.fuzzing.chance import Chance
 
+Fields = dict[str, Any]
 Drawn = dict[str, Any]
 
 
-def draw_options(protocol: str, processes: int, groups: int, chance: Chance) -> Drawn:
-    """Options for so many processes in so many groups; half of the time none."""
-    draw = _OPTIONS.get(protocol)
-    return {} if draw is None or chance.happens(0.5) else draw(processes, groups, chance)
+def draw_options(protocol: str, fields: Fields, chance: Chance) -> Drawn:
+    """Options for the rest of the scenario; half of the time none but those that it needs."""
+    draw, need = _OPTIONS.get(protocol), _NEEDED.get(protocol)
+    drawn = {} if draw is None or chance.happens(0.5) else draw(fields, chance)
+    return drawn if need is None else {**drawn, **need(fields)}
 
 
-def _blocks(processes: int, groups: int, chance: Chance) -> Drawn:
+def _blocks(fields: Fields, chance: Chance) -> Drawn:
     return {"silence_s": chance.between(0.001, 1.0)}
 
 
-def _blocks_slow(processes: int, groups: int, chance: Chance) -> Drawn:
-    return {**_blocks(processes, groups, chance), "total": chance.happens(0.5)}
+def _blocks_slow(fields: Fields, chance: Chance) -> Drawn:
+    return {**_blocks(fields, chance), "total": chance.happens(0.5)}
 
 
-def _bounded(processes: int, groups: int, chance: Chance) -> Drawn:
+def _bounded(fields: Fields, chance: Chance) -> Drawn:
     """Often the least k that is allowed: it makes most of the extra messages."""
+    processes = fields["processes"]
     least, most = processes, processes**2
     if chance.happens(0.5):
         return {"k": least}
@@ -36,7 +39,7 @@ def _bounded(processes: int, groups: int, chance: Chance) -> Drawn:
     return {"k": [chance.small(least, most) for _ in range(processes)]}
 
 
-def _histories(processes: int, groups: int, chance: Chance) -> Drawn:
+def _histories(fields: Fields, chance: Chance) -> Drawn:
     """Carbon copies and unions belong to R6."""
     rules = chance.pick(["R1-R4", "R1-R5", "R1-R8", "R1-R8"])
     if rules != "R1-R8":
@@ -44,14 +47,14 @@ def _histories(processes: int, groups: int, chance: Chance) -> Drawn:
     return {"carbon_copies": chance.happens(0.5), "union": chance.pick(["all", "arrived"])}
 
 
-def _pairs(processes: int, groups: int, chance: Chance) -> Drawn:
+def _pairs(fields: Fields, chance: Chance) -> Drawn:
     return {
         "tick_on_delivery": chance.happens(0.5),
         "delete_obsolete": chance.happens(0.5),
     }
 
 
-def _piggyback(processes: int, groups: int, chance: Chance) -> Drawn:
+def _piggyback(fields: Fields, chance: Chance) -> Drawn:
     return {
         "cleanup": chance.pick(["repaired", "repaired", "off"]),
         "cleanup_interval_s": chance.between(0.01, 1.0),
@@ -59,7 +62,7 @@ def _piggyback(processes: int, groups: int, chance: Chance) -> Drawn:
     }
 
 
-def _separators(processes: int, groups: int, chance: Chance) -> Drawn:
+def _separators(fields: Fields, chance: Chance) -> Drawn:
     return {
         "routes": chance.pick(["direct", "tree"]),
         "forwarding": chance.pick(["one", "all"]),
@@ -69,19 +72,35 @@ def _separators(processes: int, groups: int, chance: Chance) -> Drawn:
     }
 
 
-def _vector(processes: int, groups: int, chance: Chance) -> Drawn:
+def _vector(fields: Fields, chance: Chance) -> Drawn:
     """Own groups alone are enough where no cycle of groups overlaps: surely where there is one."""
-    return {"carry": "own" if groups <= 1 else "all"}
+    return {"carry": "own" if len(fields.get("groups", ())) <= 1 else "all"}
 
 
-_OPTIONS: dict[str, Callable[[int, int, Chance], Drawn]] = {
+def _daisy(fields: Fields, chance: Chance) -> Drawn:
+    return {
+        "sizes": [chance.whole(2, 4) for _ in range(chance.whole(1, 2))],
+        "tidy_s": chance.between(0.01, 1.0),
+    }
+
+
+def _quorum(fields: Fields) -> Drawn:
+    """Crashes may take the greater part of a small group, after which a majority is no more to be
+    had; without partitions the survivors need none."""
+    return {"quorum": "survivors"} if fields["crashes"] else {}
+
+
+_OPTIONS: dict[str, Callable[[Fields, Chance], Drawn]] = {
     "blocks-fast": _blocks,
     "blocks-relative": _blocks,
     "blocks-slow": _blocks_slow,
     "bounded": _bounded,
+    "daisy": _daisy,
     "histories": _histories,
     "pairs": _pairs,
     "piggyback": _piggyback,
     "separators": _separators,
     "vector": _vector,
 }
+
+_NEEDED: dict[str, Callable[[Fields], Drawn]] = {"daisy": _quorum}

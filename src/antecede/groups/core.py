@@ -60,15 +60,18 @@ class Core:
     def suspected(self, rank: int) -> bool:
         """Whether a member of the view seems to have failed: it is silent, or its process is back
         in another life. It may be wrong."""
+        state = self.state
         if rank == self.rank:
             return False
-        member = self.state.view.members[rank]
-        if any(
-            other.process == member.process and other.incarnation > member.incarnation
-            for other in self.state.joining
-        ):
+        if self.now - state.peers[rank].heard_at > self.config.suspect_after_s:
             return True
-        return self.now - self.state.peers[rank].heard_at > self.config.suspect_after_s
+        if not state.joining:
+            return False
+        member = state.view.members[rank]
+        return any(
+            other.process == member.process and other.incarnation > member.incarnation
+            for other in state.joining
+        )
 
     def reached(self) -> int:
         """The ranks that are not suspected, as a bit set."""

@@ -14,7 +14,15 @@ import msgspec
 from antecede.errors import MalformedStamp
 from antecede.groups import MemberId, View
 from antecede.live.items import Copy, copy_of, prefix_of
-from antecede.message import Membership, Message, MessageId, ProcessSet, members, process_set
+from antecede.message import (
+    NO_GROUP,
+    Membership,
+    Message,
+    MessageId,
+    ProcessSet,
+    members,
+    process_set,
+)
 from antecede.order import Order
 
 OrderFactory = Callable[[int, Membership], Order]
@@ -45,22 +53,27 @@ class Epoch:
     """One view at one member."""
 
     def __init__(
-        self, view: View, me: MemberId, make_order: OrderFactory, groups: Sequence[Iterable[int]]
+        self,
+        view: View,
+        me: MemberId,
+        names: tuple[str, ...],
+        make_order: OrderFactory,
+        groups: Sequence[Iterable[int]],
     ) -> None:
         self.view = view
+        self.names = names
         self.number = view.number
         self.ranks = {member: rank for rank, member in enumerate(view.members)}
         self.me = self.ranks[me]
         self.groups = self._local_groups(groups)
         bits = tuple(group for group in self.groups if group)
         self._indices = [sum(map(bool, self.groups[:index])) for index in range(len(self.groups))]
+        self._numbers = [number for number, group in enumerate(self.groups) if group]
         self.order = make_order(self.me, Membership(len(view.members), bits))
         self.sent = 0
         self.peers = [Peer() for _ in view.members]
         self.undelivered: dict[MessageId, Message] = {}
         """Received and not delivered."""
-        self._early: set[MessageId] = set()
-        """Delivered before they came on their own link (they came inside others)."""
         self._unstable: deque[tuple[int, tuple[tuple[int, int], ...]]] = deque()
         """Own messages with, for each destination, the count of messages put on the link to it."""
         self.stable = 0
@@ -81,7 +94,7 @@ class Epoch:
 
     def group_number(self, index: int) -> int:
         """The group that has this index in this view."""
-        return [number for number, group in enumerate(self.groups) if group][index]
+        return self._numbers[index] if self._numbers else NO_GROUP
 
     def survivors(self, view: View) -> list[int]:
         """The ranks that are still there in a later view."""
@@ -110,16 +123,13 @@ class Epoch:
         peer = self.peers[sender]
         peer.last = number
         peer.received += 1
-        peer.copies[number] = message
-        if message.id in self._early:
-            self._early.remove(message.id)
-        else:
-            self.undelivered[message.id] = message
+        # It may be known from a survivor's copy, or delivered: it came inside another packet.
+        if number not in peer.copies:
+            peer.copies[number] = self.undelivered[message.id] = message
 
     def note_delivered(self, message: Message) -> None:
         sender, number = message.id
         if sender != self.me and self.undelivered.pop(message.id, None) is None:
-            self._early.add(message.id)
             self.peers[sender].copies[number] = message
 
     def note_report(self, rank: int, received: int, taken: int, stable: int) -> None:

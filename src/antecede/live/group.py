@@ -14,14 +14,13 @@ from typing import Final, Literal
 import msgspec
 
 from antecede.errors import AntecedeError, Misuse
-from antecede.groups import MemberId
 from antecede.live import viewed
 from antecede.live.handshake import VERSION, Hello, Refused, Welcome
 from antecede.live.incoming import Listener, Received
 from antecede.live.items import decode_items
 from antecede.live.outgoing import Address, LinkLimits, Outgoing
 from antecede.live.recording import Recording
-from antecede.live.session import Arrived, Delivered, Sent, ViewChanged
+from antecede.live.session import Arrived, Delivery, Sent, ViewChanged
 from antecede.live.viewed import Viewed
 from antecede.order import Wake
 from antecede.protocols import find
@@ -29,17 +28,6 @@ from antecede.protocols import find
 _TICK_S: Final = 0.05
 _DRAIN_S: Final = 10.0
 _TAKEN_BETWEEN_REPORTS: Final = 512
-
-
-class Delivery(msgspec.Struct, frozen=True, gc=False):
-    """A message, in causal order (or past all order, where `ordered` is false)."""
-
-    sender: str
-    payload: bytes
-    number: int = 0
-    """Among all messages of the sender in this life of it."""
-    group: str | None = None
-    ordered: bool = True
 
 
 class ViewChange(msgspec.Struct, frozen=True):
@@ -125,8 +113,6 @@ class Group:
         self._dialled = 0
         self._addresses: dict[str, Address] = {}
         self._inbox: deque[Event] = deque()
-        self._senders: deque[MemberId] = deque()
-        """Of the deliveries in the inbox, in their order."""
         self._arrival: asyncio.Event = asyncio.Event()
         self._progress: asyncio.Event = asyncio.Event()
         """Set whenever a sender that waits should look again."""
@@ -266,8 +252,8 @@ class Group:
 
     def _take_one(self) -> Event:
         event = self._inbox.popleft()
-        if type(event) is Delivery and event.ordered:
-            self._core.take(self._senders.popleft())
+        if type(event) is Delivery and event.member is not None:
+            self._core.take(event.member)
             self._untold += 1
             if self._untold >= _TAKEN_BETWEEN_REPORTS:
                 self._untold = 0
@@ -285,21 +271,14 @@ class Group:
                 link = self._links.get(output.name)  # type: ignore[union-attr]
                 if link is not None:
                     link.put(output.item)  # type: ignore[union-attr]
-            elif kind is Delivered:
-                self._deliver(output)  # type: ignore[arg-type]
+            elif kind is Delivery:
+                self._inbox.append(output)  # type: ignore[arg-type]
+                if self._recording is not None:
+                    self._recording.deliver(output)  # type: ignore[arg-type]
             else:
                 self._carry_out_rarely(output)
-
-    def _deliver(self, delivered: Delivered) -> None:
-        core = self._core
-        sender = core.name_of(delivered.sender)
-        if self._recording is not None:
-            self._recording.deliver(delivered, core.name_of)
-        self._senders.append(delivered.sender)
-        self._inbox.append(
-            Delivery(sender, delivered.payload, delivered.number, core.group_name(delivered.group))
-        )
-        self._arrival.set()
+        if self._inbox and not self._arrival.is_set():
+            self._arrival.set()
 
     def _carry_out_rarely(self, output: viewed.Output) -> None:
         match output:
@@ -315,8 +294,6 @@ class Group:
                 self._know(output.name, output.address)
             case ViewChanged():
                 self._change_view(output)
-            case viewed.DeliveredDirect():
-                self._put(Delivery(output.sender, output.payload, ordered=False))
             case viewed.Suspended():
                 self._put(Interrupted(output.reached))
             case viewed.Resumed():

@@ -16,7 +16,7 @@ import msgspec
 
 from antecede.errors import CannotWrite
 from antecede.groups import MemberId
-from antecede.live.session import Arrived, Delivered, Sent
+from antecede.live.session import Arrived, Delivery, Sent
 
 SUFFIX: Final = ".events"
 Naming = Callable[[MemberId], str]
@@ -75,8 +75,10 @@ class Recording:
         sender = life(name(arrived.sender), arrived.sender)
         self._log(Logged("receive", arrived.lamport, time.time(), sender, arrived.number))
 
-    def deliver(self, delivered: Delivered, name: Naming) -> None:
-        sender = life(name(delivered.sender), delivered.sender)
+    def deliver(self, delivered: Delivery) -> None:
+        if delivered.member is None:
+            return
+        sender = life(delivered.sender, delivered.member)
         self._log(Logged("deliver", delivered.lamport, time.time(), sender, delivered.number))
 
     def view(self, lamport: int) -> None:

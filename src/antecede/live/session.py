@@ -16,7 +16,7 @@ It is pure: inputs return effects, to be carried out in order.
 """
 
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import msgspec
@@ -45,16 +45,20 @@ class Put(msgspec.Struct, frozen=True, gc=False):
     item: bytes
 
 
-class Delivered(msgspec.Struct, frozen=True, gc=False):
-    """Hand this message to the application."""
+class Delivery(msgspec.Struct, frozen=True, gc=False):
+    """A message for the application, in causal order (or past all order, where `ordered` is
+    false)."""
 
-    sender: MemberId
-    number: int
-    """Among all messages of the sender."""
-    lamport: int
-    """Of the send."""
-    group: int
+    sender: str
     payload: bytes
+    number: int = 0
+    """Among all messages of the sender in this life of it."""
+    group: int = NO_GROUP
+    ordered: bool = True
+    lamport: int = 0
+    """Of the delivery."""
+    member: MemberId | None = None
+    """The sender's life."""
 
 
 class ViewChanged(msgspec.Struct, frozen=True):
@@ -84,7 +88,7 @@ class Arrived(msgspec.Struct, frozen=True, gc=False):
     lamport: int
 
 
-SessionEffect = Put | Delivered | ViewChanged | Sent | Arrived | Wake
+SessionEffect = Put | Delivery | ViewChanged | Sent | Arrived | Wake
 _Buffered = tuple[MemberId, Carried[Any] | Settle | Report]
 
 
@@ -97,12 +101,14 @@ class Session:
         make_order: OrderFactory,
         groups: Sequence[Iterable[int]] = (),
         *,
+        name_of: Callable[[MemberId], str] = str,
         records: bool = False,
     ) -> None:
         self.me = me
         self._make_order = make_order
         self._groups = groups
         self._records = records
+        self._name_of = name_of
         self._epoch: Epoch | None = None
         self._later: deque[View] = deque()
         """Views that the group has come to since the epoch's; while there are any, it settles."""
@@ -164,15 +170,16 @@ class Session:
         return effects
 
     def receive(
-        self, sender: MemberId, item: Carried[Any] | Settle | Report, now: float
+        self, sender: MemberId, items: Iterable[Carried[Any] | Settle | Report], now: float
     ) -> list[SessionEffect]:
-        """A member's link has brought this."""
+        """A member's link has brought these."""
         effects: list[SessionEffect] = []
-        epoch = self._epoch
-        if epoch is None or item.view > epoch.number:
-            self._buffered.setdefault(item.view, []).append((sender, item))
-        elif item.view == epoch.number:
-            self._take(epoch, sender, item, now, effects)
+        for item in items:
+            epoch = self._epoch
+            if epoch is None or item.view > epoch.number:
+                self._buffered.setdefault(item.view, []).append((sender, item))
+            elif item.view == epoch.number:
+                self._take(epoch, sender, item, now, effects)
         return effects
 
     def wake(self, now: float) -> list[SessionEffect]:
@@ -230,7 +237,8 @@ class Session:
 
     def _enter(self, view: View, now: float, effects: list[SessionEffect]) -> None:
         former = self._epoch
-        self._epoch = epoch = Epoch(view, self.me, self._make_order, self._groups)
+        names = tuple(map(self._name_of, view.members))
+        self._epoch = epoch = Epoch(view, self.me, names, self._make_order, self._groups)
         before = former.view.members if former is not None else ()
         joined = tuple(member for member in view.members if member not in before)
         departed = tuple(member for member in before if member not in view.members)
@@ -309,12 +317,22 @@ class Session:
                 raise Misuse(f"{epoch.order.name} wants {effect!r}, which no link can do")
 
     def _deliver(self, epoch: Epoch, message: Message, effects: list[SessionEffect]) -> None:
-        lamport, number = prefix_of(message.payload)
+        payload = message.payload
+        lamport, number = prefix_of(payload)
         epoch.note_delivered(message)
-        self.lamport = max(self.lamport, lamport) + 1
-        sender = epoch.view.members[message.id.sender]
-        payload = message.payload[PREFIX_BYTES:]
-        effects.append(Delivered(sender, number, self.lamport, message.group, payload))
+        self.lamport = lamport = max(self.lamport, lamport) + 1
+        rank = message.id.sender
+        effects.append(
+            Delivery(
+                epoch.names[rank],
+                payload[PREFIX_BYTES:],
+                number,
+                epoch.group_number(message.group),
+                True,
+                lamport,
+                epoch.view.members[rank],
+            )
+        )
 
     def _sent_record(
         self, epoch: Epoch, message: Message, lamport: int, order_effects: Iterable[Effect]

@@ -31,7 +31,7 @@ from antecede.live.items import (
 )
 from antecede.live.outgoing import Address
 from antecede.live.roster import Entry, Roster, decode_entries, encode_entries
-from antecede.live.session import Arrived, Delivered, Put, Sent, Session, ViewChanged
+from antecede.live.session import Arrived, Delivery, Put, Sent, Session, ViewChanged
 from antecede.message import NO_GROUP, process_set
 from antecede.order import Held, Order, Wake
 from antecede.protocols import find, parse_options
@@ -49,13 +49,6 @@ class Known(msgspec.Struct, frozen=True):
 
     name: str
     address: Address
-
-
-class DeliveredDirect(msgspec.Struct, frozen=True, gc=False):
-    """A message that went past all ordering."""
-
-    sender: str
-    payload: bytes
 
 
 class Reborn(msgspec.Struct, frozen=True):
@@ -82,8 +75,7 @@ class Left(msgspec.Struct, frozen=True):
 Output = (
     ToPeer
     | Known
-    | Delivered
-    | DeliveredDirect
+    | Delivery
     | ViewChanged
     | Sent
     | Arrived
@@ -159,13 +151,16 @@ class Viewed:
         if sender in self._shunned:
             return []
         entry = self.roster.named(sender)
-        member = None if entry is None else MemberId(entry.number, incarnation)
+        ordered: list[Any] = []
         for item in items:
-            if type(item) is Carried or type(item) is Report or type(item) is Settle:
-                if self.session is not None and member is not None and not self._suspended:
-                    self._session(self.session.receive(member, item, now))
+            kind = type(item)
+            if kind is Carried or kind is Report or kind is Settle:
+                ordered.append(item)
             else:
                 self._control(sender, item, now)
+        if ordered and entry is not None and self.session is not None and not self._suspended:
+            member = MemberId(entry.number, incarnation)
+            self._session(self.session.receive(member, ordered, now))
         return self._take_out()
 
     def wake(self, now: float) -> list[Output]:
@@ -253,12 +248,9 @@ class Viewed:
             raise Misuse(f"'{name}' is unknown here")
         return entry.address
 
-    def group_name(self, index: int) -> str | None:
-        """The name of a group, given its index in the current view."""
-        epoch = None if self.session is None else self.session.epoch
-        if epoch is None or index == NO_GROUP or not self._named_groups:
-            return None
-        return list(self._named_groups)[epoch.group_number(index)]
+    def group_name(self, number: int) -> str | None:
+        """The name of a group that a delivery speaks of."""
+        return None if number == NO_GROUP else list(self._named_groups)[number]
 
     def describe(self, held: Held) -> tuple[str, int, tuple[str, ...]]:
         """Sender and number of a held message, and what it waits for, with names."""
@@ -319,6 +311,7 @@ class Viewed:
             member.me,
             self._make_order,
             numbers,
+            name_of=self.name_of,
             records=self._records,
         )
         self._substrate(member.start(now), now)
@@ -332,7 +325,7 @@ class Viewed:
                 if self.member is not None:
                     self._substrate(self.member.receive(groups.decode(item.packet), now), now)
             case Direct():
-                self._out.append(DeliveredDirect(sender, item.payload))
+                self._out.append(Delivery(sender, item.payload, ordered=False))
             case Introduce():
                 self._let_in(sender, (item.host, item.port), now)
             case Introduced():

@@ -92,7 +92,11 @@ class Counting(Order):
             self.state.held[message.id] = packet
             self.waiting.file(message.id, condition)
             return []
-        return self.release(packet)
+        if self.state.held:
+            return self.release(packet)
+        for _ in self.accept(packet):
+            pass  # Nobody waits for the counters that moved.
+        return [Deliver(message)]
 
     def release(self, packet: Packet[Any]) -> list[Effect]:
         """Deliver a packet whose conditions hold, and all that this frees."""

@@ -140,6 +140,12 @@ class Vector(Counting):
                     yield index, rank, theirs[rank] - itself
 
     def unmet(self, packet: Packet[Vectors]) -> Condition | None:
+        if len(self._own_groups) == 1:
+            # The usual case, and worth a short cut: only the sender's own entry is ahead, by one.
+            group, rank, own = self._place(packet)
+            mine = self.state.vectors[group]
+            if own - 1 == mine[rank] and sum(map(gt, packet.stamp.vectors[group], mine)) == 1:
+                return None
         for group, rank, value in self._missing(packet):
             return (group, rank), value
         return None

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 _REFUSALS: Final = (
-    *("No space left on device", "Permission denied", "Read-only file system"),
-    *("Disk quota exceeded", "Mkdirs failed", "Not a directory"),
+    *("no space left on device", "permission denied", "read-only file system"),
+    *("disk quota exceeded", "mkdirs failed", "not a directory"),
 )
 LOST: Final = "the process that did this run died, twice; it may have run out of memory"
 
@@ -92,7 +92,6 @@ def run_campaign(
         if retry:
             _forget_failures(folder)
         elif known is not None and known.get("fingerprint") == fingerprint:
-            write(folder.file, text)
             return msgspec.convert(known, Finished)
         with refusing(folder.path):
             folder.about.unlink(missing_ok=True)
@@ -297,6 +296,6 @@ def _refusing_spark(folder: Folder) -> Iterator[None]:
         raise
     except Exception as error:
         for reason in _REFUSALS:
-            if reason in str(error):
+            if reason in str(error).lower():
                 raise CannotWrite(str(folder.path), reason) from error
         raise

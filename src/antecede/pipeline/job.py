@@ -22,9 +22,9 @@ class Limits:
 
     run_rows: int = 4_000_000
     """Runs of more rows than this are cut into windows."""
-    window_rows: int = 4_000_000
+    window_rows: int = 2_000_000
     """Rows of a window, where a task takes them as they stand in the files,"""
-    reach: int = 1_000_000
+    reach: int = 500_000
     """and of what it reads before and behind it."""
     window_copies: int = 1_000_000
     """Windows are not made smaller than this for the sake of using all workers."""

@@ -100,7 +100,7 @@ def lay_out(job: Job, run: RunRows) -> Layout | None:
         if rows_of[file][group]
     )
     limits = job.limits
-    if max(rows for _, _, rows in groups) > limits.window_rows:
+    if max(rows for _, _, rows in groups) > 2 * limits.window_rows:
         return None
     cores = job.cores
     rows = sum(rows for _, _, rows in groups)
@@ -108,9 +108,7 @@ def lay_out(job: Job, run: RunRows) -> Layout | None:
     starts = np.array([0, *accumulate(rows for _, _, rows in groups)])
     cuts = starts.searchsorted(np.arange(1, windows) * rows / windows)
     borders = sorted({0, *cuts.tolist(), len(groups)})
-    return Layout(
-        run.name, groups, rows > run.rows, tuple(borders), job.layer, limits.reach
-    )
+    return Layout(run.name, groups, rows > run.rows, tuple(borders), job.layer, limits.reach)
 
 
 def agree(swept: Sequence[Swept]) -> Agreed | None:

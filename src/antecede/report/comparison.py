@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from antecede.report.charts.canvas import Estimate
 from antecede.report.charts.looks import Series
-from antecede.report.figure import with_interval
+from antecede.report.figure import Numbers, render_numbers, with_interval
 from antecede.report.markup import Markup, join, tag
 from antecede.report.numbers import BYTES, ELEMENTS, PLAIN, SECONDS, Unit
 from antecede.report.results import Facet, Results, Setting
@@ -35,7 +35,7 @@ ASPECTS = (
 
 def comparisons(results: Results) -> Markup | None:
     """A table for each surrounding. Where there are several, each is behind a line to open."""
-    tables = {facet: table for facet in results.facets if (table := comparison(results, facet))}
+    tables = {facet: table for facet in results.drawn if (table := comparison(results, facet))}
     if len(tables) < 2:
         return next(iter(tables.values()), None)
     return join(
@@ -50,6 +50,34 @@ def comparisons(results: Results) -> Markup | None:
             for place, (facet, table) in enumerate(tables.items())
         )
     )
+
+
+def overview(results: Results) -> Markup:
+    """Stamps and delays in all surroundings, a row each."""
+    parts = []
+    for aspect in (ASPECTS[1], ASPECTS[6]):
+        found = {
+            facet: {
+                setting.variant: estimate
+                for setting in results.settings_in(facet)  # from small to large: the last one stays
+                if (estimate := results.estimate(setting, aspect.column))
+            }
+            for facet in results.facets
+        }
+        means = [estimate.mean for row in found.values() for estimate in row.values()]
+        unit = aspect.unit.fitted(max(means, default=0.0))
+        rows = [
+            (
+                results.name(facet),
+                *(with_interval(row.get(variant), unit) for variant in results.series),
+            )
+            for facet, row in found.items()
+        ]
+        caption = f"{aspect.heading}, {unit.name}"
+        table = render_numbers(Numbers(("surroundings", *results.series), rows), caption)
+        summary = tag("summary", caption.capitalize())
+        parts.append(tag("details", summary, table, class_="one-of-many"))
+    return join(*parts)
 
 
 def comparison(results: Results, facet: Facet) -> Markup | None:

@@ -74,7 +74,7 @@ def distribution_figures(results: Results, spread: Spread) -> list[Figure]:
     """One for each surrounding, at its largest size."""
     counted = _add_up(results, spread.measure)
     figures = []
-    for facet in results.facets:
+    for facet in results.drawn:
         sizes = {size for _, at, size in counted if at == facet}
         if not sizes:
             continue
@@ -119,7 +119,7 @@ def _draw(
         mean = known.mean if known else mean_of(found[name], whole=whole)
         total = sum(number for _, _, number in found[name])
         zeros = without_zeros(found[name])[1] if spread.unit.seconds else 0.0
-        remark = f" · {percent(zeros)} none" if zeros else ""
+        remark = f" · {percent(zeros)} at once" if zeros else ""
         histograms.append(Histogram(series, rebin(shown[name], edges), mean, total, remark))
     name = results.name(facet)
     title = f"{spread.title} ({name})" if name else spread.title

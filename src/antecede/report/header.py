@@ -63,8 +63,17 @@ def _grid(results: Results) -> Markup:
         "details",
         tag("summary", f"What was run: {counted}"),
         tag("dl", *parts, class_="grid-of-runs"),
+        _file(results),
         class_="what",
     )
+
+
+def _file(results: Results) -> Markup | None:
+    """The campaign file: whoever has it can run the campaign again."""
+    if not results.file:
+        return None
+    text = tag("pre", tag("code", results.file), tabindex=0, role="region", aria_label="File")
+    return tag("details", tag("summary", "The campaign file"), text, class_="file")
 
 
 def _chips(values: list[str]) -> list[Markup]:

@@ -8,7 +8,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import NamedTuple
 
-from antecede.report.comparison import comparisons
+from antecede.report.comparison import comparisons, overview
 from antecede.report.distributions import SPREADS, distribution_figures
 from antecede.report.figure import Figure, render
 from antecede.report.figures import (
@@ -23,6 +23,7 @@ from antecede.report.figures import (
 from antecede.report.header import header
 from antecede.report.markup import Markup, join, tag
 from antecede.report.notable import failures_section, notable_section, skipped_section
+from antecede.report.numbers import count
 from antecede.report.parameters import parameter_figures
 from antecede.report.results import Results
 from antecede.report.verdicts import banner, tally, verdict_table
@@ -71,8 +72,8 @@ def all_figures(results: Results) -> Iterator[tuple[str, Sequence[Figure]]]:
     """The figures by the section they belong to; several surroundings give several of one kind."""
     for measure in STAMPS:
         yield "space", _growth(results, measure)
-    yield "time", _present(delay_split(results, facet) for facet in results.facets)
-    yield "trade", _present(space_against_delay(results, facet) for facet in results.facets)
+    yield "time", _present(delay_split(results, facet) for facet in results.drawn)
+    yield "trade", _present(space_against_delay(results, facet) for facet in results.drawn)
     for measure in TRAFFIC:
         yield "traffic", _growth(results, measure)
     yield "traffic", parameter_figures(results)
@@ -83,7 +84,7 @@ def all_figures(results: Results) -> Iterator[tuple[str, Sequence[Figure]]]:
 
 
 def _growth(results: Results, measure: Measure) -> list[Figure]:
-    return _present(growth(results, facet, measure) for facet in results.facets)
+    return _present(growth(results, facet, measure) for facet in results.drawn)
 
 
 def _present(figures: Iterator[Figure | None]) -> list[Figure]:
@@ -98,6 +99,8 @@ def _sections(results: Results, beside: Path) -> Iterator[Section]:
     pictures = {name: join(*parts) for name, parts in drawn.items()}
     yield Section("verdicts", "Verdicts", VERDICTS, verdict_table(tally(results)))
     yield Section("comparison", "Side by side", COMPARISON, comparisons(results))
+    if len(results.facets) > len(results.drawn):
+        yield Section("surroundings", "All surroundings", _many(results), overview(results))
     yield Section("space", "Space", SPACE, pictures.get("space"))
     yield Section("time", "Time", TIME, pictures.get("time"))
     yield Section("trade", "The trade-off", TRADE, pictures.get("trade"))
@@ -106,6 +109,13 @@ def _sections(results: Results, beside: Path) -> Iterator[Section]:
     yield Section("notable", "Runs to look at", NOTABLE, notable_section(results, beside))
     yield Section("failures", "Runs that failed", FAILURES, failures_section(results, beside))
     yield Section("skipped", "What was left out", SKIPPED, skipped_section(results))
+
+
+def _many(results: Results) -> str:
+    return (
+        f"The campaign has {count(len(results.facets), 'surrounding')}. Figures follow for the "
+        f"first {len(results.drawn)}; here are all of them, at their largest sizes."
+    )
 
 
 VERDICTS = (

@@ -49,7 +49,7 @@ class Sweep(NamedTuple):
 
 def sweeps(results: Results) -> Iterator[Sweep]:
     """Every option of a protocol that takes at least two numeric values."""
-    for facet in results.facets:
+    for facet in results.drawn:
         inside = results.settings_in(facet)
         for protocol in sorted(set(results.protocols.values())):
             mine = [s for s in inside if results.protocols[s.variant] == protocol]

@@ -19,6 +19,8 @@ from antecede.report.charts.canvas import Estimate
 from antecede.report.charts.looks import Series
 
 Rows = list[dict[str, Any]]
+MOST_DRAWN = 12
+"""Surroundings that get figures of their own; a table has them all."""
 _FACTOR_OF_N = re.compile(r"(\d+(?:\.\d+)?)?n")
 
 
@@ -42,7 +44,8 @@ class Results:
     """The tables of one campaign, indexed as the report asks for them."""
 
     folder: Path
-    about: Mapping[str, Any]
+    file: str
+    """The campaign file as it was run; empty where it is not known."""
     runs: pa.Table
     summary: Mapping[Setting, Mapping[str, Estimate]]
     histograms: pa.Table
@@ -62,11 +65,19 @@ class Results:
 
     @property
     def title(self) -> str:
-        return str(self.about.get("name") or self.folder.resolve().name)
+        return str(self._about.get("name") or self.folder.resolve().name)
 
     @property
     def question(self) -> str:
-        return str(self.about.get("question") or "")
+        return str(self._about.get("question") or "")
+
+    @cached_property
+    def _about(self) -> dict[str, Any]:
+        """What the campaign file says. The report can do without it."""
+        try:
+            return tomllib.loads(self.file)
+        except tomllib.TOMLDecodeError:
+            return {}
 
     @cached_property
     def ordered(self) -> frozenset[str]:
@@ -89,6 +100,11 @@ class Results:
         for setting in self.settings:
             found.setdefault(setting.facet, []).append(setting)
         return found
+
+    @property
+    def drawn(self) -> list[Facet]:
+        """Those that get figures of their own."""
+        return self.facets[:MOST_DRAWN]
 
     def settings_in(self, facet: Facet) -> list[Setting]:
         return self._inside[facet]
@@ -142,7 +158,7 @@ def read_results(folder: Path) -> Results:
     variants = {row["variant"]: row for row in planned.values()}
     return Results(
         folder=folder,
-        about=_read_about(folder),
+        file=_read_file(folder),
         runs=runs,
         summary=_index(summary),
         histograms=histograms,
@@ -154,8 +170,8 @@ def read_results(folder: Path) -> Results:
 
 
 def natural(text: str) -> list[tuple[int, float, str]]:
-    """A key that puts `k=2` before `k=16`."""
-    pieces = re.split(r"(\d+(?:\.\d+)?)", text)
+    """A key that puts `k=2` before `k=16`, and `k=n` before `k=2n`."""
+    pieces = re.split(r"(\d+(?:\.\d+)?)", re.sub(r"=n\b", "=1n", text))
     return [(0, float(p), "") if i % 2 else (1, 0.0, p) for i, p in enumerate(pieces)]
 
 
@@ -226,9 +242,8 @@ def _parse(options: str) -> dict[str, Any]:
     return parsed if isinstance(parsed, dict) else {}
 
 
-def _read_about(folder: Path) -> dict[str, Any]:
-    """What the campaign file says of itself. The report can do without it."""
+def _read_file(folder: Path) -> str:
     try:
-        return tomllib.loads((folder / "campaign.toml").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
+        return (folder / "campaign.toml").read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return ""

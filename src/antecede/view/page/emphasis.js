@@ -6,10 +6,11 @@ const MOST_EARLY = 2000, MOST_ARCS = 60;
 
 export function drawEmphasis(context, scene, picture, isSparse) {
   drawHits(context, scene, picture);
-  drawEarly(context, scene, picture, isSparse);
-  if (picture.copy) drawPath(context, scene, picture);
-  if (picture.hovered !== NOTHING) ring(context, scene, picture, picture.hovered, picture.palette.faint, 1.5);
   if (picture.selected !== NOTHING) drawSelected(context, scene, picture);
+  if (picture.copy) drawPath(context, scene, picture);
+  drawEarly(context, scene, picture, isSparse);
+  if (picture.hovered !== NOTHING) ring(context, scene, picture, picture.hovered, picture.palette.faint, 1.5);
+  if (picture.selected !== NOTHING) ring(context, scene, picture, picture.selected, picture.palette.select, 3);
 }
 
 // Every early delivery, paired with the delivery of what it overtook.
@@ -121,7 +122,6 @@ function drawSelected(context, scene, picture) {
     context.stroke();
     for (const i of trace.eventsOf(message)) emphasise(context, scene, picture, i);
   } else emphasise(context, scene, picture, selected);
-  ring(context, scene, picture, selected, palette.select, 3);
 }
 
 function emphasise(context, scene, picture, event) {

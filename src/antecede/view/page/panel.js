@@ -170,7 +170,9 @@ export function tableSection(app, index, events, title) {
   const body = make("tbody", {}, ...shown.map((event) => {
     const row = rowOf(trace, event);
     const line = make("tr", { tabIndex: 0, onclick: () => app.select(index, event) }, ...columns.map((column) => make("td", { textContent: row[column] })));
-    line.onkeydown = (press) => press.key === "Enter" && app.select(index, event);
+    line.addEventListener("keydown", (press) => {
+      if (press.key === "Enter") app.select(index, event);
+    });
     line.classList.toggle("current", app.selection.index === index && app.selection.event === event);
     return line;
   }));

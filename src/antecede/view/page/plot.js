@@ -19,6 +19,8 @@ export class Picture {
     this.shown = shown;
     this.counts = new Counts(trace, shown);
     this.largestStamp = trace.stampBytes.reduce((most, size) => Math.max(most, size), 1);
+    this.isLost = new Uint8Array(trace.messages);
+    for (const m of trace.missingMessage) this.isLost[m] = 1;
     this.crashedAt = new Map();
     for (let i = 0; i < trace.size; i++) {
       if (trace.kind[i] === CRASH) this.crashedAt.set(trace.process[i], i);
@@ -55,6 +57,7 @@ export function drawPlot(context, scene, picture) {
   drawDensity(context, scene, picture, dense);
   const flying = picture.flights.between(scene.from, scene.to, MOST_LINES, picture.shown);
   drawLines(context, scene, picture, flying);
+  drawLost(context, scene, picture, flying.some);
   const isSparse = new Uint8Array(picture.trace.processes.length);
   for (const lane of sparse) isSparse[lane.process] = 1;
   drawBars(context, scene, picture, flying.copies > MOST_BARS ? flying.some : flying.all, isSparse);
@@ -207,6 +210,30 @@ function drawLines(context, scene, picture, { some: messages, stride }) {
     context.stroke();
   }
   context.globalAlpha = 1;
+}
+
+// A copy that never arrived: a line that ends in a cross on the way.
+function drawLost(context, scene, { trace, places, palette, isLost }, messages) {
+  context.strokeStyle = palette.faint;
+  context.lineWidth = 1.3;
+  context.beginPath();
+  for (const m of messages) {
+    const from = scene.lanes.rowOf[trace.sender[m]];
+    if (!isLost[m] || from < 0) continue;
+    const x = scene.x(places[trace.sendOf[m]]), y = scene.lineY(from);
+    for (const p of trace.missingOf(m)) {
+      const to = scene.lanes.rowOf[p];
+      if (to < 0 || to === from) continue;
+      const [endX, endY] = [x + 16, y + Math.sign(to - from) * scene.laneHeight * 0.42];
+      context.moveTo(x, y);
+      context.lineTo(endX, endY);
+      for (const turn of [1, -1]) {
+        context.moveTo(endX - 3, endY - 3 * turn);
+        context.lineTo(endX + 3, endY + 3 * turn);
+      }
+    }
+  }
+  context.stroke();
 }
 
 // A message carries the past as far as its delivery, and the future from its send on.

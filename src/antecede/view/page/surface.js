@@ -94,7 +94,9 @@ export class Surface {
       app.paint();
     };
     find("query").oninput = () => this.searchFor(find("query").value);
-    find("query").onkeydown = (event) => event.key === "Enter" && app.nextHit(event.shiftKey ? -1 : 1);
+    find("query").addEventListener("keydown", (event) => {
+      if (event.key === "Enter") app.nextHit(event.shiftKey ? -1 : 1);
+    });
     for (const tab of document.querySelectorAll("[data-tab]")) tab.onclick = () => this.showTab(tab.dataset.tab);
     find("fit").onclick = () => app.fit();
     find("theme").onclick = () => this.cycle(app, "theme");

@@ -1,0 +1,68 @@
+"""`antecede campaign`, as far as it needs no Spark."""
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from antecede.campaigns import plan
+from antecede.cli import app
+from antecede.cli._campaign import describe
+from antecede.errors import BadFile, CannotWrite, Misuse
+from antecede.pipeline.campaign import Progress
+from tests.campaigns.files import SMALL, save
+
+
+def test_plan_says_what_would_run_and_what_not(tmp_path: Path) -> None:
+    told = CliRunner().invoke(app, ["campaign", "plan", str(save(tmp_path))])
+    assert told.exit_code == 0
+    assert "10 runs, about " in told.output
+    assert "left out: 1 settings that a protocol cannot run" in told.output
+    assert "  vector: workload: 'multicast' addresses any set of processes" in told.output
+
+
+def test_plan_for_machines(tmp_path: Path) -> None:
+    told = CliRunner().invoke(app, ["campaign", "plan", str(save(tmp_path)), "--json"])
+    found = json.loads(told.output)
+    assert (found["name"], found["runs"]) == ("small", 10)
+    assert sum(setting["runs"] for setting in found["settings"]) == 10
+    assert [cell["variant"] for cell in found["skipped"]] == ["vector"]
+
+
+def invoke(*arguments: str) -> None:
+    CliRunner().invoke(app, ["campaign", *arguments], catch_exceptions=False)
+
+
+def test_what_is_wrong_is_said_before_spark_starts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("antecede.pipeline.session.build_session", None)
+    file, out = save(tmp_path), tmp_path / "out"
+    with pytest.raises(CannotWrite, match="cannot write"):
+        invoke("run", str(file), "--out", str(file / "out"))
+    with pytest.raises(BadFile, match="no such file"):
+        invoke("run", str(tmp_path / "other.toml"), "--out", str(out))
+    monkeypatch.setattr(plan, "EVENTS_LIMIT", 100)
+    with pytest.raises(Misuse, match="--yes runs it all the same"):
+        invoke("run", str(file), "--out", str(out))
+    assert not out.exists()
+
+
+def test_a_report_needs_a_campaign(tmp_path: Path) -> None:
+    with pytest.raises(BadFile, match=str(tmp_path)):
+        invoke("report", str(tmp_path))
+
+
+@pytest.mark.parametrize("text", [SMALL, SMALL.replace('"small"', '"räum"')])
+def test_files_are_read_as_utf_8(tmp_path: Path, text: str) -> None:
+    file = tmp_path / "campaign.toml"
+    file.write_text(text, encoding="utf-8")
+    told = CliRunner().invoke(app, ["campaign", "plan", str(file), "--json"])
+    assert json.loads(told.output)["name"] in text
+
+
+def test_progress_tells_runs_events_and_the_time_left() -> None:
+    assert describe(Progress("runs", 0, 20), 3.0) == "0 of 20 runs"
+    found = describe(Progress("runs", 5, 20, events=9000, share=0.25), 30.0)
+    assert found == "5 of 20 runs, 300 events/s, 1:30 left"
