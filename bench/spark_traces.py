@@ -7,6 +7,7 @@ import numpy.typing as npt
 
 from antecede.message import process_set
 from antecede.trace import DELIVER, NO_STAMP, RECEIVE, SEND, TraceWriter
+from antecede.trace.encoder import ROW_TYPE
 from bench.synthetic import FAULT_SHARE, rows_of
 
 PIECE = 50_000
@@ -20,7 +21,7 @@ def write_long_trace(
     random = np.random.default_rng(seed)
     delay_to = processes * (1 + random.random(processes))
     counts = np.zeros(processes, np.int64)
-    waiting = rows_of(SEND, *(np.empty(0, np.int64) for _ in range(3)), np.empty(0))
+    waiting = np.empty(0, ROW_TYPE)
     now = 0.0
     with TraceWriter(path, "synthetic", [f"process {p}" for p in range(processes)]) as writer:
         for first in range(0, deliveries // fan_out, PIECE):
@@ -34,11 +35,11 @@ def write_long_trace(
             to %= processes
             delay = delay_to[to]
             delay[random.random(to.shape) < FAULT_SHARE] *= 3
-            of = [np.repeat(column, fan_out) for column in (sender, number, sent)]
+            senders, numbers = np.repeat(sender, fan_out), np.repeat(number, fan_out)
             parts = [waiting, rows_of(SEND, sender, sender, number, sent)]
             for kind, share in ((RECEIVE, random.random(to.shape)), (DELIVER, 1.0)):
-                time = of[2] + (delay * share).ravel()
-                parts.append(rows_of(kind, to.ravel(), of[0], of[1], time))
+                time = np.repeat(sent, fan_out) + (delay * share).ravel()
+                parts.append(rows_of(kind, to.ravel(), senders, numbers, time))
             rows = np.concatenate(parts)
             rows = rows[np.argsort(rows["time"], kind="stable")]
             done = int(rows["time"].searchsorted(now, side="right"))

@@ -12,10 +12,9 @@ import numpy.typing as npt
 from antecede.message import process_set
 from antecede.trace import DELIVER, NO_STAMP, RECEIVE, SEND, TraceWriter
 from antecede.trace.encoder import ROW_TYPE
+from antecede.trace.writer import GROUP_ROWS
 
 FAULT_SHARE = 1e-5
-CHUNK = 65_536
-"""Rows at a time: as many as the writer puts into a row group."""
 
 
 def write_trace(
@@ -50,8 +49,8 @@ def write_trace(
     sets = [process_set(members) for members in to.tolist()]
     with TraceWriter(path, "synthetic", [f"process {p}" for p in range(processes)]) as writer:
         done = 0
-        for first in range(0, len(order), CHUNK):
-            chunk = rows[order[first : first + CHUNK]]
+        for first in range(0, len(order), GROUP_ROWS):
+            chunk = rows[order[first : first + GROUP_ROWS]]
             until = done + int(np.count_nonzero(chunk["kind"] == SEND))
             writer.extend(chunk.tobytes(), [(s, NO_STAMP, NO_STAMP) for s in sets[done:until]])
             done = until

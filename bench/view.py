@@ -63,7 +63,9 @@ def main(*sizes: int) -> None:
         return
     from playwright.sync_api import sync_playwright  # noqa: PLC0415 - takes a while
 
-    print(f"{'events':>10}{'page MB':>10}{'first ms':>10}{'frame ms':>10}{'worst':>8}{'past ms':>10}")
+    print(
+        f"{'events':>10}{'page MB':>10}{'first ms':>10}{'frame ms':>10}{'worst':>8}{'past ms':>10}"
+    )
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=ARGUMENTS)
         for size in sizes or SIZES:
@@ -78,7 +80,9 @@ def measure(browser: "Browser", folder: Path, size: int) -> None:
     first, frames, past = [], [], []
     for _ in range(REPEATS):
         shown = open_page(browser, page)
-        first.append(shown.evaluate("performance.getEntriesByName('antecede-first-picture')[0].startTime"))
+        first.append(
+            shown.evaluate("performance.getEntriesByName('antecede-first-picture')[0].startTime")
+        )
         frames.append(shown.evaluate(FRAMES))
         past.append(min(shown.evaluate(PAST)))
         shown.close()

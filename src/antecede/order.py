@@ -37,6 +37,15 @@ class Stamp(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=
         how many integers and sets."""
         return _leaves([getattr(self, field) for field in self.__struct_fields__])
 
+    def messages(self) -> int:
+        """How many messages travel inside of it, where a protocol puts them into packets of its
+        own."""
+        return 0
+
+    def payload_bytes(self) -> int:
+        """How many of its bytes are theirs, and no ordering information."""
+        return 0
+
 
 def _leaves(value: Any) -> int:
     if isinstance(value, (list, tuple)):

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from antecede import compiled
 from antecede.campaigns import runs
 from antecede.campaigns.file import load_campaign
 from antecede.campaigns.folder import Folder
@@ -24,7 +25,9 @@ def planned(tmp_path: Path) -> PlannedRun:
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Iterator[Folder]:
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Folder]:
+    """The folder of a campaign. What an executor expects is not to be expected ever after."""
+    monkeypatch.setattr(compiled, "_done", None)
     folder = Folder(tmp_path / "out")
     with folder.locked():
         yield folder
@@ -108,3 +111,20 @@ def test_a_full_disk_is_no_result(
     assert folder.finished() == set()
     assert [*folder.work.iterdir()] == []
     assert do(planned, folder).cannot_write is None
+
+
+def test_many_small_loops_are_worth_compiling(monkeypatch: pytest.MonkeyPatch) -> None:
+    def loop(steps: int) -> int:
+        return steps
+
+    def fast(steps: int) -> int:
+        return steps
+
+    monkeypatch.setattr(compiled, "_done", None)
+    monkeypatch.setattr(compiled, "_compiled", {loop: fast})
+    half = compiled.MUCH // 2
+    assert [compiled.loop_for(loop, half) for _ in range(3)] == [loop, loop, loop]
+    compiled.expect_many_traces()
+    assert [compiled.loop_for(loop, half) for _ in range(3)] == [loop, fast, fast]
+    compiled.expect_many_traces()  # which forgets nothing
+    assert compiled.loop_for(loop, 1) is fast

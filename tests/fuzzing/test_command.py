@@ -28,7 +28,7 @@ def printed(**given: Any) -> Any:
 
 def shrink_little(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(running, "SHRUNK", 1)
-    monkeypatch.setattr(running, "fuzz", partial(running.fuzz, shrink_runs=300))
+    monkeypatch.setattr(running, "fuzz", partial(running.fuzz, shrink_runs=100))
 
 
 def test_nothing_is_found(antecede: Antecede) -> None:

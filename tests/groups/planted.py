@@ -75,7 +75,9 @@ MUTANTS = (
     Mutant(
         "calls stable what precedes nothing known",
         "streams",
-        "stable = all(map(int.__le__, message.vector, state.stable))",
+        "stable = message.vector[rank] <= state.stable[rank] and all(\n"
+        "                    map(int.__le__, message.vector, state.stable)\n"
+        "                )",
         "stable = True",
     ),
     Mutant(

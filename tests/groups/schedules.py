@@ -22,6 +22,8 @@ def draw(seed: int) -> Schedule:
     rng = random.Random(seed)
     if seed % 10 == 4:
         return _steady(seed, rng)
+    if seed % 10 == 6:
+        return _survivors(seed, rng)
     return _hostile(seed, rng) if seed % 2 else _mixed(seed, rng)
 
 
@@ -74,6 +76,27 @@ def _steady(seed: int, rng: random.Random) -> Schedule:
     schedule = _on_network(seed, rng, founders, founders, actions)
     loss = min(schedule.loss, 0.1)
     return msgspec.structs.replace(schedule, loss=loss, tail=0.0, fanout=0, steady=True)
+
+
+def _survivors(seed: int, rng: random.Random) -> Schedule:
+    """Crashes only, as many as can be, of a group that goes on to its last member."""
+    founders = rng.choice((2, 3, 4, 5, 6))
+    processes = founders + rng.choice((0, 1))
+    actions = _traffic(rng, processes, 4.0, rng.choice((8, 20, 30)))
+    for process in rng.sample(range(founders), rng.randrange(1, founders)):
+        at, name = rng.uniform(0.2, 3.5), rng.choice(TRAPS)
+        if rng.random() < 0.5:
+            actions.append(Action(at, "crash", process))
+        else:
+            actions.append(Action(at, "crash-on", process, rng.getrandbits(processes), name))
+        if rng.random() < 0.3:
+            actions.append(Action(at + rng.uniform(0.2, 3.0), "restart", process))
+    if processes > founders:
+        actions.append(Action(rng.uniform(0.0, 3.0), "restart", founders))
+    schedule = _on_network(seed, rng, founders, processes, actions)
+    return msgspec.structs.replace(
+        schedule, loss=min(schedule.loss, 0.1), tail=0.0, fanout=0, quorum="survivors"
+    )
 
 
 def _reason_to_change(rng: random.Random, founders: int, processes: int, at: float) -> list[Action]:

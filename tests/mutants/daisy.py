@@ -20,3 +20,95 @@ MUTANTS = [
         new="        if below is not None and not message.destinations:\n",
     ),
 ]
+
+RULES = [
+    Mutant(
+        name="origin-keeps-nothing",
+        old="        if not self._is_done(layer, kept):\n            return\n        message, node = kept.message, layer.node\n",
+        new="        if not self._is_done(layer, kept):\n            return\n"
+        "        message, node = kept.message, layer.node\n"
+        "        if not node.level and node.processes >> message.id.sender & 1:\n"
+        "            layer.memory.kept.pop(message.id, None)\n            return\n",
+    ),
+    Mutant(
+        name="destination-keeps-nothing",
+        old="            self._report_done(above, node, message.id, now)\n\n    def _report_done(",
+        new="            self._report_done(above, node, message.id, now)\n"
+        "        if not node.level and not node.processes >> message.id.sender & 1:\n"
+        "            layer.memory.kept.pop(message.id, None)\n\n    def _report_done(",
+    ),
+    Mutant(
+        name="no-new-server",
+        old="        if layer.is_server:\n            self._serve(layer, now)\n",
+        new="        if layer.is_server and view.number == 1:\n            self._serve(layer, now)\n",
+    ),
+    Mutant(
+        name="no-duplicates-dropped",
+        old="            and number > self.state.delivered.get(sender, 0)\n",
+        new="",
+    ),
+    Mutant(
+        name="no-state-update",
+        old="        state.memory = memory = thaw(content, Memory)\n",
+        new="        state.memory = memory = thaw(content, Memory)\n"
+        "        memory.kept = {} if layer.node.level else memory.kept\n",
+    ),
+    Mutant(
+        name="no-state-update-of-members",
+        old="        state.memory = memory = thaw(content, Memory)\n",
+        new="        state.memory = memory = Memory() if not layer.node.level else thaw(content, Memory)\n",
+    ),
+    Mutant(
+        name="rows-of-processes",
+        old="                    child = self._plan.child_of(layer.node, sender)\n",
+        new="                    child = sender\n",
+    ),
+    Mutant(
+        name="at-once-and-only-its-own",
+        old="        if layer.is_new(kept.message.id):\n",
+        new="        below = self._below(layer)\n"
+        "        sender = kept.message.id.sender\n"
+        "        if below is not None and not below.node.processes >> sender & 1:\n"
+        "            return\n"
+        "        if layer.is_new(kept.message.id):\n",
+    ),
+    Mutant(
+        name="never-founded-anew",
+        old="                    self._search.tick(layer, now)\n",
+        new="                    pass\n",
+    ),
+    Mutant(
+        name="batches-as-they-come",
+        old="            gather(layer, arrivals)\n            self._take_batches(layer, now)\n",
+        new="            self._take(layer, arrivals, now)\n",
+    ),
+    Mutant(
+        name="away-is-done",
+        old="            kept.done >> child & 1 or child in memory.forgotten\n",
+        new="            kept.done >> child & 1 or child in memory.forgotten or child in memory.away\n",
+    ),
+    Mutant(
+        name="nobody-poked",
+        old="                    self._search.call(layer, child)\n",
+        new="                    pass\n",
+    ),
+    Mutant(
+        name="the-dead-are-kept-for",
+        old="            del memory.away[who]\n",
+        new="            return\n",
+    ),
+    Mutant(
+        name="away-at-once-forgotten",
+        old="            return kept.stable and not any(to >> process & 1 for process in memory.away)\n",
+        new="            return kept.stable\n",
+    ),
+    Mutant(
+        name="forwards-on-receipt",
+        old="            self._check(decode_items(packet.body.payload))\n",
+        new="            items = decode_items(packet.body.payload)\n"
+        "            self._check(items)\n"
+        "            for item in items if len(self._layers) > 1 and not packet.group else ():\n"
+        "                if isinstance(item, Carry) and self._layers[1].is_new(item.id):\n"
+        "                    self._pass(self._layers[1], item, now)\n",
+    ),
+]

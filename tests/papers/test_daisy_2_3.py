@@ -67,7 +67,7 @@ def test_figure_2_blocks(protocol: str) -> None:
 @pytest.mark.parametrize("protocol", BLOCKED)
 def test_figure_2_blocks_for_ever(protocol: str) -> None:
     """Whatever the survivor sends from then on is held, too."""
-    network, third = figure_2(protocol)
+    network, _ = figure_2(protocol)
     to = (B,) if find(protocol).traits.addressing is Addressing.SETS else (A, B, C)
     for _ in range(3):
         network.send(C, *to, group=-1 if len(to) == 1 else 0)

@@ -147,3 +147,21 @@ def test_broken_rule(spark: SparkSession, tmp_path: Path, rows: list[Row]) -> No
     with pytest.raises(BadTrace) as on_spark:
         verify_on_spark(spark, trace, limits=CUT_UP)
     assert str(on_spark.value) == str(local.value)
+
+
+def test_a_run_in_order_takes_the_fast_lane(spark: SparkSession, tmp_path: Path) -> None:
+    """Its rows are read once, by the tasks; and not at all by SQL, stragglers or not."""
+    trace = write(tmp_path / "run.parquet", ("r", positioned(*long_rows(100), crash("a"))), group=9)
+    expected = verify_trace(trace)
+    assert expected.violations > 0
+    for reach, steps in (
+        (0, ["windows", "copies", "stragglers", "witnesses"]),
+        (10**6, ["windows"]),
+    ):
+        told: list[str] = []
+        limits = Limits(run_rows=0, windows=3, reach=reach)
+        out = tmp_path / f"out-{reach}"
+        found = verify_on_spark(spark, trace, limits=limits, out=out, tell=told.append)
+        assert_same(found, expected)
+        assert told == ["runs", "small runs", *steps]
+        assert pq.read_table(out / "findings").num_rows == expected.violations

@@ -1,5 +1,5 @@
-"""The fast lane of huge runs, without Spark: every way to cut a run gives the local verdict, or none
-at all."""
+"""The fast lane of huge runs, without Spark: every way to cut a run gives the local verdict, or
+none at all."""
 
 from itertools import product
 from pathlib import Path
@@ -193,8 +193,9 @@ def test_runs_that_share_row_groups(tmp_path: Path) -> None:
     pq.write_table(mixed, trace, row_group_size=8)
     expected = verify_trace(trace)
     found = [through_lane(trace, 3, 100, run=run) for run in range(2)]
-    assert all(isinstance(one, Verdict) for one in found)
-    assert_same(sum(found, Verdict()), expected)  # type: ignore[arg-type]
+    verdicts = [one for one in found if isinstance(one, Verdict)]
+    assert len(verdicts) == 2
+    assert_same(verdicts[0] + verdicts[1], expected)
 
 
 def test_too_many_processes_for_one_worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -35,6 +35,7 @@ def test_a_mean_is_told_as_exactly_as_it_is_known() -> None:
     assert uncertain(8.7213, 0.1712) == ("8.72", "0.17")
     assert uncertain(1041.3, 22.4) == ("1\u202f041", "22")
     assert uncertain(73312.0, 1490.0) == ("73\u202f300", "1\u202f500")
+    assert uncertain(3091.612, 0.443) == ("3\u202f091.61", "0.44")
     assert uncertain(101.02, 3.04) == ("101.0", "3.0")
     assert uncertain(5.0, 1e-14) == ("5", "1e−14")
 

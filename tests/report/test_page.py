@@ -265,7 +265,9 @@ def test_a_script_from_elsewhere_could_not_run(
 def test_it_can_be_printed(tmp_path: Path, visit: Visitor) -> None:
     folder = make_campaign(tmp_path, ("vector", "matrix"), seeds=(1, 2))
     page = visit(write_report(folder, folder / "report.html")).page
-    page.emulate_media(media="print")
+    page.emulate_media(media="print", color_scheme="dark")
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    assert page.evaluate("getComputedStyle(document.body).color") == "rgb(28, 35, 48)"
     assert not page.locator("nav").is_visible()
     assert not page.locator(".switches").is_visible()
     assert page.locator("#stamp-bytes-mean-1 .wide svg").is_visible()

@@ -157,7 +157,7 @@ def test_very_many_surroundings_get_a_table(tmp_path: Path) -> None:
     assert "surroundings" in sections_of(page)
     text = text_of(page)
     assert "The campaign has 60 surroundings. Figures follow for the first 12" in text
-    assert re.search(r"net 59 17\.\d", text)  # with 8 processes, not with 4
+    assert re.search(r"net 59 1[678]", text)  # with 8 processes, not with 4
     assert len(page) < 1_500_000
 
 

@@ -38,7 +38,7 @@ def write_some(path: Path, force: bool = False) -> None:
         writer.membership(CRASH, R, NO_TIME)
 
 
-def write_many(path: Path, rows: int = 200_000) -> None:
+def write_many(path: Path, rows: int = 400_000) -> None:
     """Three row groups and more."""
     with TraceWriter(path, "long", NAMES) as writer:
         for number in range(1, rows // 2 + 1):
@@ -92,7 +92,7 @@ def test_seq_and_position_count_on_over_row_groups(tmp_path: Path) -> None:
     write_many(tmp_path / "t.parquet")
     assert pq.ParquetFile(tmp_path / "t.parquet").num_row_groups == 4
     (run,) = read_trace(tmp_path / "t.parquet").runs
-    assert run.events.position.tolist() == list(range(200_000))
+    assert run.events.position.tolist() == list(range(400_000))
 
 
 def test_same_input_gives_the_same_bytes(tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ from antecede.verify import Verdict, audit, check, intake, judge, rows, swift, v
 from antecede.verify.swift import verify_swiftly
 from tests.trace import test_rules as rule_by_rule
 from tests.trace.builders import Row, deliver, event, positioned, receive, send, table
+from tests.trace.test_quick import cases
 from tests.verify.executions import Execution, random_execution
 from tests.verify.test_kernel import plant
 
@@ -153,8 +154,7 @@ def error_of(work: Any) -> str:
 
 def test_errors_are_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(check, "MUCH", 0)
-    (mark,) = [mark for mark in rule_by_rule.test_broken_rule.pytestmark if mark.args]
-    for number, case in enumerate(mark.args[1]):
+    for number, case in enumerate(cases(rule_by_rule.test_broken_rule)):
         for place in (lambda *told: [*told], positioned):
             path = tmp_path / f"{number}-{place.__name__}.parquet"
             pq.write_table(table(*place(*case.values[0])), path, row_group_size=2)
@@ -333,11 +333,13 @@ def test_planted_bugs_are_found(
     plant(module, old, new, monkeypatch.setattr, users=(rows, intake, swift))
 
     def everything() -> None:
-        for number, case in enumerate(BROKEN):
+        broken: list[Any] = BROKEN
+        for number, case in enumerate(broken):
             folder = tmp_path / f"broken {number}"
             folder.mkdir()
             with pytest.MonkeyPatch.context() as patch:
-                test_errors_across_row_groups(*case.values, 3, folder, patch)
+                row, change, said = case.values
+                test_errors_across_row_groups(row, change, said, 3, folder, patch)
         with pytest.MonkeyPatch.context() as patch:
             test_unusual_traces_are_left_to_the_reader(tmp_path, patch)
         for seed in range(60):

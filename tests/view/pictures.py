@@ -6,18 +6,18 @@ Only the drawing is compared, without its texts: fonts differ from machine to ma
 import base64
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final, Literal
 
 from tests.browser import ARGUMENTS, find_chromium
 from tests.trace.builders import deliver, event, positioned, receive, send
 from tests.view.runs import page_of, write_rows
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page
+    from playwright.sync_api import Page, ViewportSize
 
 FOLDER = Path(__file__).parent / "pictures"
-SIZE = {"width": 900, "height": 560}
-THEMES = ("light", "dark")
+SIZE: "ViewportSize" = {"width": 900, "height": 560}
+THEMES: Final[tuple[Literal["light"], Literal["dark"]]] = ("light", "dark")
 
 RUN = positioned(
     event("join", "c", time=0.1),

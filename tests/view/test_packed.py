@@ -161,25 +161,24 @@ def test_one_of_several_runs_has_to_be_named(tmp_path: Path) -> None:
         simulated(folder / f"{seed}.parquet", "fifo", seed=seed)
     with pytest.raises(Misuse, match="more than one run; name one with --run: fifo-1, fifo-2"):
         write_view(folder, tmp_path / "x.html")
-    page = write_view(folder, tmp_path / "x.html", run="fifo-2", compare=folder, compare_run="fifo-1")
+    page = write_view(
+        folder, tmp_path / "x.html", run="fifo-2", compare=folder, compare_run="fifo-1"
+    )
     texts = page.read_text(encoding="utf-8").split('class="trace">')[1:]
     headers = [unpack(text.partition("<")[0])[0] for text in texts]
     assert [header["run"] for header in headers] == ["fifo-2", "fifo-1"]
 
 
 def test_groupings_come_from_the_scenario(tmp_path: Path) -> None:
-    trace = simulated(
-        tmp_path / "t.parquet", "separators", topology="tree:2,2,2", processes=None
-    )
+    trace = simulated(tmp_path / "t.parquet", "separators", topology="tree:2,2,2", processes=None)
     text = page_of(trace).read_text(encoding="utf-8").split('class="trace">')[1]
     header, _ = unpack(text.partition("<")[0])
-    assert set(header["groupings"]) == {"node", "zone"}
+    assert set(header["groupings"]) == {"node", "zone", "outer zone"}
+    assert set(header["groupings"]["outer zone"]) == {"", "o1", "o2"}
     by_name = dict(zip(header["processes"], header["groupings"]["node"], strict=True))
     assert by_name["p0"] in by_name
     assert len(set(by_name.values())) > 1
-    groups = simulated(
-        tmp_path / "g.parquet", "histories", groups={"layout": "ring", "count": 3}
-    )
+    groups = simulated(tmp_path / "g.parquet", "histories", groups={"layout": "ring", "count": 3})
     text = page_of(groups).read_text(encoding="utf-8").split('class="trace">')[1]
     header, _ = unpack(text.partition("<")[0])
     assert len(set(header["groupings"]["group"])) > 1

@@ -57,9 +57,7 @@ def test_a_click_tells_what_happened_and_what_it_depends_on(visit: Visitor, tmp_
     chosen = [int(i) for i in range(40, len(run.events), 97)]
     for event in chosen:
         page.evaluate(f"antecede.select(0, {event})")
-        shown = json.loads(
-            page.evaluate("JSON.stringify(antecede.pictures[0].cone.list('past'))")
-        )
+        shown = json.loads(page.evaluate("JSON.stringify(antecede.pictures[0].cone.list('past'))"))
         assert set(shown) == past_of(run, event)
         assert described(run, event) in panel(page)
         assert page.inner_text(".cone .past b") == f"{len(shown):,}"
@@ -158,7 +156,14 @@ def test_the_address_may_name_what_to_look_at(visit: Visitor, tmp_path: Path) ->
     assert opened(visit, opened_at).page.evaluate(selected) == 3
 
 
-NAMES = ["<img src=x onerror=alert(1)>", "プロセス", "עברית", "a&b;\"'", "</script><script>x", "é\t \\"]
+NAMES = [
+    "<img src=x onerror=alert(1)>",
+    "プロセス",
+    "עברית",
+    "a&b;\"'",
+    "</script><script>x",
+    "é\t \\",
+]
 
 
 def test_names_are_never_markup(visit: Visitor, tmp_path: Path) -> None:

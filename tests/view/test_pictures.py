@@ -51,9 +51,7 @@ def test_like_the_stored_pictures(visit: Visitor, tmp_path: Path, theme: str) ->
         encoded = [base64.b64encode(picture).decode() for picture in (first, second)]
         return float(page.evaluate(DIFFERENCE, encoded))
 
-    stored = {
-        name: (FOLDER / f"{name}-{theme}.png").read_bytes() for name in ("plain", "early")
-    }
+    stored = {name: (FOLDER / f"{name}-{theme}.png").read_bytes() for name in ("plain", "early")}
     assert difference(draw(page, -1), stored["plain"]) < MOST_DIFFERENT
     assert difference(draw(page, EARLY), stored["early"]) < MOST_DIFFERENT
     # What is compared is not so coarse that it could not tell these two apart.
@@ -78,11 +76,11 @@ def test_marks_stand_where_their_events_are(visit: Visitor, tmp_path: Path) -> N
     early = rows["deliver", "d", 2.2]
     assert early == EARLY
     assert colour(early) == palette["early"]
-    bars = page.evaluate(
-        """() => antecede.pictures[0].bars.filter((bar) => bar.delivery === 9).map((bar) => [
-          bar.top + 2 - antecede.scene.lineY(antecede.scene.lanes.rowOf[antecede.traces[0].process[9]])])"""
+    depth = page.evaluate(
+        """() => { const { scene, traces: [trace], pictures: [{ bars }] } = antecede;
+        const bar = bars.find((bar) => bar.delivery === 9);
+        return bar.top + 2 - scene.lineY(scene.lanes.rowOf[trace.process[9]]); }"""
     )
-    (depth,) = bars[0]
     held_from, forced_to, allowed_from, delivered = (5, 7, 8, 9)
     assert colour(held_from, 8, depth) == palette["forced"]
     assert colour(forced_to, 8, depth) == palette["inherited"]

@@ -11,7 +11,7 @@ and the plan says why.
 
 import json
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import cache, lru_cache
 from hashlib import sha256
 from importlib.metadata import version
 from itertools import product
@@ -101,12 +101,21 @@ def make_plan(campaign: Campaign, file: str = "the campaign") -> Plan:
         place += f", {processes} processes" if processes else ""
         try:
             base = _scenario(network, workload, processes)
-            make_scenario({**base, "protocol": "none"})
+            size = make_scenario({**base, "protocol": "none"}).applications.size
         except AntecedeError as error:
             mistakes.append(f"{place}: {error}")
             continue
         for variant in _variants(campaign):
-            made = _cell(variant, network, workload, base, campaign.seeds)
+            setting = Setting(
+                variant.protocol,
+                str(variant),
+                json.dumps(variant.options, sort_keys=True),
+                network.name,
+                workload.name,
+                size,
+            )
+            options = scale_all(variant.options, size)
+            made = _cell(setting, {**base, "options": options}, campaign.seeds)
             if isinstance(made, Skipped):
                 skipped.append(made)
             else:
@@ -216,26 +225,10 @@ def _groups(workload: GroupsLoad, size: int) -> Any:
     return made
 
 
-def _cell(
-    variant: _Variant,
-    network: NetworkEntry,
-    workload: WorkloadEntry,
-    base: dict[str, Any],
-    seeds: list[int],
-) -> list[PlannedRun] | Skipped:
-    """The runs of one protocol in these surroundings, or why there are none."""
-    none = make_scenario({**base, "protocol": "none"})
-    setting = Setting(
-        variant.protocol,
-        str(variant),
-        json.dumps(variant.options, sort_keys=True),
-        network.name,
-        workload.name,
-        none.applications.size,
-    )
-    options = scale_all(variant.options, setting.processes)
+def _cell(setting: Setting, base: dict[str, Any], seeds: list[int]) -> list[PlannedRun] | Skipped:
+    """The runs of one setting, or why there are none."""
     try:
-        scenario = make_scenario({**base, "protocol": variant.protocol, "options": options})
+        scenario = make_scenario({**base, "protocol": setting.protocol})
         # An order may refuse what only it understands.
         scenario.order(0, scenario.membership, scenario.order_options)
     except AntecedeError as error:
@@ -257,8 +250,13 @@ def _identity(fields: dict[str, Any]) -> str:
         for name in (fields.get("topology"), fields["workload"].get("graph"))
         if name is not None and Path(name).is_file()
     ]
-    known = {"fields": fields, "files": files, "version": version("antecede"), "format": FORMAT}
+    known = {"fields": fields, "files": files, "version": _version(), "format": FORMAT}
     return sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()[:16]
+
+
+@cache
+def _version() -> str:
+    return version("antecede")
 
 
 @lru_cache(maxsize=64)

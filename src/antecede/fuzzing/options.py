@@ -15,9 +15,15 @@ Drawn = dict[str, Any]
 
 def draw_options(protocol: str, fields: Fields, chance: Chance) -> Drawn:
     """Options for the rest of the scenario; half of the time none but those that it needs."""
-    draw, need = _OPTIONS.get(protocol), _NEEDED.get(protocol)
+    draw = _OPTIONS.get(protocol)
     drawn = {} if draw is None or chance.happens(0.5) else draw(fields, chance)
-    return drawn if need is None else {**drawn, **need(fields)}
+    return {**drawn, **needed_options(protocol, fields)}
+
+
+def needed_options(protocol: str, fields: Fields) -> Drawn:
+    """Those without which the protocol promises less than it is judged by."""
+    need = _NEEDED.get(protocol)
+    return {} if need is None else need(fields)
 
 
 def _blocks(fields: Fields, chance: Chance) -> Drawn:

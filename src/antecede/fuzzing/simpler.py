@@ -1,8 +1,9 @@
 """The scenarios that are simpler than a given one in one respect, as plain data."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from antecede.fuzzing.options import needed_options
 from antecede.simulate import Scenario
 from antecede.simulate.parts import Network
 
@@ -47,12 +48,16 @@ def _smaller_topologies(fields: Fields) -> Iterator[Candidate]:
     yield _renumbered(bare, range(fields["processes"])), FEW
     known = _TOPOLOGIES.index(fields["topology"]) if fields["topology"] in _TOPOLOGIES else None
     for topology in _TOPOLOGIES[:known]:
-        for keep in (range(0), range(fields["processes"])):
-            one = _renumbered(bare, keep) if keep else _without(bare, "processes", "groups")
-            if not keep:
-                one = {**one, "workload": _ungrouped(one["workload"]), "crashes": []}
-                one["network"] = {**one["network"], "links": [], "partitions": []}
-            yield {**one, "topology": topology}, FEW
+        yield {**_for_any_number(bare), "topology": topology}, FEW
+        yield {**_renumbered(bare, range(fields["processes"])), "topology": topology}, FEW
+
+
+def _for_any_number(fields: Fields) -> Fields:
+    """Without anything that depends on how many processes there are."""
+    changed = {**_without(fields, "processes", "groups"), "crashes": []}
+    changed["workload"] = _ungrouped(fields["workload"])
+    changed["network"] = {**fields["network"], "links": [], "partitions": []}
+    return changed
 
 
 def _fewer_processes(fields: Fields) -> Iterator[Candidate]:
@@ -75,7 +80,7 @@ def _speaks_of(fields: Fields, first: int) -> bool:
     return any(process >= first for process in named)
 
 
-def _renumbered(fields: Fields, kept: "range | list[int]") -> Fields:
+def _renumbered(fields: Fields, kept: Sequence[int]) -> Fields:
     """Only these processes, numbered anew; what speaks of others alone goes with them."""
     number = {process: index for index, process in enumerate(kept)}
 
@@ -104,13 +109,17 @@ def _renumbered(fields: Fields, kept: "range | list[int]") -> Fields:
     workload = fields["workload"]
     if workload.get("size", 0) >= len(number):
         changed["workload"] = {**workload, "size": max(1, len(number) - 1)}
-    if isinstance(k := fields["options"].get("k"), list):
-        fitting = [min(max(k[process], len(number)), len(number) ** 2) for process in kept]
-        changed["options"] = {**fields["options"], "k": fitting}
-    elif isinstance(k, int):
-        fitting_k = min(max(k, len(number)), len(number) ** 2)
-        changed["options"] = {**fields["options"], "k": fitting_k}
+    changed["options"] = _fitting(fields["options"], kept)
     return changed
+
+
+def _fitting(options: Fields, kept: Sequence[int]) -> Fields:
+    """`bounded` wants a k from n to n²."""
+    least, most = len(kept), len(kept) ** 2
+    k = options.get("k")
+    if isinstance(k, list):
+        return {**options, "k": [min(max(k[process], least), most) for process in kept]}
+    return options if k is None else {**options, "k": min(max(k, least), most)}
 
 
 def _fewer_messages(fields: Fields) -> Iterator[Candidate]:
@@ -179,11 +188,13 @@ def _plainer_network(fields: Fields) -> Iterator[Candidate]:
 
 
 def _fewer_options(fields: Fields) -> Iterator[Candidate]:
-    options = fields["options"]
-    if options:
-        yield {**fields, "options": {}}, FEW
-    if len(options) > 1:
-        yield from (({**fields, "options": _without(options, name)}, FEW) for name in options)
+    """None but those without which the protocol promises less."""
+    options, needed = fields["options"], needed_options(fields["protocol"], fields)
+    spare = [name for name in options if name not in needed]
+    if spare:
+        yield {**fields, "options": _without(options, *spare)}, FEW
+    if len(spare) > 1:
+        yield from (({**fields, "options": _without(options, name)}, FEW) for name in spare)
 
 
 def _defaults(fields: Fields) -> Iterator[Candidate]:

@@ -17,6 +17,8 @@ class Core:
         self.state = State()
         self.now = 0.0
         self.effects: list[Effect] = []
+        self.ranks: dict[MemberId, int] = {}
+        """The ranks of the members of the view; this and what follows is derived."""
         self.rank = 0
         self.everybody = 0
         """The ranks of the view, as a bit set."""
@@ -26,7 +28,8 @@ class Core:
     def resume(self) -> None:
         """Derive what follows from the view."""
         view = self.state.view
-        self.rank = view.rank(self.me) or 0
+        self.ranks = {member: rank for rank, member in enumerate(view.members)}
+        self.rank = self.ranks.get(self.me, 0)
         self.everybody = (1 << len(view.members)) - 1
         self.others = view.processes & ~(1 << self.me.process)
 

@@ -290,7 +290,7 @@ class GroupMember:
             if not isinstance(body, Refuse | Welcome):
                 self._flushing.ask(source.process)
         else:
-            rank = state.view.rank(source)
+            rank = self._core.ranks.get(source)
             if rank is not None and rank != self._core.rank:
                 state.peers[rank].heard_at = self._core.now
                 self._receive_from(rank, packet)

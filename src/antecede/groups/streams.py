@@ -193,7 +193,8 @@ class Streams:
     def note_row(self, rank: int, row: Vector) -> None:
         """A member is known to have received this much; what all have received is stable."""
         peer = self.core.state.peers[rank]
-        self._note_row(rank, tuple(map(max, peer.row, row)))
+        if row != peer.row or not peer.present:
+            self._note_row(rank, tuple(map(max, peer.row, row)))
 
     def _note_row(self, rank: int, row: Vector) -> None:
         core, state = self.core, self.core.state
@@ -225,14 +226,17 @@ class Streams:
             if message.view < state.view.number:
                 stable = everybody_is_here
             else:
-                stable = all(map(int.__le__, message.vector, state.stable))
+                rank = core.ranks[message.sender]  # its own count first: that is nearly free
+                stable = message.vector[rank] <= state.stable[rank] and all(
+                    map(int.__le__, message.vector, state.stable)
+                )
             (announced if stable else kept).append(message)
         state.unannounced = kept
         if announced:
             core.emit(Stable(tuple(message.id for message in announced)))
         for message in announced:
             if message.view == state.view.number:
-                rank = state.view.members.index(message.sender)
+                rank = core.ranks[message.sender]
                 del state.current[rank, message.vector[rank]]
         if everybody_is_here:
             state.previous.clear()

@@ -19,10 +19,11 @@ from antecede.live.handshake import VERSION, Hello, Refused, Welcome
 from antecede.live.incoming import Listener, Received
 from antecede.live.items import decode_items
 from antecede.live.outgoing import Address, LinkLimits, Outgoing
+from antecede.live.overlaid import Overlaid
 from antecede.live.recording import Recording
 from antecede.live.session import Arrived, Delivery, Sent, ViewChanged
 from antecede.live.viewed import Viewed
-from antecede.order import Wake
+from antecede.order import Notice, Wake
 from antecede.protocols import find
 
 _TICK_S: Final = 0.05
@@ -65,7 +66,8 @@ class Excluded(msgspec.Struct, frozen=True):
     back. What it sent last may or may not have been delivered by the others."""
 
 
-Event = Delivery | ViewChange | Missing | Interrupted | Restored | Excluded
+Event = Delivery | ViewChange | Missing | Interrupted | Restored | Excluded | Notice
+"""`Notice` is what an overlay has to tell: views, failovers, gaps."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +88,7 @@ class Group:
     def __init__(
         self,
         name: str,
-        core: Viewed,
+        core: Viewed | Overlaid,
         listener: Listener,
         peers: Sequence[Address],
         settings: Settings,
@@ -294,6 +296,8 @@ class Group:
                 self._know(output.name, output.address)
             case ViewChanged():
                 self._change_view(output)
+            case Notice():
+                self._put(output)
             case viewed.Suspended():
                 self._put(Interrupted(output.reached))
             case viewed.Resumed():

@@ -138,9 +138,17 @@ class Direct(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields
     payload: bytes
 
 
-Item = Carried[Any] | Settle | Report | Membership | Direct | Introduce | Introduced | Redirect
+class Hop(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True, tag=8):
+    """A packet of an overlay."""
 
-_Greeting = Introduce | Introduced | Redirect
+    packet: bytes
+
+
+Item = (
+    Carried[Any] | Settle | Report | Membership | Direct | Introduce | Introduced | Redirect | Hop
+)
+
+_Greeting = Introduce | Introduced | Redirect | Hop
 
 _encoder = msgspec.msgpack.Encoder()
 encode_item = _encoder.encode

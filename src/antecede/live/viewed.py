@@ -33,7 +33,7 @@ from antecede.live.outgoing import Address
 from antecede.live.roster import Entry, Roster, decode_entries, encode_entries
 from antecede.live.session import Arrived, Delivery, Put, Sent, Session, ViewChanged
 from antecede.message import NO_GROUP, process_set
-from antecede.order import Held, Order, Wake
+from antecede.order import Held, Notice, Order, Wake
 from antecede.protocols import find, parse_options
 
 
@@ -83,6 +83,7 @@ Output = (
     | Suspended
     | Resumed
     | Left
+    | Notice
     | Wake
 )
 

@@ -3,8 +3,8 @@ it needs time to pass.
 
 A group is quiet while nothing is under way in it: then its member asks for no wake-ups, reports
 nothing and suspects nobody. It is *busy* while messages are unstable or kept, while views change,
-and for a while when it is poked. Packets of a busy member say so, and a quiet one answers them at
-its next tick; so the busy hear whoever lives, and only the busy suspect.
+and for a while when it is poked. Packets of a busy member say so, and keep the others awake: they
+report at every tick, and notice who does not.
 """
 
 import msgspec
@@ -39,6 +39,10 @@ _EPOCHS = 1 << 20
 """A group of servers that is founded anew is another group: its number has its epoch above these."""
 
 
+_AWAKE_TICKS = 4
+"""For how many ticks a member stays awake after it has heard a busy one."""
+
+
 class Timing(Options, frozen=True):
     """The clockwork of the groups: see `antecede.groups.GroupConfig`."""
 
@@ -57,7 +61,8 @@ class LayerState(msgspec.Struct, array_like=True):
     are the messages in group messages that are not stable; `sent` is the last number of each process
     that was sent into the group from here; `outbox` waits until the process is in, `items` for the
     next payload; `resend` has to be sent again after an exclusion. `lost`, `batches`,
-    `aside` and `settled` (stable, though still aside): see `_daisy_search`."""
+    `aside`, `settled` (stable, though still aside) and `merged` (the last place of what came in
+    batches): see `_daisy_search`."""
 
     node: int
     incarnation: int
@@ -77,11 +82,13 @@ class LayerState(msgspec.Struct, array_like=True):
     resting: bool = True
     wake_at: float = 0.0
     busy_until: float = -1.0
+    awake_until: float = -1.0
     seeking_since: float = -1.0
     lost: dict[int, tuple[int, float]] = {}
     batches: set[int] = set()
     aside: list[tuple[int, GroupMessageId, bytes]] = []
     settled: set[GroupMessageId] = set()
+    merged: int = 0
     above_epoch: int = 0
     above: ProcessSet = 0
 
@@ -145,6 +152,15 @@ class Layer:
         """What is kept, as it was delivered."""
         return sorted(self.memory.kept.values(), key=lambda kept: kept.place)
 
+    def is_merging(self) -> bool:
+        """Whether some of what came in batches is not stable."""
+        merged = self.state.merged
+        if merged and all(
+            kept.stable for kept in self.memory.kept.values() if kept.place <= merged
+        ):
+            self.state.merged = merged = 0
+        return merged > 0
+
     def has_passed(self, message: MessageId) -> bool:
         """Whether the group has had this message."""
         return message.number <= self.memory.seen.get(message.sender, 0)
@@ -164,9 +180,7 @@ class Layer:
         """The first payload in a group that is founded anew."""
         for item in items:
             if isinstance(item, Carry):
-                self.state.sent[item.sender] = max(
-                    self.state.sent.get(item.sender, 0), item.number
-                )
+                self.state.sent[item.sender] = max(self.state.sent.get(item.sender, 0), item.number)
         return self.member.send(encode_items(items), now, EVERYBODY)
 
     def is_new(self, message: MessageId) -> bool:
@@ -219,6 +233,15 @@ class Layer:
             or member.suspended
             or (member.view.number > 1 and not all(peer.present for peer in member.peers))
         )
+
+    def is_awake(self, now: float) -> bool:
+        """Whether it is busy, or another member was a moment ago: it must be heard then, and hear
+        whoever fails."""
+        return now < self.state.awake_until or self.is_busy(now)
+
+    def hear_busy(self, now: float) -> None:
+        """Another member is busy."""
+        self.state.awake_until = now + _AWAKE_TICKS * self.timing.tick_s
 
     def rouse(self, now: float) -> float | None:
         """From rest to work: the others have had no reason to speak, so their silence so far says

@@ -59,6 +59,14 @@ class Search:
             stamp = DaisyStamp(None, talk, busy=True)
             self._home.emit(Transmit(Packet(self._home.process, None, stamp), to))
 
+    def call(self, layer: Layer, child: Node) -> None:
+        """Wake a group that has no server in this one, and say who is in it."""
+        self.say(Poke(child.index), child.processes)
+        if layer.view is not None and layer.state.epoch:
+            processes = tuple(member.process for member in layer.view.members)
+            word = Found(layer.node.index, layer.state.epoch, processes, again=False)
+            self.say(word, child.processes)
+
     # One that looks for the group above.
 
     def tick(self, layer: Layer, now: float) -> None:
@@ -127,7 +135,7 @@ class Search:
                 self._on_lost(source, node, now)
             case Found(node):
                 layer = self._home.layer_of(node)
-                if layer is not None and layer.is_lost:
+                if layer is not None and (layer.is_lost or talk.epoch > layer.state.epoch):
                     self._adopt(layer, talk, now)
 
     def _look(self, node: int, now: float) -> None:
@@ -171,7 +179,9 @@ class Search:
         else:
             contacts = process_set(word.processes) & ~(1 << home.process)
             known = state.contacts if word.epoch == state.epoch else 0
-            if word.epoch < state.epoch or not contacts & ~known or layer.is_in:
+            if word.epoch < state.epoch or not contacts & ~known:
+                return
+            if word.epoch == state.epoch and layer.is_in:
                 return
             new = joining(
                 home.process,
@@ -201,27 +211,23 @@ Arrival = tuple[int, GroupMessageId, Item]
 """The process that sent it, the group message it came in, and what came."""
 
 
-def gather(layer: Layer, arrivals: list[Arrival]) -> list[Arrival]:
-    """Put arrivals aside until all batches are here; then all of them, the batches first and in the
-    order of Lamport time."""
+def gather(layer: Layer, arrivals: list[Arrival]) -> None:
+    """Put arrivals aside until all batches are here."""
     state = layer.state
     for sender, within, item in arrivals:
         if isinstance(item, Batch):
             state.batches.discard(sender)
         else:
             state.aside.append((sender, within, pack(item)))
-    return ready(layer)
 
 
-def ready(layer: Layer) -> list[Arrival]:
-    state = layer.state
-    if state.batches:
-        return []
-    aside = [(sender, within, unpack(stored)) for sender, within, stored in state.aside]
-    state.aside = []
-    early = [arrival for arrival in aside if arrival[1].number == 1]
-    early.sort(key=lambda arrival: _causal(arrival[2]) if isinstance(arrival[2], Carry) else (0,))
-    return early + [arrival for arrival in aside if arrival[1].number > 1]
+def ready(layer: Layer) -> tuple[list[Arrival], list[Arrival]]:
+    """What was put aside: the batches, in the order of Lamport time, and the rest."""
+    aside = [(sender, within, unpack(stored)) for sender, within, stored in layer.state.aside]
+    layer.state.aside = []
+    batches = [arrival for arrival in aside if arrival[1].number == 1]
+    batches.sort(key=lambda arrival: _causal(arrival[2]))
+    return batches, [arrival for arrival in aside if arrival[1].number > 1]
 
 
 def absent(layer: Layer, view: View) -> None:
@@ -229,5 +235,5 @@ def absent(layer: Layer, view: View) -> None:
     layer.state.batches &= {member.process for member in view.members}
 
 
-def _causal(item: Carry) -> tuple[int, ...]:
-    return (item.clock, item.sender, item.number)
+def _causal(item: Item) -> tuple[int, ...]:
+    return (item.clock, item.sender, item.number) if isinstance(item, Carry) else ()

@@ -65,7 +65,6 @@ from antecede.overlays._daisy_items import (
     Item,
     Kept,
     Memory,
-    Poke,
     Release,
     carry,
     decode_items,
@@ -199,7 +198,7 @@ class Daisy(Order):
             if layer.config.group == packet.group:
                 self._do(layer, layer.member.receive(packet, now))
                 if busy:
-                    self._rouse(layer, now)
+                    layer.hear_busy(now)
                 return
 
     def _check(self, items: Iterable[Item]) -> None:
@@ -236,7 +235,7 @@ class Daisy(Order):
             if layer in self._layers:
                 self._perform(layer, effect, now)
         for layer in self._layers:
-            if layer.state.resting and layer.is_busy(now):
+            if layer.state.resting and layer.is_awake(now):
                 self._rouse(layer, now)
             if layer.state.items and layer.state.items_at != layer.state.items_asked:
                 layer.state.items_asked = layer.state.items_at
@@ -270,7 +269,7 @@ class Daisy(Order):
     def _on_wake(self, layer: Layer, at: float, now: float) -> None:
         """A group asks for its next tick at every tick: one at rest gets none."""
         layer.state.wake_at = at
-        layer.state.resting = not layer.is_busy(now)
+        layer.state.resting = not layer.is_awake(now)
         if not layer.state.resting:
             self._effects.append(Wake(at))
 
@@ -285,8 +284,20 @@ class Daisy(Order):
         sender = message.sender.process
         arrivals = [(sender, message.id, item) for item in decode_items(message.payload)]
         if layer.state.batches:
-            arrivals = gather(layer, arrivals)
-        self._take(layer, arrivals, now)
+            gather(layer, arrivals)
+            self._take_batches(layer, now)
+        else:
+            self._take(layer, arrivals, now)
+
+    def _take_batches(self, layer: Layer, now: float) -> None:
+        """When all batches are here, or will not come: these first, then what came meanwhile."""
+        if not layer.state.batches:
+            batches, others = ready(layer)
+            layer.state.merged = layer.memory.places + len(batches)
+            self._take(layer, batches, now)
+            layer.state.merged = layer.memory.places
+            self._take(layer, others, now)
+            self._reconcile(layer, now)
 
     def _take(self, layer: Layer, arrivals: Iterable[Arrival], now: float) -> None:
         for sender, within, item in arrivals:
@@ -304,9 +315,7 @@ class Daisy(Order):
                     layer.state.above_epoch = epoch
                     layer.state.above = int.from_bytes(processes, "little")
 
-    def _arrive(
-        self, layer: Layer, item: Carry, within: groups.GroupMessageId, now: float
-    ) -> None:
+    def _arrive(self, layer: Layer, item: Carry, within: groups.GroupMessageId, now: float) -> None:
         message, memory = item.message, layer.memory
         if layer.has_passed(message.id):
             return
@@ -338,18 +347,19 @@ class Daisy(Order):
             self.state.delivered[sender] = number
             self._effects.append(Deliver(message))
 
-    def _on_stable(
-        self, layer: Layer, stable: Iterable[groups.GroupMessageId], now: float
-    ) -> None:
+    def _on_stable(self, layer: Layer, stable: Iterable[groups.GroupMessageId], now: float) -> None:
         if layer.state.aside:
             layer.state.settled.update(stable)
         for group_message in stable:
             for message in layer.state.unstable.pop(group_message, ()):
                 kept = layer.memory.kept.get(message)
                 if kept is not None:
+                    was_merging = layer.is_merging()
                     kept.stable = True
                     self._send_on(layer, kept, now)
                     self._check_done(layer, kept, now)
+                    if was_merging and not layer.is_merging():
+                        self._reconcile(layer, now)
 
     # From group to group.
 
@@ -368,7 +378,10 @@ class Daisy(Order):
 
     def _send_on(self, layer: Layer, kept: Kept, now: float) -> None:
         """Into the group above, if the message has destinations beyond this one, and into the group
-        below, if it has some there; unless they have had it."""
+        below, if it has some there; unless they have had it. What came in batches goes on in their
+        order, before anything else."""
+        if layer.is_merging():
+            return
         message = kept.message
         above, below = self._above(layer), self._below(layer)
         if above is not None and message.destinations & ~layer.node.processes:
@@ -445,7 +458,7 @@ class Daisy(Order):
             self._absorb(layer, event.state, now)
         if state.batches:
             absent(layer, view)
-            self._take(layer, ready(layer), now)
+            self._take_batches(layer, now)
         self._note_absence(layer, view, now)
         if layer.is_server:
             self._serve(layer, now)
@@ -458,7 +471,8 @@ class Daisy(Order):
         if node.parent is None or layer is not self._layers[-1]:
             return
         parent = self._plan.nodes[node.parent]
-        if layer.state.incarnation == 0 and layer.member.state.view.number == 1:
+        is_start = layer.member.state.view.number == 1 and not layer.state.epoch
+        if is_start and self.process in parent.founders:
             above = founding(self.process, parent, self.options)
         else:
             contacts = layer.state.above | sum(1 << process for process in parent.founders)
@@ -516,7 +530,8 @@ class Daisy(Order):
         back = [
             member.process
             for member, peer in zip(view.members, layer.member.state.peers, strict=True)
-            if peer.present and (member.process in memory.away or member.process in memory.forgotten)
+            if peer.present
+            and (member.process in memory.away or member.process in memory.forgotten)
         ]
         for process in back:
             memory.away.pop(process, None)
@@ -548,9 +563,13 @@ class Daisy(Order):
                     self._send_on(lower, kept, now)
                 message = kept.message
                 if (
-                    message.destinations & ~lower.node.processes
-                    or not lower.node.processes >> message.id.sender & 1
-                ) and group.has_passed(message.id) and message.id not in group.memory.kept:
+                    (
+                        message.destinations & ~lower.node.processes
+                        or not lower.node.processes >> message.id.sender & 1
+                    )
+                    and group.has_passed(message.id)
+                    and message.id not in group.memory.kept
+                ):
                     lower.tell(Release((message.id,)), now, self.options.tidy_s)
         self._check_all(layer, now)
 
@@ -576,7 +595,7 @@ class Daisy(Order):
             elif node.level:
                 child = self._plan.nodes[who]
                 if any(kept.message.destinations & child.processes for kept in layer.in_order()):
-                    self._search.say(Poke(who), child.processes)
+                    self._search.call(layer, child)
 
     def _on_forget(self, layer: Layer, who: int, now: float) -> None:
         memory = layer.memory

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from antecede.errors import BadInput, BadTrace, BrokenInvariant
+from antecede.errors import BadFile, BadInput, BadTrace, BrokenInvariant
 from antecede.pipeline.job import Job
 from antecede.pipeline.runs import RunRows
 from antecede.pipeline.source import File
@@ -104,6 +104,8 @@ def _look(part: tuple[File, int, tuple[int, ...]]) -> list[Found] | BadInput:
         )
     except BadInput as error:
         return error
+    except UnicodeDecodeError as error:
+        return BadFile(file.path, [f"a string is no UTF-8 text: {error}"])
     except (pa.ArrowException, OSError) as error:
         return unreadable(Path(file.path), error)
     found = []

@@ -64,29 +64,49 @@ def take_lane(job: Job, run: RunRows, index: int, folder: Path) -> Verdict | Log
     if settled.broken:
         return None
     messages = int(agreed.sent.reshape(len(LAYERS), -1)[job.layer].sum())
-    deliveries = sum(one.deliveries for one in swept)
     if settled.stragglers or not all(one.judged for one in swept):
-        job.tell("copies")
-        copies = folder / "copies"
-        copies.mkdir()
-        write = partial(write_window, layout, agreed.processes, str(folder), str(copies))
-        job.each([one.span for one in swept], write)
-        ends = swept[0].first, swept[-1].last
-        crashed = agreed.crashed
-        return Log(agreed.processes, messages, deliveries, *ends, crashed, str(copies))
+        return _write_copies(job, layout, agreed, swept, messages, folder)
     if job.findings:
         for file in sorted(folder.glob("findings-*.parquet")):
             file.rename(job.findings / f"{index}-{file.name.removeprefix('findings-')}")
+    return _sum_up(agreed, swept, messages)
+
+
+def _sum_up(agreed: Agreed, swept: Sequence[Swept], messages: int) -> Verdict:
     witnesses = sorted((told for one in swept for told in one.witnesses), key=lambda told: told[0])
     return Verdict(
         runs=1,
         messages=messages,
-        deliveries=deliveries,
+        deliveries=sum(one.deliveries for one in swept),
         violations=sum(one.violations for one in swept),
         undelivered=int(agreed.undelivered.sum()),
         undelivered_at_crashed=int(agreed.undelivered[list(agreed.crashed)].sum()),
         witnesses=tuple(witness for _, witness in witnesses[:WITNESS_LIMIT]),
         delays=sum((one.delays for one in swept), Delays()),
+    )
+
+
+def _write_copies(
+    job: Job,
+    layout: Layout,
+    agreed: Agreed,
+    swept: Sequence[Swept],
+    messages: int,
+    folder: Path,
+) -> Log:
+    """Have the tasks write the copies of their windows."""
+    job.tell("copies")
+    copies = folder / "copies"
+    copies.mkdir()
+    write = partial(write_window, layout, agreed.processes, str(folder), str(copies))
+    job.each([one.span for one in swept], write)
+    return Log(
+        agreed.processes,
+        messages,
+        sum(one.deliveries for one in swept),
+        *(swept[0].first, swept[-1].last),
+        agreed.crashed,
+        str(copies),
     )
 
 
@@ -102,9 +122,8 @@ def lay_out(job: Job, run: RunRows) -> Layout | None:
     limits = job.limits
     if max(rows for _, _, rows in groups) > 2 * limits.window_rows:
         return None
-    cores = job.cores
     rows = sum(rows for _, _, rows in groups)
-    windows = limits.windows or -(-rows // limits.window_rows // cores) * cores
+    windows = limits.windows or -(-rows // limits.window_rows // job.cores) * job.cores
     starts = np.array([0, *accumulate(rows for _, _, rows in groups)])
     cuts = starts.searchsorted(np.arange(1, windows) * rows / windows)
     borders = sorted({0, *cuts.tolist(), len(groups)})

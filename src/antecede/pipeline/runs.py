@@ -41,9 +41,22 @@ class Lot:
     groups: tuple[tuple[str, tuple[tuple[int, int], ...]], ...]
     """Of every file the row groups and the first row of each, counted in that file."""
 
+    def reads(self, files: Sequence[File]) -> int:
+        """How many rows the row groups have, those of other runs included."""
+        rows_of = {file.path: file.groups for file in files}
+        return sum(rows_of[file][group] for file, chosen in self.groups for group, _ in chosen)
 
-def pack(runs: Sequence[RunRows], files: Sequence[File], rows: int) -> list[Lot]:
-    """The runs, in their order, in lots of at most about so many rows."""
+
+def pack(runs: Sequence[RunRows], files: Sequence[File], rows: int, most: int) -> list[Lot]:
+    """The runs, in their order, in lots of at most about so many rows; or of `most`, where runs are
+    so mixed up that every lot has to read what others read, too."""
+    lots = _fill(runs, files, rows)
+    if sum(lot.reads(files) for lot in lots) > 2 * sum(lot.rows for lot in lots):
+        return _fill(runs, files, max(rows, most))
+    return lots
+
+
+def _fill(runs: Sequence[RunRows], files: Sequence[File], rows: int) -> list[Lot]:
     lots: list[list[RunRows]] = []
     filled = 0
     for run in runs:

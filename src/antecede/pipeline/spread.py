@@ -26,7 +26,9 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 TASKS_PER_CORE: Final = 32
-"""Enough for an even load and a lively progress bar; a task by itself costs ten milliseconds."""
+"""Enough for an even load; a task by itself costs some thirty milliseconds of CPU time."""
+ITEMS_PER_TASK: Final = 16
+"""Where there are more items than that makes tasks, so many make one: for a lively progress bar."""
 
 
 class WorkLost(Misuse):
@@ -41,8 +43,8 @@ def spread(
     slices: int | None = None,
 ) -> Generator[Result, None, None]:
     """The results of `task` for all items, in the order in which they are ready. Items that take
-    long should come first. `slices` is the number of Spark tasks, by default `TASKS_PER_CORE` for
-    each core. Without a session everything happens here, one item after the other. Whoever stops
+    long should come first. `slices` is the number of Spark tasks; by default there are enough of
+    them. Without a session everything happens here, one item after the other. Whoever stops
     iterating (`close`) stops the work."""
     if not items:
         return
@@ -58,7 +60,9 @@ def _stream(
     from pyspark import InheritableThread  # noqa: PLC0415 - importing it takes a second
 
     context = spark.sparkContext
-    wanted = slices or TASKS_PER_CORE * context.defaultParallelism
+    wanted = slices or max(
+        TASKS_PER_CORE * context.defaultParallelism, len(items) // ITEMS_PER_TASK
+    )
     count = max(1, min(len(items), wanted))
     ready: SimpleQueue[list[Result] | _End] = SimpleQueue()
     results = context.accumulator([], _results_param(ready.put))

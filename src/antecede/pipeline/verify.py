@@ -86,14 +86,14 @@ def _cut(job: Job, runs: Sequence[RunRows]) -> list[Lot | RunRows]:
     """Huge runs, and lots of small ones, in the order of the runs."""
     small = sum(run.rows for run in runs if run.rows <= job.limits.run_rows)
     share = small // (4 * job.cores) + 1
-    lot = min(job.limits.run_rows, max(share, SMALLEST_LOT))
+    lot, most = (min(job.limits.run_rows, max(rows, SMALLEST_LOT)) for rows in (share, 4 * share))
     parts: list[Lot | RunRows] = []
     waiting: list[RunRows] = []
     for run in [*runs, None]:
         if run is not None and run.rows <= job.limits.run_rows:
             waiting.append(run)
             continue
-        parts += pack(waiting, job.source.files, lot)
+        parts += pack(waiting, job.source.files, lot, most)
         waiting = []
         if run is not None:
             parts.append(run)

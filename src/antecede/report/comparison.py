@@ -18,14 +18,16 @@ class Aspect(NamedTuple):
     unit: Unit
 
 
+STAMP = Aspect("stamp_bytes_mean", "stamp", BYTES)
+DELAY = Aspect("delay_s_mean", "delay", SECONDS)
 ASPECTS = (
     Aspect("stamp_entries_mean", "stamp", ELEMENTS),
-    Aspect("stamp_bytes_mean", "stamp", BYTES),
+    STAMP,
     Aspect("stamp_bytes_p99", "stamp p99", BYTES),
     Aspect("ordering_bytes_per_message", "all ordering", BYTES),
     Aspect("control_per_message", "extra packets", PLAIN),
     Aspect("hops_per_message", "hops", PLAIN),
-    Aspect("delay_s_mean", "delay", SECONDS),
+    DELAY,
     Aspect("hold_s_mean", "held", SECONDS),
     Aspect("unnecessary_s_mean", "held needlessly", SECONDS),
     Aspect("queue_max", "longest queue", PLAIN),
@@ -55,7 +57,7 @@ def comparisons(results: Results) -> Markup | None:
 def overview(results: Results) -> Markup:
     """Stamps and delays in all surroundings, a row each."""
     parts = []
-    for aspect in (ASPECTS[1], ASPECTS[6]):
+    for aspect in (STAMP, DELAY):
         found = {
             facet: {
                 setting.variant: estimate

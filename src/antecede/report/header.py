@@ -31,7 +31,11 @@ def _facts(results: Results) -> list[Markup]:
         (brief(sum(row["events"] or 0 for row in done)), "events simulated"),
         (duration(sum(row["virtual_s"] or 0.0 for row in done)), "of virtual time"),
     ]
-    return [tag("div", tag("dt", noun), tag("dd", number)) for number, noun in facts]
+    return [
+        tag("div", tag("dt", noun), tag("dd", number))
+        for number, noun in facts
+        if number not in ("0", "0 s")
+    ]
 
 
 def _grid(results: Results) -> Markup:

@@ -79,12 +79,12 @@ def uncertain(value: float, half: float) -> tuple[str, str]:
         return grouped(round(value, -power)), grouped(round(half, -power))
     if power < -9:
         return exact(value), exact(half)
-    return f"{value:.{-power}f}".replace("-", "−"), f"{half:.{-power}f}"
+    return grouped(value, -power), grouped(half, -power)
 
 
-def grouped(value: float) -> str:
+def grouped(value: float, decimals: int = 0) -> str:
     """Thin spaces between thousands, which no line may break."""
-    return f"{value:,.0f}".replace(",", "\u202f").replace("-", "−")
+    return f"{value:,.{decimals}f}".replace(",", "\u202f").replace("-", "−")
 
 
 def percent(share: float) -> str:

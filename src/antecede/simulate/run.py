@@ -275,7 +275,9 @@ class Simulation:
         """Elements and bytes of the largest stamp that a message sets out with."""
         entries = stamp_bytes = NO_STAMP
         for effect in effects:
-            if type(effect) is Transmit and effect.packet.message is message:
+            if type(effect) is Transmit and (
+                effect.packet.message is message or effect.packet.stamp.messages()
+            ):
                 size = self._measure(effect.packet.stamp)
                 entries, stamp_bytes = max(entries, size[0]), max(stamp_bytes, size[1])
         return entries, stamp_bytes
@@ -284,7 +286,8 @@ class Simulation:
         """Elements and bytes of a stamp. The same one is often met several times in a row."""
         if stamp is not self._stamp:
             self._stamp = stamp
-            self._stamp_size = (stamp.entries(), len(encode_stamp(stamp)))
+            size = len(encode_stamp(stamp)) - stamp.payload_bytes()
+            self._stamp_size = (stamp.entries(), size)
         return self._stamp_size
 
     def _apply(self, process: int, effects: Iterable[Effect], now: float) -> None:
@@ -340,7 +343,8 @@ class Simulation:
         was sent; every other packet draws a new one."""
         message = packet.message
         destinations = self._members(to)
-        carried = self.control if message is None else self.copies
+        is_control = message is None and not packet.stamp.messages()
+        carried = self.control if is_control else self.copies
         size = self._measure(packet.stamp)
         carried.add(len(destinations), size[1])
         if self._is_overlay:

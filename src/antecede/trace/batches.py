@@ -196,20 +196,22 @@ def _convert(file: Path, group: int, table: pa.Table, times: bool, layer: str | 
     time = np.full(len(table) if times else 0, np.nan)
     if "time" in table.column_names:
         time = filled(_single(table["time"]), pa.float64(), np.nan)
+    columns: dict[str, Any] = {name: _coded(_single(table[name])) for name in _TEXTS}
+    for name in _NUMBERS:
+        columns[name] = _fixed(filled(_single(table[name]), pa.int64(), NULL))
     return Batch(
-        file,
-        group,
-        0,
-        len(table),
-        "",
-        _coded(_single(table["layer"])) if layer is None else _one_word(layer),
-        *(_coded(_single(table[name])) for name in _TEXTS),
-        *(_fixed(filled(_single(table[name]), pa.int64(), NULL)) for name in _NUMBERS),
-        _fixed(time),
-        _fixed(np.empty(0, np.uint8) if bits is None else np.frombuffer(bits, np.uint8)),
-        lists.offset,
-        _fixed(filled(lists.offsets, pa.int32(), 0)),
-        _coded(lists.values),
+        file=file,
+        group=group,
+        first_row=0,
+        expected=len(table),
+        run="",
+        layer=_coded(_single(table["layer"])) if layer is None else _one_word(layer),
+        **columns,
+        time=_fixed(time),
+        listed=_fixed(np.empty(0, np.uint8) if bits is None else np.frombuffer(bits, np.uint8)),
+        first_bit=lists.offset,
+        destination_start=_fixed(filled(lists.offsets, pa.int32(), 0)),
+        destination=_coded(lists.values),
     )
 
 

@@ -28,7 +28,9 @@ NO_TIME: Final = math.nan
 
 _NAMES: Final = "destinations.list.element"
 _LEAVES: Final = [_NAMES if name == "destinations" else name for name in schema.SCHEMA.names]
-_FULL: Final = 65_536 * encoder.ROW.size
+GROUP_ROWS: Final = 131_072
+"""Rows in a row group. Twice as many are hardly faster to read, half as many a quarter slower."""
+_FULL: Final = GROUP_ROWS * encoder.ROW.size
 _pack = encoder.ROW.pack
 
 

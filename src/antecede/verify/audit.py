@@ -40,7 +40,7 @@ def audit(run: Run, layer: int = APP, witnesses: int = WITNESS_LIMIT) -> Verdict
 
 
 def delays_of(joined: Joined, last: Integers) -> Delays:
-    """What deliveries waited for, given the last predecessor of each; nothing without receptions."""
+    """What deliveries waited for, given the last predecessor of each, if receptions are known."""
     if not joined.receptions_known:
         return Delays()
     return total_delays(joined, last, last_predecessors(joined.by_arrival()))

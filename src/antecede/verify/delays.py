@@ -96,7 +96,9 @@ def total_delays(
     deliveries = loop_for(add_up, 3 * len(prepared.rank))(
         *(prepared.column, prepared.rank, joined.arrival, joined.delivered, joined.received),
         *(last_delivered, last_arrived, places),
-        *(np.empty(places[0, -1]), np.empty(places[1, -1]), sums, first, stop),
+        *(np.empty(places[0, -1]), np.empty(places[1, -1]), sums),
+        first,
+        stop,
     )
     return Delays(int(deliveries), *(float(part) for part in sums))
 

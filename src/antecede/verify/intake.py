@@ -6,7 +6,7 @@ pass (`antecede.trace.batches`); all others have to go the long way, which knows
 """
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -82,8 +82,16 @@ class TakenRun:
         self._next_seq = _wider(self._next_seq, more.processes)
         self._crashed = _wider(self._crashed, more.processes)
         accepted, self._before = self._check_rows(
-            *(batch.kind.indices, kinds, batch.process.indices, process),
-            *(batch.seq, batch.position, self._next_seq, self._crashed, more.sends, self._before),
+            batch.kind.indices,
+            kinds,
+            batch.process.indices,
+            process,
+            batch.seq,
+            batch.position,
+            self._next_seq,
+            self._crashed,
+            more.sends,
+            self._before,
         )
         if not accepted:
             raise Unusual("a row breaks a rule, or is out of order")
@@ -140,12 +148,16 @@ _UNUSED: Final = {
 }
 
 
+_PREPARED: Final = ("message", "reached", "start", "column", "rank", "deliveries")
+_JOINED: Final = ("send", "delivery", "delivered", "received", "arrival", "arrived")
+
+
 class _Layer:
     """The messages, copies and events of one layer of a run so far."""
 
     def __init__(self, code: int, todo: int, steps: int) -> None:
         self.code = code
-        self._take_rows = loop_for(rows.take_rows, steps)
+        self._take_rows: Callable[..., int] = loop_for(rows.take_rows, steps)
         self.totals = np.zeros(rows.TOTALS, np.int64)
         self._todo = todo
         self._handed_over = np.zeros((2, 0), np.int32)
@@ -225,17 +237,12 @@ class _Layer:
             columns |= {"delivered": unknown, "received": unknown}
             columns |= {"arrival": columns["rank"], "arrived": columns["reached"]}
         prepared = Prepared(
-            *(columns[name] for name in ("at", "message", "reached", "start", "column", "rank")),
-            columns["deliveries"],
-            np.arange(processes, dtype=np.int32),
+            process=columns["at"],
+            column_of=np.arange(processes, dtype=np.int32),
+            **{name: columns[name] for name in _PREPARED},
         )
-        return Joined(
-            prepared,
-            columns["send"],
-            np.empty(0, np.int64),
-            *(columns[name] for name in ("delivery", "delivered", "received", "arrival")),
-            columns["arrived"],
-        )
+        no_origin = np.empty(0, np.int64)
+        return Joined(prepared, origin=no_origin, **{name: columns[name] for name in _JOINED})
 
 
 def _known(known: Sequence[str], column: Coded, null: int) -> Integers:

@@ -54,7 +54,9 @@ def _of_scenario(text: str, processes: Sequence[str]) -> Groupings:
     except (AntecedeError, ValueError):
         return {}
     names = scenario.process_names
-    labels: dict[str, dict[str, str]] = {"group": {}, "node": {}, "zone": {}}
+    labels: dict[str, dict[str, str]] = {
+        name: {} for name in ("group", "node", "zone", "outer zone")
+    }
     for group, bits in enumerate(scenario.applications.groups):
         for member in members(bits):
             before = labels["group"].get(names[member])
@@ -63,11 +65,15 @@ def _of_scenario(text: str, processes: Sequence[str]) -> Groupings:
     if deployment is not None:
         topology = deployment.topology
         for process, name in enumerate(names[: topology.size]):
-            labels["zone"][name] = topology.zones[process]
             # A server is a node; a process lives at the one that it is linked to.
             is_server = process >= deployment.applications
             node = process if is_server else next(members(topology.neighbours[process]), process)
             labels["node"][name] = topology.names[node]
+            zone = topology.zones[process].removesuffix(topology.names[node]).removesuffix("/")
+            labels["zone"][name] = zone
+            labels["outer zone"][name] = zone.partition("/")[0]
+    if labels["outer zone"] == labels["zone"]:
+        del labels["outer zone"]
     return _listed(labels, processes)
 
 

@@ -26,8 +26,8 @@ from antecede.view.waits import find_waits
 
 MODULES: Final = (
     *("data", "words", "lanes", "causality", "explain", "axis", "search", "scene", "marks"),
-    *("density", "flights", "bars", "emphasis", "plot", "minimap", "svg", "shiviz", "table"),
-    *("statistics", "panel", "input", "app", "surface"),
+    *("density", "flights", "bars", "emphasis", "frame", "plot", "minimap", "svg", "shiviz"),
+    *("table", "statistics", "elements", "story", "panel", "navigate", "input", "app", "surface"),
 )
 """The modules of the page, each after those that it imports."""
 MAIN: Final = "main"
@@ -57,7 +57,9 @@ def write_view(
     code = None if layer is None else layer_code(layer)
     packed = [_pack(trace, run, code, around, limit)]
     if compare is not None:
-        packed.append(_pack(compare, compare_run or (run if compare == trace else None), code, None, limit))
+        packed.append(
+            _pack(compare, compare_run or (run if compare == trace else None), code, None, limit)
+        )
     return write_aside(out, _page(packed), force)
 
 
@@ -69,7 +71,9 @@ def _pack(trace: Path, name: str | None, layer: int | None, around: str | None, 
         run = only_layer(run, layer)
     waits = find_waits(run)
     excerpt = choose_events(run, waits, limit, around)
-    return pack_run(run, waits, excerpt, trace.name, find_groupings(trace, run.processes), around or "")
+    return pack_run(
+        run, waits, excerpt, trace.name, find_groupings(trace, run.processes), around or ""
+    )
 
 
 def joined_modules(modules: Sequence[str] = (*MODULES, MAIN)) -> str:

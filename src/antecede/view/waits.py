@@ -5,15 +5,19 @@ of arrival. A picture wants to point at something, so here both become events of
 """
 
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
+import numpy.typing as npt
 
 from antecede.trace import DELIVER, LAYERS, RECEIVE, SEND, Run
 from antecede.trace.events import Events, Integers
 from antecede.verify.kernel import NEVER
 from antecede.verify.passes import last_predecessors
 from antecede.verify.prepare import Joined, prepare
+
+Flags = npt.NDArray[np.bool_]
+Column = npt.NDArray[np.signedinteger[Any]]
 
 NOTHING: Final = -1
 """There was nothing to wait for, or it had come already."""
@@ -33,9 +37,12 @@ class Waits:
     """Pairs of a send and a destination that neither received nor delivered the message: the events
     in the first row, the processes in the second."""
 
-    def is_early(self) -> "np.ndarray[tuple[int], np.dtype[np.bool_]]":
+    def is_early(self) -> Flags:
         """Which events are deliveries that broke causal order."""
-        return (self.delivered == NEVER_CAME) | (self.delivered > np.arange(len(self.delivered)))
+        early: Flags = (self.delivered == NEVER_CAME) | (
+            self.delivered > np.arange(len(self.delivered))
+        )
+        return early
 
 
 def find_waits(run: Run) -> Waits:
@@ -80,7 +87,7 @@ def _point(
         out[own] = np.where(came_later, found, NOTHING)
 
 
-def _by_rank(column: Integers, rank: Integers, event: Integers, wanted: Integers) -> Integers:
+def _by_rank(column: Column, rank: Column, event: Integers, wanted: Column) -> Integers:
     """For each copy the event of that copy to the same process whose rank is wanted."""
     ranked = np.flatnonzero(rank != NEVER)
     order = ranked[np.lexsort((rank[ranked], column[ranked]))]

@@ -9,7 +9,8 @@ check("empty stretches are folded, and places lead back to times", () => {
   const axis = new Axis("time", [traceOf(SPARSE)]);
   equal(axis.folds.length, 1, "folds");
   equal(axis.max - axis.min < 5, true, "the whole is short");
-  for (const time of [0, 0.5, 1, 30, 99, 100, 100.7, 101]) near(axis.value(axis.place(time)), time, `time ${time}`);
+  for (const time of [0, 0.5, 1, 30, 99, 100, 100.7, 101])
+    near(axis.value(axis.place(time)), time, `time ${time}`);
   const open = new Axis("time", [traceOf(SPARSE)], { fold: false });
   near(open.max, 101, "end without folding");
 });
@@ -17,9 +18,17 @@ check("empty stretches are folded, and places lead back to times", () => {
 check("ticks are round, in order and not inside a fold", () => {
   const axis = new Axis("time", [traceOf(SPARSE)]);
   const ticks = axis.ticks(axis.min, axis.max, 6);
-  equal(ticks.every((tick, at) => at === 0 || tick.place > ticks[at - 1].place), true, "order");
+  equal(
+    ticks.every((tick, at) => at === 0 || tick.place > ticks[at - 1].place),
+    true,
+    "order",
+  );
   const [fold] = axis.foldedPlaces();
-  equal(ticks.some(({ place }) => place > fold.from + 1e-9 && place < fold.to - 1e-9), false, "inside");
+  equal(
+    ticks.some(({ place }) => place > fold.from + 1e-9 && place < fold.to - 1e-9),
+    false,
+    "inside",
+  );
   equal(ticks.length > 1 && ticks.length < 20, true, `count ${ticks.length}`);
 });
 
@@ -41,7 +50,10 @@ check("positions count what is shown, depths the longest way", () => {
 });
 
 check("two traces share one axis", () => {
-  const axis = new Axis("time", [traceOf("0 send p a\n1 deliver q a"), traceOf("0 send p a\n90 deliver q a")]);
+  const axis = new Axis("time", [
+    traceOf("0 send p a\n1 deliver q a"),
+    traceOf("0 send p a\n90 deliver q a"),
+  ]);
   near(axis.value(axis.max), 90, "end");
   equal(axis.places[0][0], axis.places[1][0], "start");
 });

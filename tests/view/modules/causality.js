@@ -35,7 +35,8 @@ check("future is the converse of past", () => {
 
 check("lists agree with counts", () => {
   const cone = new Cone(traceOf(RELAY), 4);
-  for (const which of ["past", "future", "concurrent"]) equal(cone.list(which).length, cone.counts()[which], which);
+  for (const which of ["past", "future", "concurrent"])
+    equal(cone.list(which).length, cone.counts()[which], which);
 });
 
 check("a layer that is not shown carries nothing", () => {
@@ -46,7 +47,10 @@ check("a layer that is not shown carries nothing", () => {
 
 check("predecessors are found in the order of sends", () => {
   const trace = traceOf(RELAY);
-  equal(predecessorsAt(trace, 2, 2).map((copy) => copy.message), [0, 1]);
+  equal(
+    predecessorsAt(trace, 2, 2).map((copy) => copy.message),
+    [0, 1],
+  );
   equal(predecessorsAt(trace, 1, 2), []);
 });
 

@@ -6,8 +6,15 @@ function check(name, body) {
 }
 
 function equal(found, expected, what = "value") {
-  const [a, b] = [found, expected].map((value) => JSON.stringify(value, (_, one) => (
-    ArrayBuffer.isView(one) ? Array.from(one) : typeof one === "number" && !Number.isFinite(one) ? String(one) : one)));
+  const [a, b] = [found, expected].map((value) =>
+    JSON.stringify(value, (_, one) =>
+      ArrayBuffer.isView(one)
+        ? Array.from(one)
+        : typeof one === "number" && !Number.isFinite(one)
+          ? String(one)
+          : one,
+    ),
+  );
   if (a !== b) throw new Error(`${what}: found ${a}, expected ${b}`);
 }
 
@@ -20,9 +27,24 @@ function near(found, expected, what = "value") {
 // A trace from lines such as `0 send p 1` (time, kind, process, message), in a linear extension.
 // Messages are named by letters; waits are left out.
 function traceOf(text) {
-  const rows = text.trim().split("\n").map((line) => line.trim().split(/\s+/));
-  const processes = [...new Set(rows.map((row) => row[2]))], messages = [];
-  const columns = { what: [], process: [], age: [], time: [], wait_delivered: [], wait_arrived: [], missing_message: [], missing_process: [], stamp_entries: [], stamp_bytes: [] };
+  const rows = text
+    .trim()
+    .split("\n")
+    .map((line) => line.trim().split(/\s+/));
+  const processes = [...new Set(rows.map((row) => row[2]))],
+    messages = [];
+  const columns = {
+    what: [],
+    process: [],
+    age: [],
+    time: [],
+    wait_delivered: [],
+    wait_arrived: [],
+    missing_message: [],
+    missing_process: [],
+    stamp_entries: [],
+    stamp_bytes: [],
+  };
   for (const [time, kind, process, message] of rows) {
     columns.time.push(time === "?" ? NaN : Number(time));
     columns.what.push(KINDS.indexOf(kind));
@@ -39,9 +61,22 @@ function traceOf(text) {
       }
     }
   }
-  const header = { title: "t", run: "r", processes, groupings: {}, early: 0, excerpt: null, per_second: 0, origin: 0 };
-  const typed = Object.fromEntries(Object.entries(columns).map(([name, values]) => (
-    [name, name === "time" ? Float64Array.from(values) : Uint32Array.from(values)])));
+  const header = {
+    title: "t",
+    run: "r",
+    processes,
+    groupings: {},
+    early: 0,
+    excerpt: null,
+    per_second: 0,
+    origin: 0,
+  };
+  const typed = Object.fromEntries(
+    Object.entries(columns).map(([name, values]) => [
+      name,
+      name === "time" ? Float64Array.from(values) : Uint32Array.from(values),
+    ]),
+  );
   return new Trace({ header, columns: typed });
 }
 

@@ -37,20 +37,29 @@ check("sorting knows that 10 follows 2, hiding takes a row away", () => {
   const lanes = new Lanes([traceOf(RUN)]);
   lanes.sort = "by name";
   lanes.arrange();
-  equal(lanes.rows.map(({ process }) => lanes.names[process]), ["p1", "p2", "p10"]);
+  equal(
+    lanes.rows.map(({ process }) => lanes.names[process]),
+    ["p1", "p2", "p10"],
+  );
   lanes.setHidden(1, true);
   equal([lanes.rows.length, lanes.rowOf[1]], [2, -1]);
   lanes.showAll();
   equal(lanes.rows.length, 3);
   lanes.showOnlyPartnersOf(1);
-  equal(lanes.rows.map(({ process }) => lanes.names[process]), ["p1", "p2"]);
+  equal(
+    lanes.rows.map(({ process }) => lanes.names[process]),
+    ["p1", "p2"],
+  );
 });
 
 check("groups come from names, and fold", () => {
   const lanes = new Lanes([traceOf("0 send a/1 x\n0 send b/1 y\n0 send a/2 z")]);
   lanes.grouping = "name";
   lanes.arrange();
-  equal(lanes.rows.map((row) => row.group ?? lanes.names[row.process]), ["a", "a/1", "a/2", "b", "b/1"]);
+  equal(
+    lanes.rows.map((row) => row.group ?? lanes.names[row.process]),
+    ["a", "a/1", "a/2", "b", "b/1"],
+  );
   lanes.toggleGroup("a");
   equal(lanes.rows.length, 3);
 });
@@ -73,7 +82,10 @@ check("the SVG is well-formed and draws the same marks", () => {
   const parsed = new DOMParser().parseFromString(context.text(), "image/svg+xml");
   equal(parsed.querySelector("parsererror")?.textContent ?? "", "");
   equal(parsed.querySelectorAll("path").length > 5, true);
-  equal([...parsed.querySelectorAll("text")].some((text) => text.textContent === "p10"), true);
+  equal(
+    [...parsed.querySelectorAll("text")].some((text) => text.textContent === "p10"),
+    true,
+  );
 });
 
 check("crowded lanes are drawn as density, on a canvas and as SVG", () => {
@@ -82,7 +94,8 @@ check("crowded lanes are drawn as density, on a canvas and as SVG", () => {
   const { scene, picture } = sceneOf(traceOf(lines.join("\n")));
   const canvas = document.createElement("canvas");
   [canvas.width, canvas.height] = [scene.width, scene.height];
-  for (const context of [canvas.getContext("2d"), new SvgContext(900, 400, 100)]) equal(drawPlot(context, scene, picture).dense, 1);
+  for (const context of [canvas.getContext("2d"), new SvgContext(900, 400, 100)])
+    equal(drawPlot(context, scene, picture).dense, 1);
 });
 
 check("a search is words that must all fit", () => {
@@ -98,7 +111,18 @@ check("a search is words that must all fit", () => {
 });
 
 check("numbers are written as Python writes them", () => {
-  const pairs = [[0, "0"], [1, "1"], [0.0001, "0.0001"], [0.00001, "1e-05"], [123456, "123456"], [1234567, "1.23457e+06"], [0.1 + 0.2, "0.3"], [100.5, "100.5"], [-2.5, "-2.5"], [999999.5, "1e+06"]];
+  const pairs = [
+    [0, "0"],
+    [1, "1"],
+    [0.0001, "0.0001"],
+    [0.00001, "1e-05"],
+    [123456, "123456"],
+    [1234567, "1.23457e+06"],
+    [0.1 + 0.2, "0.3"],
+    [100.5, "100.5"],
+    [-2.5, "-2.5"],
+    [999999.5, "1e+06"],
+  ];
   for (const [value, text] of pairs) equal(sixDigits(value), text);
 });
 
@@ -106,5 +130,8 @@ check("a table keeps its columns whatever names contain", () => {
   const trace = traceOf(RUN);
   trace.processes[0] = "a\tb\nc";
   const lines = tableText(trace, [0, 3]).replace(/\n$/, "").split("\n");
-  equal(lines.map((line) => line.split("\t").length), [COLUMNS.length, COLUMNS.length, COLUMNS.length]);
+  equal(
+    lines.map((line) => line.split("\t").length),
+    [COLUMNS.length, COLUMNS.length, COLUMNS.length],
+  );
 });

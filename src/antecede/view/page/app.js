@@ -1,7 +1,8 @@
 // The page as a whole: what is selected, what is shown, and what every control does.
-import { SEND, DELIVER, NOTHING } from "./data.js";
+import { DELIVER, NOTHING } from "./data.js";
 import { Axis } from "./axis.js";
 import { Cone } from "./causality.js";
+import { pathEvents } from "./emphasis.js";
 import { explainCopy, sentencesOf } from "./explain.js";
 import { Lanes } from "./lanes.js";
 import { readPalette } from "./marks.js";
@@ -9,7 +10,6 @@ import { Overview, drawMinimap } from "./minimap.js";
 import { drawPlot, Picture } from "./plot.js";
 import { Scene } from "./scene.js";
 import { findEvents } from "./search.js";
-import { longestWaits } from "./statistics.js";
 import { tableText } from "./table.js";
 
 const EASE = 0.3;
@@ -35,14 +35,19 @@ export class App {
   }
 
   makeAxis() {
-    const isShown = (trace, i) => this.shown[trace.layer[i]] && this.lanes.rowOf[trace.process[i]] >= 0;
+    const isShown = (trace, i) =>
+      this.shown[trace.layer[i]] && this.lanes.rowOf[trace.process[i]] >= 0;
     return new Axis(this.axisKind, this.traces, { fold: this.isFolding, isShown });
   }
 
   // After the layers have changed: everything but the selection.
   rebuild() {
-    this.pictures = this.traces.map((trace, at) => new Picture(trace, this.axis.places[at], this.axis, this.shown));
-    this.overviews = this.pictures.map((picture) => new Overview(picture, this.axis, OVERVIEW_COLUMNS));
+    this.pictures = this.traces.map(
+      (trace, at) => new Picture(trace, this.axis.places[at], this.axis, this.shown),
+    );
+    this.overviews = this.pictures.map(
+      (picture) => new Overview(picture, this.axis, OVERVIEW_COLUMNS),
+    );
     this.recolour();
     this.search(this.query);
     this.highlight();
@@ -54,7 +59,9 @@ export class App {
     const share = (this.scene.to - this.scene.from) / (this.axis.max - this.axis.min);
     this.axis = this.scene.axis = this.makeAxis();
     this.pictures.forEach((picture, at) => picture.follow(this.axis.places[at], this.axis));
-    this.overviews = this.pictures.map((picture) => new Overview(picture, this.axis, OVERVIEW_COLUMNS));
+    this.overviews = this.pictures.map(
+      (picture) => new Overview(picture, this.axis, OVERVIEW_COLUMNS),
+    );
     const span = share * (this.axis.max - this.axis.min);
     if (middle !== NOTHING) {
       const place = this.pictures[this.selection.index].places[middle];
@@ -69,7 +76,8 @@ export class App {
     if (this.selection.event !== NOTHING) return this.selection.event;
     const { places, trace } = this.pictures[this.selection.index];
     const middle = (this.scene.from + this.scene.to) / 2;
-    let nearest = NOTHING, away = Infinity;
+    let nearest = NOTHING,
+      away = Infinity;
     for (let i = 0; i < trace.size; i++) {
       if (Math.abs(places[i] - middle) < away) {
         away = Math.abs(places[i] - middle);
@@ -98,7 +106,8 @@ export class App {
 
   // What follows from the selection: its cone, its copy, and its counterpart in the other trace.
   highlight() {
-    for (const picture of this.pictures) Object.assign(picture, { selected: NOTHING, cone: null, copy: null });
+    for (const picture of this.pictures)
+      Object.assign(picture, { selected: NOTHING, cone: null, copy: null });
     const { index, event } = this.selection;
     if (event === NOTHING) return;
     this.mark(index, event);
@@ -107,11 +116,14 @@ export class App {
   }
 
   mark(index, event) {
-    const picture = this.pictures[index], { trace } = picture, m = trace.message[event];
+    const picture = this.pictures[index],
+      { trace } = picture,
+      m = trace.message[event];
     picture.selected = event;
     const layers = this.shown[trace.layer[event]] ? this.shown : [true, true];
     if (this.showsCone) picture.cone = new Cone(trace, event, layers);
-    if (trace.kind[event] === DELIVER && trace.isEarly(event)) picture.copy = explainCopy(trace, m, trace.process[event]);
+    if (trace.kind[event] === DELIVER && trace.isEarly(event))
+      picture.copy = explainCopy(trace, m, trace.process[event]);
   }
 
   // The whole story of a reception or a delivery, for whoever asks from the console.
@@ -121,126 +133,55 @@ export class App {
   }
 
   coneCounts() {
-    const { index, event } = this.selection, picture = this.pictures[index];
+    const { index, event } = this.selection,
+      picture = this.pictures[index];
     return (picture.cone ?? new Cone(picture.trace, event, this.shown)).counts();
   }
 
   counterpart() {
     const { index, event } = this.selection;
     if (this.traces.length < 2 || event === NOTHING) return null;
-    const own = this.traces[index], trace = this.traces[1 - index];
+    const own = this.traces[index],
+      trace = this.traces[1 - index];
     if (own.message[event] < 0) return null;
     const m = trace.findMessage(own.messageName(own.message[event]), own.layer[event]);
     const found = m < 0 ? NOTHING : trace.eventAt(m, own.process[event], own.kind[event]);
     return { index: 1 - index, event: found };
   }
 
-  crossOver() {
-    const other = this.counterpart();
-    if (other && other.event !== NOTHING) this.select(other.index, other.event);
-  }
-
   clear() {
     this.select(this.selection.index, NOTHING);
   }
 
-  back() {
-    const before = this.history.pop();
-    if (before) this.select(before.index, before.event, { remember: false });
-  }
-
   // Move so that an event can be seen, with its message around it, and no closer than needed.
   bringIntoView(index, event) {
-    const { places, trace } = this.pictures[index], { scene } = this;
+    const { places, trace } = this.pictures[index],
+      { scene } = this;
     const row = this.lanes.rowOf[trace.process[event]];
     if (row < 0) this.setHidden(trace.process[event], false);
     scene.showRow(this.lanes.rowOf[trace.process[event]]);
-    const x = scene.x(places[event]), margin = scene.plotWidth * 0.12;
-    const span = scene.to - scene.from, closeUp = ((scene.axis.max - scene.axis.min) * CLOSE_UP_EVENTS) / Math.max(CLOSE_UP_EVENTS, trace.size / Math.sqrt(trace.processes.length));
+    const x = scene.x(places[event]),
+      margin = scene.plotWidth * 0.12;
+    const span = scene.to - scene.from,
+      closeUp =
+        ((scene.axis.max - scene.axis.min) * CLOSE_UP_EVENTS) /
+        Math.max(CLOSE_UP_EVENTS, trace.size / Math.sqrt(trace.processes.length));
     if (x > scene.gutter + margin && x < scene.width - margin && span < closeUp * 8) return;
-    const others = trace.message[event] < 0 ? [event] : [event, trace.twin[event] >= 0 ? trace.twin[event] : event];
-    const wanted = scene.around(others.map((i) => places[i]), Math.min(span, closeUp * 3));
+    const others = this.companions(index, event);
+    const wanted = scene.around(
+      others.map((i) => places[i]),
+      Math.min(span, closeUp * 3),
+    );
     this.glideTo(wanted);
   }
 
-  step(along, across) {
-    const { index, event } = this.selection, { trace, places } = this.pictures[index];
-    const process = trace.process[event];
-    if (along) {
-      for (let step = trace.step[event] + along; ; step += along) {
-        const at = trace.laneStart[process] + step;
-        if (step < 0 || at >= trace.laneStart[process + 1]) return;
-        if (this.shown[trace.layer[trace.laneEvents[at]]]) return void this.select(index, trace.laneEvents[at], { remember: false });
-      }
-    }
-    for (let row = this.lanes.rowOf[process] + across; row >= 0 && row < this.lanes.rows.length; row += across) {
-      const nearest = this.nearestIn(index, this.lanes.rows[row].process, places[event]);
-      if (nearest !== NOTHING) return void this.select(index, nearest, { remember: false });
-    }
-  }
-
-  nearestIn(index, process, place) {
-    const { trace, places } = this.pictures[index];
-    let found = NOTHING;
-    if (process === undefined) return found;
-    for (let at = trace.laneStart[process]; at < trace.laneStart[process + 1]; at++) {
-      const i = trace.laneEvents[at];
-      if (!this.shown[trace.layer[i]]) continue;
-      if (found === NOTHING || Math.abs(places[i] - place) < Math.abs(places[found] - place)) found = i;
-    }
-    return found;
-  }
-
-  // To what a message waits for; a message that waits for nothing leads to its send.
-  followSelection() {
-    const { index, event } = this.selection;
-    if (event === NOTHING) return;
-    const trace = this.traces[index], m = trace.message[event];
-    if (m < 0) return;
-    const delivery = trace.kind[event] === DELIVER ? event : trace.twin[event];
-    const awaited = delivery >= 0 ? trace.waitDelivered[delivery] : NOTHING;
-    this.select(index, awaited >= 0 ? awaited : trace.sendOf[m]);
-  }
-
-  followBar(index, { reception, delivery }) {
-    const trace = this.traces[index];
-    if (delivery === NOTHING) {
-      const [first] = explainCopy(trace, trace.message[reception], trace.process[reception]).awaited;
-      if (first) this.history.push({ index, event: reception });
-      this.select(index, first ? trace.sendOf[first.message] : reception);
-      return;
-    }
-    const awaited = trace.waitDelivered[delivery];
-    if (awaited >= 0) this.history.push({ index, event: delivery });
-    this.select(index, awaited >= 0 ? awaited : delivery);
-  }
-
-  nextOfMessage(by) {
-    const { index, event } = this.selection, trace = this.traces[index];
-    if (event === NOTHING || trace.message[event] < 0) return;
-    const events = trace.eventsOf(trace.message[event]);
-    this.select(index, events[(events.indexOf(event) + by + events.length) % events.length]);
-  }
-
-  nextEarly(by) {
-    const places = this.traces.flatMap((trace, index) => Array.from(trace.early, (event) => ({ index, event })));
-    this.nextAmong(places.filter(({ index, event }) => this.shown[this.traces[index].layer[event]]), by);
-  }
-
-  nextWait() {
-    const { index } = this.selection;
-    this.nextAmong(longestWaits(this.traces[index], this.shown, 25).map(({ event }) => ({ index, event })), 1);
-  }
-
-  nextHit(by) {
-    this.nextAmong(this.pictures.flatMap((picture, index) => Array.from(picture.hits ?? [], (event) => ({ index, event }))), by);
-  }
-
-  nextAmong(spots, by) {
-    if (!spots.length) return;
-    const at = spots.findIndex(({ index, event }) => index === this.selection.index && event === this.selection.event);
-    const next = spots[at < 0 ? (by > 0 ? 0 : spots.length - 1) : (at + by + spots.length) % spots.length];
-    this.select(next.index, next.event);
+  // What should be seen together with an event: its path, if it came too early; else the other end of
+  // its wait.
+  companions(index, event) {
+    const { trace, copy } = this.pictures[index];
+    if (copy)
+      return [...pathEvents(trace, copy), copy.missing[0].delivered].filter((i) => i !== NOTHING);
+    return trace.twin[event] >= 0 ? [event, trace.twin[event]] : [event];
   }
 
   hover(index, event, tip) {
@@ -254,7 +195,9 @@ export class App {
   search(query) {
     this.query = query;
     for (const picture of this.pictures) {
-      picture.hits = query ? findEvents(picture.trace, query).filter((i) => this.shown[picture.trace.layer[i]]) : null;
+      picture.hits = query
+        ? findEvents(picture.trace, query).filter((i) => this.shown[picture.trace.layer[i]])
+        : null;
     }
     this.draw();
   }
@@ -288,7 +231,9 @@ export class App {
 
   paint() {
     if (this.target) this.glide();
-    this.notes = this.surface.contexts.map((context, at) => drawPlot(context, this.scene, this.pictures[at]));
+    this.notes = this.surface.contexts.map((context, at) =>
+      drawPlot(context, this.scene, this.pictures[at]),
+    );
     const { context, width, height } = this.surface.minimap;
     drawMinimap(context, this.scene, this.overviews, this.palette, width, height);
     this.surface.painted(this);
@@ -305,7 +250,9 @@ export class App {
 
   glide() {
     const { scene, target } = this;
-    const isThere = Math.abs(target.from - scene.from) + Math.abs(target.to - scene.to) < (target.to - target.from) * 0.004;
+    const isThere =
+      Math.abs(target.from - scene.from) + Math.abs(target.to - scene.to) <
+      (target.to - target.from) * 0.004;
     const part = isThere ? 1 : EASE;
     scene.from += (target.from - scene.from) * part;
     scene.to += (target.to - scene.to) * part;
@@ -349,7 +296,8 @@ export class App {
   }
 
   centreOn(share) {
-    const span = this.scene.to - this.scene.from, middle = this.axis.min + share * (this.axis.max - this.axis.min);
+    const span = this.scene.to - this.scene.from,
+      middle = this.axis.min + share * (this.axis.max - this.axis.min);
     this.target = null;
     Object.assign(this.scene, { from: middle - span / 2, to: middle + span / 2 });
     this.scene.clamp();
@@ -388,7 +336,8 @@ export class App {
 
   hideIdle() {
     this.lanes.names.forEach((_, p) => {
-      if (this.traces.every((trace) => trace.laneStart[p] === trace.laneStart[p + 1])) this.lanes.hidden.add(p);
+      if (this.traces.every((trace) => trace.laneStart[p] === trace.laneStart[p + 1]))
+        this.lanes.hidden.add(p);
     });
     this.lanes.arrange();
     this.rowsChanged();
@@ -414,7 +363,8 @@ export class App {
     if (control === "fold") this.isFolding = value;
     if (control === "grouping") this.lanes.grouping = value;
     if (control === "sort") this.lanes.sort = value;
-    if (control === "layer") this.shown = { app: [true, false], hop: [false, true], both: [true, true] }[value];
+    if (control === "layer")
+      this.shown = { app: [true, false], hop: [false, true], both: [true, true] }[value];
     if (control === "axis" || control === "fold") this.changeAxis();
     else if (control === "layer") {
       this.rebuild();
@@ -437,23 +387,5 @@ export class App {
 
   showHelp() {
     this.surface.showHelp();
-  }
-
-  // Open at what an address or the command line asks for: `early`, `worst`, or a message with the
-  // process that is meant, such as p3:17@q.
-  openAt(wanted) {
-    if (wanted === "early") return this.nextEarly(1);
-    if (wanted === "worst") return this.nextWait();
-    const at = wanted.lastIndexOf("@");
-    for (const [name, process] of [[wanted, ""], [wanted.slice(0, at), wanted.slice(at + 1)]]) {
-      for (const layer of [0, 1]) {
-        const trace = this.traces[0], m = trace.findMessage(name, layer);
-        if (m < 0 || !this.shown[layer]) continue;
-        const p = trace.processes.indexOf(process);
-        const event = p < 0 ? trace.sendOf[m] : [DELIVER, 1].map((kind) => trace.eventAt(m, p, kind)).find((i) => i >= 0);
-        return this.select(0, event ?? trace.eventAt(m, trace.sender[m], SEND));
-      }
-    }
-    return undefined;
   }
 }

@@ -19,7 +19,8 @@ export class Axis {
     });
     if (kind === "time" && fold) this.foldGaps();
     this.places.forEach((places, at) => keepLocalOrder(traces[at], places));
-    let min = Infinity, max = -Infinity;
+    let min = Infinity,
+      max = -Infinity;
     for (const places of this.places) {
       for (let i = 0; i < places.length; i++) {
         if (places[i] < min) min = places[i];
@@ -54,7 +55,8 @@ export class Axis {
     let gone = 0;
     for (const fold of this.folds) {
       if (time <= fold.from) break;
-      if (time < fold.to) return fold.from - fold.before + fold.kept * ((time - fold.from) / (fold.to - fold.from));
+      if (time < fold.to)
+        return fold.from - fold.before + fold.kept * ((time - fold.from) / (fold.to - fold.from));
       gone = fold.before + fold.to - fold.from - fold.kept;
     }
     return time - gone;
@@ -65,7 +67,8 @@ export class Axis {
     for (const fold of this.folds) {
       const start = fold.from - fold.before;
       if (place <= start) break;
-      if (place < start + fold.kept) return fold.from + (fold.to - fold.from) * ((place - start) / fold.kept);
+      if (place < start + fold.kept)
+        return fold.from + (fold.to - fold.from) * ((place - start) / fold.kept);
       gone = fold.before + fold.to - fold.from - fold.kept;
     }
     return place + gone;
@@ -74,16 +77,25 @@ export class Axis {
   // Folded stretches as places, with how long each is.
   foldedPlaces() {
     return this.folds.map(({ from, to, before, kept }) => ({
-      from: from - before, to: from - before + kept, text: briefly(to - from),
+      from: from - before,
+      to: from - before + kept,
+      text: briefly(to - from),
     }));
   }
 
   // Round values between two places, about so many, as {place, text}.
   ticks(from, to, count) {
-    const first = this.value(from), last = this.value(to);
-    const inside = this.folds.reduce((sum, fold) => (
-      fold.from >= first && fold.to <= last ? sum + fold.to - fold.from - fold.kept : sum), 0);
-    const step = roundStep(Math.max((last - first - inside) / Math.max(1, count), Number.EPSILON), this.kind !== "time");
+    const first = this.value(from),
+      last = this.value(to);
+    const inside = this.folds.reduce(
+      (sum, fold) =>
+        fold.from >= first && fold.to <= last ? sum + fold.to - fold.from - fold.kept : sum,
+      0,
+    );
+    const step = roundStep(
+      Math.max((last - first - inside) / Math.max(1, count), Number.EPSILON),
+      this.kind !== "time",
+    );
     const found = [];
     let tick = Math.ceil(first / step - 1e-9) * step;
     for (let guard = 0; tick <= last && guard < 400; guard++) {
@@ -92,7 +104,10 @@ export class Axis {
         tick = Math.ceil(fold.to / step) * step;
         continue;
       }
-      found.push({ place: this.place(tick), text: this.kind === "time" ? timeText(tick, step) : grouped(Math.round(tick)) });
+      found.push({
+        place: this.place(tick),
+        text: this.kind === "time" ? timeText(tick, step) : grouped(Math.round(tick)),
+      });
       tick += step;
     }
     return found;
@@ -100,7 +115,9 @@ export class Axis {
 
   describe(place) {
     const value = this.value(place);
-    return this.kind === "time" ? `${sixDigits(value)} s` : `${this.kind} ${grouped(Math.round(value))}`;
+    return this.kind === "time"
+      ? `${sixDigits(value)} s`
+      : `${this.kind} ${grouped(Math.round(value))}`;
   }
 }
 
@@ -137,11 +154,14 @@ function positionsOf(trace, isShown) {
 }
 
 function depthsOf(trace, isShown) {
-  const places = new Float64Array(trace.size), here = new Float64Array(trace.processes.length);
+  const places = new Float64Array(trace.size),
+    here = new Float64Array(trace.processes.length);
   for (let i = 0; i < trace.size; i++) {
-    const p = trace.process[i], kind = trace.kind[i];
+    const p = trace.process[i],
+      kind = trace.kind[i];
     let depth = here[p];
-    if (kind === RECEIVE || kind === DELIVER) depth = Math.max(depth, places[trace.sendOf[trace.message[i]]]);
+    if (kind === RECEIVE || kind === DELIVER)
+      depth = Math.max(depth, places[trace.sendOf[trace.message[i]]]);
     if (isShown(trace, i)) depth++;
     places[i] = here[p] = depth;
   }
@@ -171,8 +191,12 @@ function sortedTimes(allPlaces) {
 
 // The events of a process between two places: from which step up to which.
 export function stepsBetween(trace, places, process, from, to) {
-  const start = trace.laneStart[process], end = trace.laneStart[process + 1];
-  return [firstAtOrAfter(trace, places, start, end, from), firstAtOrAfter(trace, places, start, end, to)];
+  const start = trace.laneStart[process],
+    end = trace.laneStart[process + 1];
+  return [
+    firstAtOrAfter(trace, places, start, end, from),
+    firstAtOrAfter(trace, places, start, end, to),
+  ];
 }
 
 function firstAtOrAfter(trace, places, low, high, wanted) {

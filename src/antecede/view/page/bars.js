@@ -3,7 +3,11 @@
 // itself has the full height. The label names what the message waits for.
 import { RECEIVE, NOTHING, NEVER } from "./data.js";
 
-const PARTS = [["forced", 0.5], ["inherited", 0.75], ["own", 1]];
+const PARTS = [
+  ["forced", 0.5],
+  ["inherited", 0.75],
+  ["own", 1],
+];
 const MOST_TRACKS = 6;
 const LABEL_ROOM = 54;
 
@@ -11,16 +15,26 @@ const LABEL_ROOM = 54;
 export function drawBars(context, scene, picture, messages, isSparse) {
   const { trace, cone, palette, shown } = picture;
   picture.bars = [];
-  const parts = { forced: [], inherited: [], own: [] }, labels = [], endless = [];
+  const parts = { forced: [], inherited: [], own: [] },
+    labels = [],
+    endless = [];
   for (const m of messages) {
     for (let at = trace.messageStart[m]; at < trace.messageStart[m + 1]; at++) {
-      const i = trace.messageEvents[at], p = trace.process[i], row = scene.lanes.rowOf[p];
+      const i = trace.messageEvents[at],
+        p = trace.process[i],
+        row = scene.lanes.rowOf[p];
       if (trace.kind[i] !== RECEIVE || trace.twin[i] < NOTHING || row < 0 || !isSparse[p]) continue;
       if (!shown[trace.layer[i]] || trace.sender[m] === p) continue;
       const bar = barOf(scene, picture, i, row);
-      if (bar.right - bar.left < 1.5 || bar.right < scene.gutter || bar.left > scene.width) continue;
-      const isPale = cone !== null && !cone.isPast(i) && !cone.isFuture(i) && cone.event !== trace.twin[i] && cone.event !== i;
-      if (bar.delivery === NOTHING) endless.push(bar);
+      if (bar.right - bar.left < 1.5 || bar.right < scene.gutter || bar.left > scene.width)
+        continue;
+      const isPale =
+        cone !== null &&
+        !cone.isPast(i) &&
+        !cone.isFuture(i) &&
+        cone.event !== trace.twin[i] &&
+        cone.event !== i;
+      if (bar.delivery === NOTHING) endless.push({ ...bar, isPale });
       else cutBar(scene, picture, bar, parts, isPale);
       picture.bars.push(bar);
       if (bar.height >= 8 && !isPale) labels.push(bar);
@@ -40,10 +54,13 @@ export function drawBars(context, scene, picture, messages, isSparse) {
   drawBarLabels(context, scene, picture, labels);
 }
 
-function barOf(scene, { trace, places, counts }, reception, row) {
+function barOf(scene, { trace, places, counts, crashedAt }, reception, row) {
+  const crash = crashedAt.get(trace.process[reception]);
+  const end = crash === undefined ? scene.axis.max : places[crash];
   const delivery = trace.twin[reception];
   const tracks = Math.min(MOST_TRACKS, Math.max(1, counts.tracks[trace.process[reception]]));
-  const y = scene.lineY(row), isRoomy = scene.laneHeight >= 22;
+  const y = scene.lineY(row),
+    isRoomy = scene.laneHeight >= 22;
   const top = isRoomy ? y + Math.min(8, scene.laneHeight * 0.16) : y - scene.laneHeight * 0.25;
   const room = isRoomy ? scene.y(row) + scene.laneHeight / 2 - 2 - top : scene.laneHeight * 0.5;
   const height = Math.min(14, room / tracks);
@@ -51,7 +68,7 @@ function barOf(scene, { trace, places, counts }, reception, row) {
     reception,
     delivery,
     left: scene.x(places[reception]),
-    right: delivery === NOTHING ? scene.x(scene.axis.max) : scene.x(places[delivery]),
+    right: delivery === NOTHING ? scene.x(end) : scene.x(places[delivery]),
     top: top + (counts.track[reception] % MOST_TRACKS) * height,
     height: Math.max(1.5, height - (height > 4 ? 1.5 : 0)),
   };
@@ -60,15 +77,19 @@ function barOf(scene, { trace, places, counts }, reception, row) {
 function cutBar(scene, { trace, places }, bar, parts, isPale) {
   const until = (event) => {
     if (event === NEVER) return bar.right;
-    return event === NOTHING ? bar.left : Math.min(bar.right, Math.max(bar.left, scene.x(places[event])));
+    return event === NOTHING
+      ? bar.left
+      : Math.min(bar.right, Math.max(bar.left, scene.x(places[event])));
   };
   const allowed = until(trace.waitDelivered[bar.delivery]);
   const possible = Math.min(allowed, until(trace.waitArrived[bar.delivery]));
   let from = bar.left;
   for (const [at, end] of [possible, allowed, bar.right].entries()) {
     const [name, share] = PARTS[at];
-    const left = Math.max(scene.gutter - 2, from), right = Math.min(scene.width + 2, end);
-    if (right > left) parts[name].push([left, bar.top, right - left, Math.max(1.5, bar.height * share), isPale]);
+    const left = Math.max(scene.gutter - 2, from),
+      right = Math.min(scene.width + 2, end);
+    if (right > left)
+      parts[name].push([left, bar.top, right - left, Math.max(1.5, bar.height * share), isPale]);
     from = Math.max(from, end);
   }
 }
@@ -79,9 +100,12 @@ function drawEndless(context, scene, palette, bars) {
   context.lineWidth = 1.2;
   context.setLineDash([4, 3]);
   for (const bar of bars) {
-    const left = Math.max(scene.gutter - 5, bar.left), right = Math.min(scene.width + 5, bar.right);
+    const left = Math.max(scene.gutter - 5, bar.left),
+      right = Math.min(scene.width + 5, bar.right);
+    context.globalAlpha = bar.isPale ? 0.3 : 1;
     context.strokeRect(left, bar.top + 0.5, right - left, Math.max(1, bar.height - 1));
   }
+  context.globalAlpha = 1;
   context.setLineDash([]);
 }
 
@@ -90,11 +114,17 @@ function drawBarLabels(context, scene, { trace, palette }, bars) {
   context.textBaseline = "middle";
   context.textAlign = "left";
   for (const bar of bars) {
-    const left = Math.max(bar.left, scene.gutter) + 4, right = Math.min(bar.right, scene.width);
+    const left = Math.max(bar.left, scene.gutter) + 4,
+      right = Math.min(bar.right, scene.width);
     if (right - left < LABEL_ROOM) continue;
-    const text = barText(trace, bar), most = Math.floor((right - left - 4) / 5.6);
+    const text = barText(trace, bar),
+      most = Math.floor((right - left - 4) / 5.6);
     context.fillStyle = bar.delivery === NOTHING ? palette.early : palette.ink;
-    context.fillText(text.length > most ? `${text.slice(0, most - 1)}…` : text, left, bar.top + bar.height / 2 + 0.5);
+    context.fillText(
+      text.length > most ? `${text.slice(0, most - 1)}…` : text,
+      left,
+      bar.top + bar.height / 2 + 0.5,
+    );
   }
 }
 
@@ -103,12 +133,17 @@ export function barText(trace, { delivery, reception }) {
   const name = trace.messageName(trace.message[reception]);
   if (delivery === NOTHING) return `${name} is never delivered`;
   const awaited = trace.waitDelivered[delivery];
-  if (awaited >= 0 && awaited < delivery) return `${name} waits for ${trace.messageName(trace.message[awaited])}`;
+  if (awaited >= 0 && awaited < delivery)
+    return `${name} waits for ${trace.messageName(trace.message[awaited])}`;
   return `${name} waits for no message`;
 }
 
 // The bar at a point of the screen, or null.
 export function barAt(picture, x, y) {
   const bars = picture.bars ?? [];
-  return bars.findLast((bar) => x >= bar.left && x <= bar.right && y >= bar.top - 1 && y <= bar.top + bar.height + 1) ?? null;
+  return (
+    bars.findLast(
+      (bar) => x >= bar.left && x <= bar.right && y >= bar.top - 1 && y <= bar.top + bar.height + 1,
+    ) ?? null
+  );
 }

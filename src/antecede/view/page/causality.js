@@ -37,7 +37,8 @@ export function futureOf(trace, event, shown = ALL_LAYERS) {
   if (kind[event] === SEND) known[message[event]] = 1;
   for (let i = event + 1; i < trace.size; i++) {
     if (filter && !shown[layer[i]]) continue;
-    const p = process[i], m = message[i];
+    const p = process[i],
+      m = message[i];
     if (step[i] >= from[p]) {
       if (kind[i] === SEND) known[m] = 1;
     } else if (kind[i] === DELIVER && known[m]) from[p] = step[i];
@@ -82,7 +83,8 @@ export class Cone {
 
   // The events in one of the three, at most `limit`.
   list(which, limit = Infinity) {
-    const { trace, shown } = this, found = [];
+    const { trace, shown } = this,
+      found = [];
     for (let i = 0; i < trace.size && found.length < limit; i++) {
       if (i === this.event || !shown[trace.layer[i]]) continue;
       const where = this.isPast(i) ? "past" : this.isFuture(i) ? "future" : "concurrent";
@@ -95,16 +97,22 @@ export class Cone {
 // The copies to a process of all messages in the past of one, in the order of their sends: message,
 // first reception and delivery there, or NOTHING.
 export function predecessorsAt(trace, message, process) {
-  const send = trace.sendOf[message], layer = trace.layer[send];
+  const send = trace.sendOf[message],
+    layer = trace.layer[send];
   const reach = pastOf(trace, send, [layer === 0, layer === 1]);
   const isBefore = (m) => {
     const sent = trace.sendOf[m];
-    return m !== message && trace.layer[sent] === layer && trace.sender[m] !== process
-      && trace.step[sent] < reach[trace.sender[m]];
+    return (
+      m !== message &&
+      trace.layer[sent] === layer &&
+      trace.sender[m] !== process &&
+      trace.step[sent] < reach[trace.sender[m]]
+    );
   };
   const copies = new Map();
   for (let place = trace.laneStart[process]; place < trace.laneStart[process + 1]; place++) {
-    const i = trace.laneEvents[place], m = trace.message[i];
+    const i = trace.laneEvents[place],
+      m = trace.message[i];
     if (m < 0 || trace.kind[i] === SEND || !isBefore(m)) continue;
     const copy = copies.get(m) ?? { message: m, received: NOTHING, delivered: NOTHING };
     if (trace.kind[i] === DELIVER) copy.delivered = i;
@@ -125,10 +133,12 @@ export function predecessorsAt(trace, message, process) {
 export function shortestPath(trace, first, second) {
   const { kind, process, message } = trace;
   const layer = trace.layer[trace.sendOf[first]];
-  const previous = new Map([[first, NOTHING]]), away = new Map([[first, 0]]);
+  const previous = new Map([[first, NOTHING]]),
+    away = new Map([[first, 0]]);
   const nearest = new Int32Array(trace.processes.length).fill(NOTHING);
   for (let i = trace.sendOf[first]; i <= trace.sendOf[second]; i++) {
-    const p = process[i], m = message[i];
+    const p = process[i],
+      m = message[i];
     if (m < 0 || trace.layer[i] !== layer || kind[i] === RECEIVE) continue;
     if (m === first && kind[i] === SEND) nearest[p] = m;
     else if (kind[i] === SEND) {

@@ -1,12 +1,20 @@
 // A trace in the browser: typed arrays, taken from the packed text of the page.
 // What the columns mean is told in antecede/view/dataset.py; this file is its counterpart.
 
-export const SEND = 0, RECEIVE = 1, DELIVER = 2, CRASH = 3, JOIN = 4, LEAVE = 5, VIEW = 6;
+export const SEND = 0,
+  RECEIVE = 1,
+  DELIVER = 2,
+  CRASH = 3,
+  JOIN = 4,
+  LEAVE = 5,
+  VIEW = 6;
 export const KINDS = ["send", "receive", "deliver", "crash", "join", "leave", "view"];
-export const APP = 0, HOP = 1;
+export const APP = 0,
+  HOP = 1;
 export const LAYERS = ["app", "hop"];
-export const NOTHING = -1, NEVER = -2, REPEATED = -3;
-
+export const NOTHING = -1,
+  NEVER = -2,
+  REPEATED = -3;
 
 // The header and the columns of a packed trace, as {header, columns}.
 export async function unpack(text) {
@@ -30,7 +38,8 @@ export async function unpack(text) {
 function joinPlanes(cut, length, planes) {
   const values = new Uint32Array(length);
   for (let plane = 0; plane < planes; plane++) {
-    const shift = 8 * plane, first = plane * length;
+    const shift = 8 * plane,
+      first = plane * length;
     for (let i = 0; i < length; i++) values[i] |= cut[first + i] << shift;
   }
   return values;
@@ -75,7 +84,10 @@ export class Trace {
     this.layer = new Uint8Array(size);
     this.process = new Int32Array(size);
     this.message = new Int32Array(size).fill(NOTHING);
-    let at = 0, current = 0, latest = NOTHING, sent = 0;
+    let at = 0,
+      current = 0,
+      latest = NOTHING,
+      sent = 0;
     const sends = [];
     for (let i = 0; i < size; i++) {
       const kind = what[i] & 7;
@@ -156,12 +168,14 @@ export class Trace {
   // The delivery of a reception and the first reception of a delivery, or NOTHING; REPEATED for
   // further receptions of the same message.
   findTwins() {
-    const twin = this.twin = new Int32Array(this.size).fill(NOTHING);
+    const twin = (this.twin = new Int32Array(this.size).fill(NOTHING));
     const first = new Int32Array(this.processes.length).fill(NOTHING);
     for (let m = 0; m < this.messages; m++) {
-      const from = this.messageStart[m], to = this.messageStart[m + 1];
+      const from = this.messageStart[m],
+        to = this.messageStart[m + 1];
       for (let place = from; place < to; place++) {
-        const i = this.messageEvents[place], p = this.process[i];
+        const i = this.messageEvents[place],
+          p = this.process[i];
         if (this.kind[i] === RECEIVE) {
           if (first[p] === NOTHING) first[p] = i;
           else twin[i] = REPEATED;
@@ -170,7 +184,8 @@ export class Trace {
           twin[first[p]] = i;
         } else first[p] = i;
       }
-      for (let place = from; place < to; place++) first[this.process[this.messageEvents[place]]] = NOTHING;
+      for (let place = from; place < to; place++)
+        first[this.process[this.messageEvents[place]]] = NOTHING;
     }
   }
 
@@ -195,12 +210,17 @@ export class Trace {
 
   stepsBack(event, code) {
     if (code < 2) return code === 0 ? NOTHING : NEVER;
-    return this.laneEvents[this.laneStart[this.process[event]] + this.step[event] - unfoldSign(code - 2)];
+    return this.laneEvents[
+      this.laneStart[this.process[event]] + this.step[event] - unfoldSign(code - 2)
+    ];
   }
 
   // The events of a message in order, its send first.
   eventsOf(message) {
-    const rest = this.messageEvents.subarray(this.messageStart[message], this.messageStart[message + 1]);
+    const rest = this.messageEvents.subarray(
+      this.messageStart[message],
+      this.messageStart[message + 1],
+    );
     return [this.sendOf[message], ...rest];
   }
 
@@ -224,10 +244,17 @@ export class Trace {
   delayOf(delivery) {
     const reception = this.twin[delivery];
     if (reception < 0 || !this.isTimed) return null;
-    const received = this.time[reception], delivered = this.time[delivery];
+    const received = this.time[reception],
+      delivered = this.time[delivery];
     if (Number.isNaN(received) || Number.isNaN(delivered)) return null;
-    const allowed = Math.min(this.notBefore(this.waitDelivered[delivery], received, delivered), delivered);
-    const possible = Math.min(this.notBefore(this.waitArrived[delivery], received, delivered), allowed);
+    const allowed = Math.min(
+      this.notBefore(this.waitDelivered[delivery], received, delivered),
+      delivered,
+    );
+    const possible = Math.min(
+      this.notBefore(this.waitArrived[delivery], received, delivered),
+      allowed,
+    );
     return {
       held: delivered - received,
       forced: possible - received,
@@ -247,12 +274,17 @@ export class Trace {
 
   // A message by its name and layer, or NOTHING.
   findMessage(name, layer = APP) {
-    const colon = name.lastIndexOf(":"), number = Number(name.slice(colon + 1));
+    const colon = name.lastIndexOf(":"),
+      number = Number(name.slice(colon + 1));
     const process = this.processes.indexOf(name.slice(0, colon));
     if (colon < 0 || process < 0) return NOTHING;
     for (let place = this.laneStart[process]; place < this.laneStart[process + 1]; place++) {
       const i = this.laneEvents[place];
-      if (this.kind[i] === SEND && this.layer[i] === layer && this.number[this.message[i]] === number)
+      if (
+        this.kind[i] === SEND &&
+        this.layer[i] === layer &&
+        this.number[this.message[i]] === number
+      )
         return this.message[i];
     }
     return NOTHING;
@@ -260,7 +292,10 @@ export class Trace {
 
   // The first event of this kind of a message at a process, or NOTHING.
   eventAt(message, process, kind) {
-    return this.eventsOf(message).find((i) => this.process[i] === process && this.kind[i] === kind) ?? NOTHING;
+    return (
+      this.eventsOf(message).find((i) => this.process[i] === process && this.kind[i] === kind) ??
+      NOTHING
+    );
   }
 }
 
@@ -273,7 +308,8 @@ export function unifyProcesses(unpacked) {
     columns.process = columns.process.map((code) => (code === 0 ? 0 : codes[code - 1] + 1));
     columns.missing_process = columns.missing_process.map((code) => codes[code]);
     const labels = (given) => names.map((name) => given[header.processes.indexOf(name)] ?? "");
-    for (const [name, given] of Object.entries(header.groupings)) header.groupings[name] = labels(given);
+    for (const [name, given] of Object.entries(header.groupings))
+      header.groupings[name] = labels(given);
     header.processes = names;
   }
 }

@@ -20,10 +20,17 @@ export class Counts {
     let held = 0;
     const free = [];
     for (let at = trace.laneStart[process]; at < trace.laneStart[process + 1]; at++) {
-      const i = trace.laneEvents[at], isShown = shown[trace.layer[i]], twin = trace.twin[i];
+      const i = trace.laneEvents[at],
+        isShown = shown[trace.layer[i]],
+        twin = trace.twin[i];
       this.events[at + 1] = this.events[at] + (isShown ? 1 : 0);
       this.sends[at + 1] = this.sends[at] + (isShown && trace.kind[i] === SEND ? 1 : 0);
-      if (isShown && trace.kind[i] === RECEIVE && twin >= NOTHING && trace.sender[trace.message[i]] !== process) {
+      if (
+        isShown &&
+        trace.kind[i] === RECEIVE &&
+        twin >= NOTHING &&
+        trace.sender[trace.message[i]] !== process
+      ) {
         // Of the tracks below the lane line it takes the first that is free, as far as they go.
         let track = free.findIndex((taken) => !taken);
         if (track < 0) track = free.length;
@@ -49,7 +56,8 @@ export function drawDensity(context, scene, picture, dense) {
   const columns = Math.ceil(scene.plotWidth / 2);
   const step = (scene.to - scene.from) / columns;
   const found = new Int32Array(dense.length * columns * 3);
-  let most = 1, mostHeld = 1;
+  let most = 1,
+    mostHeld = 1;
   dense.forEach((lane, index) => {
     let at = lane.first;
     for (let column = 0; column < columns && at < lane.last; column++) {
@@ -72,7 +80,8 @@ function advance(trace, places, at, last, until) {
   for (let steps = 0; steps < LINEAR_STEPS; steps++, at++) {
     if (at >= last || places[trace.laneEvents[at]] >= until) return at;
   }
-  let low = at, high = last;
+  let low = at,
+    high = last;
   while (low < high) {
     const middle = (low + high) >> 1;
     if (places[trace.laneEvents[middle]] < until) low = middle + 1;
@@ -83,14 +92,19 @@ function advance(trace, places, at, last, until) {
 
 // Thousands of small rectangles: pixel by pixel on a canvas, as shapes in an SVG.
 function paintCells(context, scene, palette, dense, { found, columns, most, mostHeld }) {
-  const height = Math.max(2, Math.round(scene.laneHeight * (scene.laneHeight > 8 ? 0.82 : 1)));
-  const surface = context.isVector ? vectorSurface(context) : pixelSurface(context, scene, columns, dense.length * height);
-  const [all, sends, held] = ["deliver", "send", "inherited"].map((name) => surface.colour(palette[name]));
+  const height = Math.max(2, Math.round(scene.laneHeight * (scene.laneHeight > 8 ? 0.66 : 1)));
+  const surface = context.isVector
+    ? vectorSurface(context)
+    : pixelSurface(context, scene, columns, dense.length * height);
+  const [all, sends, held] = ["deliver", "send", "inherited"].map((name) =>
+    surface.colour(palette[name]),
+  );
   const heldRoom = height >= 8 ? Math.max(2, Math.round(height * 0.28)) : 0;
   dense.forEach((lane, index) => {
-    const top = scene.y(lane.row) - height / 2;
+    const top = densityTop(scene, lane.row, height, heldRoom);
     for (let column = 0; column < columns; column++) {
-      const cell = (index * columns + column) * 3, count = found[cell];
+      const cell = (index * columns + column) * 3,
+        count = found[cell];
       if (count === 0) continue;
       const room = height - heldRoom;
       const full = Math.max(1, Math.round(room * (Math.log1p(count) / Math.log1p(most))));
@@ -103,7 +117,12 @@ function paintCells(context, scene, palette, dense, { found, columns, most, most
       }
     }
   });
-  surface.finish(dense, height, scene);
+  surface.finish(dense, height, heldRoom);
+}
+
+// Events stand on the line of the lane, what is held hangs below it.
+function densityTop(scene, row, height, heldRoom) {
+  return Math.max(scene.y(row) - scene.laneHeight / 2, scene.lineY(row) - (height - heldRoom));
 }
 
 function vectorSurface(context) {
@@ -132,12 +151,21 @@ function pixelSurface(context, scene, columns, rows) {
       let at = (index * height + from) * columns + column;
       for (let row = 0; row < size; row++, at += columns) pixels[at] = colour;
     },
-    finish(dense, height) {
+    finish(dense, height, heldRoom) {
       own.putImageData(image, 0, 0);
       context.imageSmoothingEnabled = false;
       dense.forEach((lane, index) => {
-        context.drawImage(scratch, 0, index * height, columns, height,
-          scene.gutter, Math.round(scene.y(lane.row) - height / 2), scene.plotWidth, height);
+        context.drawImage(
+          scratch,
+          0,
+          index * height,
+          columns,
+          height,
+          scene.gutter,
+          Math.round(densityTop(scene, lane.row, height, heldRoom)),
+          scene.plotWidth,
+          height,
+        );
       });
     },
   };

@@ -2,23 +2,28 @@
 import { DELIVER, SEND, NOTHING } from "./data.js";
 import { traceEarly, traceMark } from "./marks.js";
 
-const MOST_EARLY = 2000, MOST_ARCS = 60;
+const MOST_EARLY = 2000,
+  MOST_ARCS = 60;
 
 export function drawEmphasis(context, scene, picture, isSparse) {
   drawHits(context, scene, picture);
   if (picture.selected !== NOTHING) drawSelected(context, scene, picture);
   if (picture.copy) drawPath(context, scene, picture);
   drawEarly(context, scene, picture, isSparse);
-  if (picture.hovered !== NOTHING) ring(context, scene, picture, picture.hovered, picture.palette.faint, 1.5);
-  if (picture.selected !== NOTHING) ring(context, scene, picture, picture.selected, picture.palette.select, 3);
+  if (picture.hovered !== NOTHING)
+    ring(context, scene, picture, picture.hovered, picture.palette.faint, 1.5);
+  if (picture.selected !== NOTHING)
+    ring(context, scene, picture, picture.selected, picture.palette.select, 3);
 }
 
 // Every early delivery, paired with the delivery of what it overtook.
 function drawEarly(context, scene, picture, isSparse) {
   const { trace, places, palette, shown } = picture;
-  const size = scene.markSize * 0.9, seen = [];
+  const size = scene.markSize * 0.9,
+    seen = [];
   for (const i of trace.early) {
-    const x = scene.x(places[i]), row = scene.lanes.rowOf[trace.process[i]];
+    const x = scene.x(places[i]),
+      row = scene.lanes.rowOf[trace.process[i]];
     if (row < 0 || x < scene.gutter - 9 || x > scene.width + 9 || !shown[trace.layer[i]]) continue;
     seen.push([i, x, scene.lineY(row)]);
     if (seen.length >= MOST_EARLY) break;
@@ -26,7 +31,10 @@ function drawEarly(context, scene, picture, isSparse) {
   context.strokeStyle = palette.early;
   context.lineWidth = 1.6;
   context.beginPath();
-  const isPaired = (i) => trace.waitDelivered[i] >= 0 && isSparse[trace.process[i]] && (seen.length <= MOST_ARCS || i === picture.selected);
+  const isPaired = (i) =>
+    trace.waitDelivered[i] >= 0 &&
+    isSparse[trace.process[i]] &&
+    (seen.length <= MOST_ARCS || i === picture.selected);
   for (const [i, x, y] of seen) {
     const later = trace.waitDelivered[i];
     if (!isPaired(i)) continue;
@@ -56,11 +64,18 @@ function drawEarly(context, scene, picture, isSparse) {
 function drawPath(context, scene, picture) {
   const { trace, palette, copy } = picture;
   if (!copy.path.length) return;
-  const points = pathEvents(trace, copy).map((i) => pointOf(scene, picture, i)).filter(Boolean);
+  const points = pathEvents(trace, copy)
+    .map((i) => pointOf(scene, picture, i))
+    .filter(Boolean);
   const overtaken = copy.missing[0];
-  const missed = [trace.sendOf[overtaken.message], overtaken.delivered].filter((i) => i !== NOTHING);
+  const missed = [trace.sendOf[overtaken.message], overtaken.delivered].filter(
+    (i) => i !== NOTHING,
+  );
   context.lineJoin = "round";
-  for (const [colour, width] of [[palette.paper, 6], [palette.early, 3]]) {
+  for (const [colour, width] of [
+    [palette.paper, 6],
+    [palette.early, 3],
+  ]) {
     context.strokeStyle = colour;
     context.lineWidth = width;
     polyline(context, points);
@@ -107,7 +122,8 @@ function ring(context, scene, picture, event, colour, width) {
 
 // The selected event and all others of its message.
 function drawSelected(context, scene, picture) {
-  const { trace, palette, selected } = picture, message = trace.message[selected];
+  const { trace, palette, selected } = picture,
+    message = trace.message[selected];
   if (message >= 0) {
     const send = pointOf(scene, picture, trace.sendOf[message]);
     context.strokeStyle = palette.select;
@@ -115,7 +131,13 @@ function drawSelected(context, scene, picture) {
     context.beginPath();
     for (const i of trace.eventsOf(message)) {
       const point = pointOf(scene, picture, i);
-      if (!point || !send || trace.kind[i] === SEND || (trace.kind[i] === DELIVER && trace.twin[i] >= 0)) continue;
+      if (
+        !point ||
+        !send ||
+        trace.kind[i] === SEND ||
+        (trace.kind[i] === DELIVER && trace.twin[i] >= 0)
+      )
+        continue;
       context.moveTo(...send);
       context.lineTo(...point);
     }
@@ -125,7 +147,8 @@ function drawSelected(context, scene, picture) {
 }
 
 function emphasise(context, scene, picture, event) {
-  const point = pointOf(scene, picture, event), { trace, palette } = picture;
+  const point = pointOf(scene, picture, event),
+    { trace, palette } = picture;
   if (!point) return;
   context.beginPath();
   traceMark(context, trace.kind[event], ...point, scene.markSize * 1.15);
@@ -142,9 +165,11 @@ function drawHits(context, scene, { trace, places, hits, palette }) {
   context.beginPath();
   let drawn = 0;
   for (const i of hits) {
-    const x = scene.x(places[i]), row = scene.lanes.rowOf[trace.process[i]];
+    const x = scene.x(places[i]),
+      row = scene.lanes.rowOf[trace.process[i]];
     if (row < 0 || x < scene.gutter || x > scene.width) continue;
-    const y = scene.lineY(row), size = scene.markSize + 3;
+    const y = scene.lineY(row),
+      size = scene.markSize + 3;
     context.rect(x - size, y - size, 2 * size, 2 * size);
     if (++drawn > MOST_EARLY) break;
   }

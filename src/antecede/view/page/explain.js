@@ -6,7 +6,8 @@ import { sixDigits, timeOf } from "./words.js";
 
 // What happened to a message at one of its destinations other than its sender.
 export function explainCopy(trace, message, process) {
-  let received = NOTHING, delivered = NOTHING;
+  let received = NOTHING,
+    delivered = NOTHING;
   for (const i of trace.eventsOf(message)) {
     if (trace.process[i] !== process || i === trace.sendOf[message]) continue;
     if (trace.kind[i] === 2) delivered = i;
@@ -14,17 +15,35 @@ export function explainCopy(trace, message, process) {
   }
   const before = predecessorsAt(trace, message, process);
   const isDelivered = delivered !== NOTHING;
-  const waited = !isDelivered ? [] : before
-    .filter((copy) => copy.delivered > received && copy.delivered < delivered && received !== NOTHING)
-    .sort((a, b) => a.delivered - b.delivered);
-  const missing = before.filter((copy) => copy.delivered === NOTHING || (isDelivered && copy.delivered > delivered));
+  const waited = !isDelivered
+    ? []
+    : before
+        .filter(
+          (copy) => copy.delivered > received && copy.delivered < delivered && received !== NOTHING,
+        )
+        .sort((a, b) => a.delivered - b.delivered);
+  const missing = before.filter(
+    (copy) => copy.delivered === NOTHING || (isDelivered && copy.delivered > delivered),
+  );
   const isEarly = isDelivered && missing.length > 0;
   const path = isEarly ? shortestPath(trace, missing[0].message, message) : [];
   const delay = isDelivered ? trace.delayOf(delivered) : null;
   // What still has to come before it, seen from the moment it arrived: what its bar is labelled with.
   const from = received === NOTHING ? delivered : received;
   const awaited = before.filter((copy) => copy.delivered === NOTHING || copy.delivered > from);
-  return { trace, message, process, received, delivered, waited, missing, awaited, isEarly, path, delay };
+  return {
+    trace,
+    message,
+    process,
+    received,
+    delivered,
+    waited,
+    missing,
+    awaited,
+    isEarly,
+    path,
+    delay,
+  };
 }
 
 // At most `most` messages are listed in a sentence.
@@ -39,31 +58,42 @@ export function sentencesOf(copy, most = Infinity) {
   } else if (held) told.push("It waited for no other message.");
   if (held) {
     told.push(
-      `Of the wait, ${sixDigits(delay.forced)} s was forced: a message that it depends on had `
-      + `not arrived. ${sixDigits(delay.inherited)} s was inherited from messages that were held `
-      + `longer than needed. ${sixDigits(delay.own)} s was its own: causality did not require it.`);
+      `Of the wait, ${sixDigits(delay.forced)} s was forced: a message that it depends on had ` +
+        `not arrived. ${sixDigits(delay.inherited)} s was inherited from messages that were held ` +
+        `longer than needed. ${sixDigits(delay.own)} s was its own: causality did not require it.`,
+    );
   }
   if (copy.isEarly) told.push(`Causal order was BROKEN: ${violationOf(copy)}.`);
   const more = copy.isEarly ? copy.missing.slice(1) : copy.missing;
   if (more.length) {
     const names = listedCopies(trace, more, most);
-    told.push(`${copy.isEarly ? "It also overtook" : "It depends on what is missing there:"} ${names}.`);
+    told.push(
+      `${copy.isEarly ? "It also overtook" : "It depends on what is missing there:"} ${names}.`,
+    );
   }
   return told;
 }
 
 // The witness of an early delivery as a phrase.
 export function violationOf({ trace, process, message, delivered, missing, path }) {
-  const first = trace.messageName(missing[0].message), second = trace.messageName(message);
-  const through = path.slice(1, -1).map((m) => trace.messageName(m)).join(", ");
+  const first = trace.messageName(missing[0].message),
+    second = trace.messageName(message);
+  const through = path
+    .slice(1, -1)
+    .map((m) => trace.messageName(m))
+    .join(", ");
   const how = through ? `depends on through ${through}` : "directly depends on";
-  return `${trace.processes[process]} delivered ${second}${atTime(timeOf(trace, delivered))} without ${first}, `
-    + `which ${second} ${how}`;
+  return (
+    `${trace.processes[process]} delivered ${second}${atTime(timeOf(trace, delivered))} without ${first}, ` +
+    `which ${second} ${how}`
+  );
 }
 
 function whatHappened({ trace, message, process, received, delivered, delay }) {
-  const name = trace.processes[process], which = trace.messageName(message);
-  const receivedAt = timeOf(trace, received), isNoted = !Number.isNaN(receivedAt);
+  const name = trace.processes[process],
+    which = trace.messageName(message);
+  const receivedAt = timeOf(trace, received),
+    isNoted = !Number.isNaN(receivedAt);
   const subject = isNoted
     ? `${name} received ${which}${atTime(receivedAt)}`
     : `Nobody noted when ${name} received ${which}`;
@@ -76,12 +106,20 @@ function whatHappened({ trace, message, process, received, delivered, delay }) {
 
 function listedCopies(trace, copies, most) {
   const left = copies.length - most;
-  return copies.slice(0, most).map((copy) => describedCopy(trace, copy)).join(", ") + (left > 0 ? ` and ${left} more` : "");
+  return (
+    copies
+      .slice(0, most)
+      .map((copy) => describedCopy(trace, copy))
+      .join(", ") + (left > 0 ? ` and ${left} more` : "")
+  );
 }
 
 function describedCopy(trace, copy) {
   const times = [];
-  for (const [verb, event] of [["arrived", copy.received], ["delivered", copy.delivered]]) {
+  for (const [verb, event] of [
+    ["arrived", copy.received],
+    ["delivered", copy.delivered],
+  ]) {
     const time = timeOf(trace, event);
     if (!Number.isNaN(time)) times.push(`${verb}${atTime(time)}`);
   }

@@ -33,13 +33,15 @@ export class Flights {
   // The messages on their way between two places (`all`), and of many only one in `stride`, so that
   // about `most` copies are left (`some`). Which ones does not depend on the part that is seen.
   between(from, to, most, shown) {
-    const { trace } = this, found = [];
+    const { trace } = this,
+      found = [];
     let copies = 0;
     for (let block = 0; block < this.blockStart.length; block++) {
       if (this.blockStart[block] > to || this.blockEnd[block] < from) continue;
       const last = Math.min(trace.messages, (block + 1) * BLOCK);
       for (let m = block * BLOCK; m < last; m++) {
-        if (this.start[m] > to || this.end[m] < from || !shown[trace.layer[trace.sendOf[m]]]) continue;
+        if (this.start[m] > to || this.end[m] < from || !shown[trace.layer[trace.sendOf[m]]])
+          continue;
         found.push(m);
         copies += 1 + trace.messageStart[m + 1] - trace.messageStart[m];
       }
@@ -53,5 +55,7 @@ export class Flights {
 
 // A number that looks random but is always the same for a message.
 function scattered(m) {
-  return Math.imul(m ^ (m >>> 15), 0x2c1b3c6d) >>> 7;
+  let mixed = Math.imul(m ^ (m >>> 16), 0x45d9f3b);
+  mixed = Math.imul(mixed ^ (mixed >>> 16), 0x45d9f3b);
+  return (mixed ^ (mixed >>> 16)) >>> 0;
 }

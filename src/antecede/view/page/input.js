@@ -1,6 +1,17 @@
 // Mouse, touch and keyboard.
 import { DELIVER, SEND, NOTHING } from "./data.js";
 import { barAt, barText } from "./bars.js";
+import {
+  back,
+  crossOver,
+  followBar,
+  followSelection,
+  nextEarly,
+  nextHit,
+  nextOfMessage,
+  nextWait,
+  stepTo,
+} from "./navigate.js";
 import { stepsBetween } from "./axis.js";
 import { briefly, phraseOf, timeOf, inSeconds } from "./words.js";
 
@@ -8,7 +19,10 @@ const REACH = 9;
 const CLICK_SLACK = 5;
 
 export const KEYS = [
-  ["← → ↑ ↓", "with a selection: the event before or after, the nearest in the lane above or below; else move"],
+  [
+    "← → ↑ ↓",
+    "with a selection: the event before or after, the nearest in the lane above or below; else move",
+  ],
   ["+ −", "zoom; with Shift, the height of lanes"],
   ["0", "the whole run"],
   ["Enter", "go to what the selected message waits for, or to its send"],
@@ -31,8 +45,15 @@ export function eventsAt(scene, { trace, places, shown }, x, y) {
   const process = row < 0 ? undefined : scene.lanes.rows[row].process;
   if (process === undefined || x < scene.gutter) return [];
   // Where there is room for bars below the line, they are not to be mistaken for marks.
-  if (Math.abs(y - scene.lineY(row)) > (scene.laneHeight < 22 ? scene.laneHeight / 2 : REACH - 2)) return [];
-  const [first, last] = stepsBetween(trace, places, process, scene.place(x - REACH), scene.place(x + REACH));
+  if (Math.abs(y - scene.lineY(row)) > (scene.laneHeight < 22 ? scene.laneHeight / 2 : REACH - 2))
+    return [];
+  const [first, last] = stepsBetween(
+    trace,
+    places,
+    process,
+    scene.place(x - REACH),
+    scene.place(x + REACH),
+  );
   const found = [];
   for (let at = first; at < last && found.length < 4000; at++) {
     const i = trace.laneEvents[at];
@@ -40,7 +61,9 @@ export function eventsAt(scene, { trace, places, shown }, x, y) {
   }
   const away = (i) => Math.abs(scene.x(places[i]) - x);
   const rank = (i) => (trace.kind[i] === DELIVER ? 0 : trace.kind[i] === SEND ? 1 : 2);
-  return found.sort((a, b) => Math.round(away(a)) - Math.round(away(b)) || rank(a) - rank(b) || b - a);
+  return found.sort(
+    (a, b) => Math.round(away(a)) - Math.round(away(b)) || rank(a) - rank(b) || b - a,
+  );
 }
 
 export function listen(app, canvas, index) {
@@ -52,21 +75,34 @@ export function listen(app, canvas, index) {
     return { x: event.clientX - frame.left, y: event.clientY - frame.top };
   };
 
-  canvas.addEventListener("wheel", (event) => {
-    event.preventDefault();
-    const { x, y } = spot(event), unit = event.deltaMode === 1 ? 16 : 1;
-    if (event.shiftKey) app.move((event.deltaY || event.deltaX) * unit, 0);
-    else if (event.altKey || x < app.scene.gutter) app.move(0, event.deltaY * unit);
-    else if (Math.abs(event.deltaX) > Math.abs(event.deltaY)) app.move(event.deltaX * unit, 0);
-    else app.zoomAt(Math.exp(Math.max(-120, Math.min(120, event.deltaY * unit)) * (event.ctrlKey ? 0.01 : 0.0022)), x, y);
-  }, { passive: false });
+  canvas.addEventListener(
+    "wheel",
+    (event) => {
+      event.preventDefault();
+      const { x, y } = spot(event),
+        unit = event.deltaMode === 1 ? 16 : 1;
+      if (event.shiftKey) app.move((event.deltaY || event.deltaX) * unit, 0);
+      else if (event.altKey || x < app.scene.gutter) app.move(0, event.deltaY * unit);
+      else if (Math.abs(event.deltaX) > Math.abs(event.deltaY)) app.move(event.deltaX * unit, 0);
+      else
+        app.zoomAt(
+          Math.exp(
+            Math.max(-120, Math.min(120, event.deltaY * unit)) * (event.ctrlKey ? 0.01 : 0.0022),
+          ),
+          x,
+          y,
+        );
+    },
+    { passive: false },
+  );
 
   canvas.addEventListener("pointerdown", (event) => {
     canvas.setPointerCapture(event.pointerId);
     canvas.focus({ preventScroll: true });
     const at = spot(event);
     pointers.set(event.pointerId, at);
-    pressed = pointers.size === 1 ? { ...at, first: at, moved: false, boxed: event.shiftKey } : null;
+    pressed =
+      pointers.size === 1 ? { ...at, first: at, moved: false, boxed: event.shiftKey } : null;
   });
 
   canvas.addEventListener("pointermove", (event) => {
@@ -79,7 +115,8 @@ export function listen(app, canvas, index) {
     pointers.set(event.pointerId, at);
     if (pointers.size === 2) pinch(app, pointers, event.pointerId, before);
     else if (pressed) {
-      if (Math.hypot(at.x - pressed.first.x, at.y - pressed.first.y) > CLICK_SLACK) pressed.moved = true;
+      if (Math.hypot(at.x - pressed.first.x, at.y - pressed.first.y) > CLICK_SLACK)
+        pressed.moved = true;
       if (pressed.boxed) app.showBox(index, pressed.first.x, at.x);
       else if (pressed.moved) app.move(before.x - at.x, before.y - at.y);
     }
@@ -88,7 +125,8 @@ export function listen(app, canvas, index) {
   const release = (event) => {
     pointers.delete(event.pointerId);
     if (pressed?.boxed && pressed.moved) app.zoomToBox();
-    else if (pressed && !pressed.moved && event.type === "pointerup") click(app, index, spot(event));
+    else if (pressed && !pressed.moved && event.type === "pointerup")
+      click(app, index, spot(event));
     app.hideBox();
     pressed = null;
   };
@@ -103,8 +141,10 @@ export function listen(app, canvas, index) {
 
 function pinch(app, pointers, moved, before) {
   const [a, b] = [...pointers.values()];
-  const now = pointers.get(moved), other = now === a ? b : a;
-  const old = Math.hypot(before.x - other.x, before.y - other.y), size = Math.hypot(now.x - other.x, now.y - other.y);
+  const now = pointers.get(moved),
+    other = now === a ? b : a;
+  const old = Math.hypot(before.x - other.x, before.y - other.y),
+    size = Math.hypot(now.x - other.x, now.y - other.y);
   app.zoomAt(Math.max(0.5, Math.min(2, old / Math.max(1, size))), (a.x + b.x) / 2, (a.y + b.y) / 2);
   app.move((before.x - now.x) / 2, (before.y - now.y) / 2);
 }
@@ -112,7 +152,8 @@ function pinch(app, pointers, moved, before) {
 // A click on a mark selects it, the next click on the same spot the next one there; a click on a bar
 // goes to what the message waits for.
 function click(app, index, { x, y }) {
-  const picture = app.pictures[index], row = app.scene.rowAt(y);
+  const picture = app.pictures[index],
+    row = app.scene.rowAt(y);
   if (x < app.scene.gutter) {
     const label = row < 0 ? undefined : app.scene.lanes.rows[row].group;
     if (label !== undefined) app.toggleGroup(label);
@@ -121,29 +162,43 @@ function click(app, index, { x, y }) {
   const found = eventsAt(app.scene, picture, x, y);
   if (found.length) {
     const again = app.selection.index === index ? found.indexOf(app.selection.event) : -1;
-    const spots = found.filter((i) => Math.abs(app.scene.x(picture.places[i]) - app.scene.x(picture.places[found[0]])) < 2);
-    app.select(index, again >= 0 && spots.length > 1 ? spots[(spots.indexOf(found[again]) + 1) % spots.length] : found[0], { move: false });
+    const spots = found.filter(
+      (i) => Math.abs(app.scene.x(picture.places[i]) - app.scene.x(picture.places[found[0]])) < 2,
+    );
+    app.select(
+      index,
+      again >= 0 && spots.length > 1
+        ? spots[(spots.indexOf(found[again]) + 1) % spots.length]
+        : found[0],
+      { move: false },
+    );
     return;
   }
   const bar = barAt(picture, x, y);
-  if (bar) app.followBar(index, bar);
+  if (bar) followBar(app, index, bar);
   else app.clear();
 }
 
 function hover(app, index, { x, y }, canvas) {
-  const picture = app.pictures[index], { trace } = picture;
+  const picture = app.pictures[index],
+    { trace } = picture;
   const [event] = eventsAt(app.scene, picture, x, y);
   const bar = event === undefined ? barAt(picture, x, y) : null;
-  canvas.style.cursor = event !== undefined || bar ? "pointer" : x < app.scene.gutter ? "default" : "grab";
+  canvas.style.cursor =
+    event !== undefined || bar ? "pointer" : x < app.scene.gutter ? "default" : "grab";
   if (event !== undefined) app.hover(index, event, { x, y, lines: markLines(trace, event) });
-  else if (bar) app.hover(index, NOTHING, { x, y, lines: [barText(trace, bar), ...barLines(trace, bar)] });
+  else if (bar)
+    app.hover(index, NOTHING, { x, y, lines: [barText(trace, bar), ...barLines(trace, bar)] });
   else app.hover(index, NOTHING, null);
 }
 
 function markLines(trace, event) {
-  const lines = [phraseOf(trace, event)], time = timeOf(trace, event), m = trace.message[event];
+  const lines = [phraseOf(trace, event)],
+    time = timeOf(trace, event),
+    m = trace.message[event];
   if (!Number.isNaN(time)) lines.push(`at ${inSeconds(time)}`);
-  if (trace.kind[event] === SEND && trace.stampBytes[m] >= 0) lines.push(`stamp: ${trace.stampBytes[m]} bytes, ${trace.stampEntries[m]} elements`);
+  if (trace.kind[event] === SEND && trace.stampBytes[m] >= 0)
+    lines.push(`stamp: ${trace.stampBytes[m]} bytes, ${trace.stampEntries[m]} elements`);
   if (trace.kind[event] === DELIVER) {
     const delay = trace.delayOf(event);
     if (delay && delay.held > 0) lines.push(`held for ${briefly(delay.held)}`);
@@ -155,18 +210,24 @@ function markLines(trace, event) {
 function barLines(trace, { delivery }) {
   if (delivery === NOTHING) return [];
   const delay = trace.delayOf(delivery);
-  const lines = delay ? [`held ${briefly(delay.held)}: forced ${briefly(delay.forced)}, inherited ${briefly(delay.inherited)}, own ${briefly(delay.own)}`] : [];
+  const lines = delay
+    ? [
+        `held ${briefly(delay.held)}: forced ${briefly(delay.forced)}, inherited ${briefly(delay.inherited)}, own ${briefly(delay.own)}`,
+      ]
+    : [];
   return [...lines, trace.waitDelivered[delivery] >= 0 ? "click: go there" : "click: select it"];
 }
 
 // What a key does; gives whether it did something.
 export function pressKey(app, { key, shiftKey }) {
-  const { scene } = app, middle = scene.gutter + scene.plotWidth / 2;
+  const { scene } = app,
+    middle = scene.gutter + scene.plotWidth / 2;
   const steps = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
   if (steps[key]) {
     const [along, across] = steps[key];
-    if (app.selection.event === NOTHING || shiftKey) app.move(along * scene.plotWidth * 0.15, across * scene.laneHeight * 2);
-    else app.step(along, across);
+    if (app.selection.event === NOTHING || shiftKey)
+      app.move(along * scene.plotWidth * 0.15, across * scene.laneHeight * 2);
+    else stepTo(app, along, across);
     return true;
   }
   const actions = {
@@ -174,21 +235,21 @@ export function pressKey(app, { key, shiftKey }) {
     "=": () => app.zoomAt(0.6, app.anchor() ?? middle, 0, true),
     "-": () => app.zoomAt(1 / 0.6, app.anchor() ?? middle, 0, true),
     "*": () => app.stretch(1.25),
-    "_": () => app.stretch(0.8),
-    "0": () => app.fit(),
-    Enter: () => app.followSelection(),
-    m: () => app.nextOfMessage(shiftKey ? -1 : 1),
-    b: () => app.back(),
-    e: () => app.nextEarly(shiftKey ? -1 : 1),
-    w: () => app.nextWait(),
+    _: () => app.stretch(0.8),
+    0: () => app.fit(),
+    Enter: () => followSelection(app),
+    m: () => nextOfMessage(app, shiftKey ? -1 : 1),
+    b: () => back(app),
+    e: () => nextEarly(app, shiftKey ? -1 : 1),
+    w: () => nextWait(app),
     p: () => app.toggleCone(),
-    n: () => app.nextHit(shiftKey ? -1 : 1),
+    n: () => nextHit(app, shiftKey ? -1 : 1),
     a: () => app.cycle("axis"),
     f: () => app.cycle("fold"),
     g: () => app.cycle("grouping"),
     s: () => app.cycle("sort"),
     l: () => app.cycle("layer"),
-    c: () => app.crossOver(),
+    c: () => crossOver(app),
     t: () => app.cycle("theme"),
     "/": () => app.focusSearch(),
     "?": () => app.showHelp(),

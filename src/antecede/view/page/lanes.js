@@ -21,13 +21,16 @@ export class Lanes {
   findGroupings() {
     const found = {};
     for (const trace of this.traces) Object.assign(found, trace.groupings);
-    const prefixes = this.names.map((name) => /^(.*[^\s/.:_-])[/.:_-]+[^/.:_-]*$/u.exec(name)?.[1] ?? "");
+    const prefixes = this.names.map(
+      (name) => /^(.*[^\s/.:_-])[/.:_-]+[^/.:_-]*$/u.exec(name)?.[1] ?? "",
+    );
     const distinct = new Set(prefixes.filter(Boolean));
     if (distinct.size > 0 && distinct.size < this.names.length) found["name"] = prefixes;
     if (this.traces.some((trace) => trace.hasHops)) {
       const isApplication = new Uint8Array(this.names.length);
       for (const trace of this.traces)
-        for (let i = 0; i < trace.size; i++) if (trace.layer[i] === 0) isApplication[trace.process[i]] = 1;
+        for (let i = 0; i < trace.size; i++)
+          if (trace.layer[i] === 0) isApplication[trace.process[i]] = 1;
       found["role"] = this.names.map((_, p) => (isApplication[p] ? "application" : "router"));
     }
     return found;
@@ -44,7 +47,8 @@ export class Lanes {
       for (const label of [...groups.keys()].sort(natural.compare)) {
         const members = groups.get(label);
         this.rows.push({ group: label || "(none)", size: members.length });
-        if (!this.folded.has(label || "(none)")) this.rows.push(...members.map((process) => ({ process })));
+        if (!this.folded.has(label || "(none)"))
+          this.rows.push(...members.map((process) => ({ process })));
       }
     }
     this.rowOf = new Int32Array(this.names.length).fill(-1);
@@ -55,14 +59,16 @@ export class Lanes {
 
   sorted(processes) {
     const keys = new Float64Array(this.names.length);
-    if (this.sort === "by name") return processes.sort((a, b) => natural.compare(this.names[a], this.names[b]));
+    if (this.sort === "by name")
+      return processes.sort((a, b) => natural.compare(this.names[a], this.names[b]));
     if (this.sort === "as recorded") return processes;
     for (const trace of this.traces) {
       for (let i = trace.size - 1; i >= 0; i--) {
         const p = trace.process[i];
         if (this.sort === "by activity") keys[p]--;
         else if (this.sort === "by first event") keys[p] = i - trace.size;
-        else if (trace.kind[i] === DELIVER && trace.twin[i] >= 0) keys[p] -= trace.delayOf(i)?.held ?? 0;
+        else if (trace.kind[i] === DELIVER && trace.twin[i] >= 0)
+          keys[p] -= trace.delayOf(i)?.held ?? 0;
       }
     }
     return processes.sort((a, b) => keys[a] - keys[b] || a - b);

@@ -2,6 +2,7 @@
 import { Trace, unifyProcesses, unpack } from "./data.js";
 import { App } from "./app.js";
 import { Surface } from "./surface.js";
+import { openAt } from "./navigate.js";
 
 async function start() {
   const blocks = [...document.querySelectorAll("script.trace")];
@@ -10,15 +11,20 @@ async function start() {
   const traces = unpacked.map((one) => new Trace(one));
   document.title = `${traces.map((trace) => trace.title).join(" and ")} – Antecede`;
   document.getElementById("title").textContent = traces.map((trace) => trace.title).join(" and ");
-  document.getElementById("runName").textContent = [...new Set(traces.map((trace) => trace.run))].filter(Boolean).join(" and ");
+  document.getElementById("runName").textContent = [...new Set(traces.map((trace) => trace.run))]
+    .filter(Boolean)
+    .join(" and ");
   const surface = new Surface(traces);
   const app = new App(traces, surface);
   surface.attach(app);
-  document.body.classList.toggle("empty", traces.every((trace) => trace.size === 0));
+  document.body.classList.toggle(
+    "empty",
+    traces.every((trace) => trace.size === 0),
+  );
   app.isReady = true;
   app.paint();
   const wanted = decodeURIComponent(location.hash.slice(1)) || traces[0].header.open_at;
-  if (wanted) app.openAt(wanted);
+  if (wanted) openAt(app, wanted);
   window.antecede = app;
   performance.mark("antecede-first-picture");
   document.body.dataset.ready = "yes";

@@ -3,14 +3,33 @@
 import { SEND, RECEIVE, DELIVER, CRASH, JOIN, LEAVE } from "./data.js";
 
 const COLOURS = [
-  "paper", "band", "grid", "line", "ink", "faint", "send", "receive", "deliver", "message", "forced",
-  "inherited", "own", "early", "past", "future", "select", "hit", "member",
+  "paper",
+  "band",
+  "grid",
+  "line",
+  "ink",
+  "faint",
+  "send",
+  "receive",
+  "deliver",
+  "message",
+  "forced",
+  "inherited",
+  "own",
+  "early",
+  "past",
+  "future",
+  "select",
+  "hit",
+  "member",
 ];
 
 // The colours of the theme that is in force, from the style sheet.
 export function readPalette(element) {
   const style = getComputedStyle(element);
-  return Object.fromEntries(COLOURS.map((name) => [name, style.getPropertyValue(`--${name}`).trim()]));
+  return Object.fromEntries(
+    COLOURS.map((name) => [name, style.getPropertyValue(`--${name}`).trim()]),
+  );
 }
 
 // Add the shape of a kind to the path that is under construction.
@@ -37,7 +56,8 @@ export function traceMark(context, kind, x, y, size) {
       }
       break;
     case JOIN: // an arrow head into the lane
-    case LEAVE: { // and out of it
+    case LEAVE: {
+      // and out of it
       const tip = kind === JOIN ? size * 1.2 : -size * 1.2;
       context.moveTo(x - tip, y - size * 1.2);
       context.lineTo(x + tip, y);

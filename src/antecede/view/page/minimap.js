@@ -10,7 +10,8 @@ export class Overview {
     this.events = new Int32Array(columns);
     this.held = new Int32Array(columns);
     const scale = columns / (axis.max - axis.min);
-    const columnOf = (i) => Math.min(columns - 1, Math.max(0, Math.floor((places[i] - axis.min) * scale)));
+    const columnOf = (i) =>
+      Math.min(columns - 1, Math.max(0, Math.floor((places[i] - axis.min) * scale)));
     for (let i = 0; i < trace.size; i++) {
       if (!shown[trace.layer[i]]) continue;
       const column = columnOf(i);
@@ -27,8 +28,12 @@ export function drawMinimap(context, scene, overviews, palette, width, height) {
   context.fillRect(0, 0, width, height);
   const room = height / overviews.length;
   overviews.forEach((overview, at) => {
-    const bottom = room * (at + 1) - 2, step = width / overview.columns;
-    for (const [values, colour] of [[overview.events, palette.deliver], [overview.held, palette.inherited]]) {
+    const bottom = room * (at + 1) - 2,
+      step = width / overview.columns;
+    for (const [values, colour] of [
+      [overview.events, palette.deliver],
+      [overview.held, palette.inherited],
+    ]) {
       context.fillStyle = colour;
       context.beginPath();
       for (let column = 0; column < overview.columns; column++) {
@@ -38,7 +43,8 @@ export function drawMinimap(context, scene, overviews, palette, width, height) {
       context.fill();
     }
     context.fillStyle = palette.early;
-    for (const column of overview.early) context.fillRect(column * step - 0.5, room * at + 1, Math.max(2, step), 5);
+    for (const column of overview.early)
+      context.fillRect(column * step - 0.5, room * at + 1, Math.max(2, step), 5);
   });
   const [left, right] = windowOf(scene, width);
   context.fillStyle = palette.paper;
@@ -54,7 +60,8 @@ export function drawMinimap(context, scene, overviews, palette, width, height) {
 function windowOf(scene, width) {
   const { min, max } = scene.axis;
   const scale = width / (max - min);
-  const left = Math.max(0, (scene.from - min) * scale), right = Math.min(width, (scene.to - min) * scale);
+  const left = Math.max(0, (scene.from - min) * scale),
+    right = Math.min(width, (scene.to - min) * scale);
   const missing = Math.max(0, 6 - (right - left)) / 2;
   return [Math.max(0, left - missing), Math.min(width, right + missing)];
 }

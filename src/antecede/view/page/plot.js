@@ -5,11 +5,15 @@ import { Counts, drawDensity } from "./density.js";
 import { Flights } from "./flights.js";
 import { drawBars } from "./bars.js";
 import { drawEmphasis } from "./emphasis.js";
+import { drawGrid, drawLabels, drawLaneLines } from "./frame.js";
 import { colourOf, isFilled, traceMark } from "./marks.js";
 import { TOP } from "./scene.js";
 
-const MARKS_PER_PIXEL = 1 / 8;
-const MOST_LINES = 2000, MOST_BARS = 40_000;
+const MARKS_PER_PIXEL = 1 / 4,
+  MOST_MARKS = 9000;
+const MOST_LINES = 2000,
+  LINES_OVER_DENSITY = 500,
+  MOST_BARS = 40_000;
 export const FONT = "11px system-ui, sans-serif";
 
 // A run as it is to be drawn: the trace and what is highlighted in it.
@@ -55,7 +59,8 @@ export function drawPlot(context, scene, picture) {
   drawCone(context, scene, picture);
   drawLaneLines(context, scene, picture);
   drawDensity(context, scene, picture, dense);
-  const flying = picture.flights.between(scene.from, scene.to, MOST_LINES, picture.shown);
+  const most = dense.length > sparse.length ? LINES_OVER_DENSITY : MOST_LINES;
+  const flying = picture.flights.between(scene.from, scene.to, most, picture.shown);
   drawLines(context, scene, picture, flying);
   drawLost(context, scene, picture, flying.some);
   const isSparse = new Uint8Array(picture.trace.processes.length);
@@ -68,60 +73,25 @@ export function drawPlot(context, scene, picture) {
   return { stride: flying.stride, messages: flying.all.length, dense: dense.length };
 }
 
-// The lanes that can be seen, with their events that can, apart by how close these stand.
+// The lanes that can be seen, with their events that can, apart by how close these stand; where
+// there are many marks in all, only quiet lanes show theirs.
 function seenLanes(scene, { trace, places, counts }) {
-  const sparse = [], dense = [];
+  const lanes = [];
   const [firstRow, lastRow] = scene.seenRows();
-  const most = scene.plotWidth * MARKS_PER_PIXEL;
   const air = ((scene.to - scene.from) / scene.plotWidth) * 10;
   for (let row = firstRow; row < lastRow; row++) {
     const { process } = scene.lanes.rows[row];
     if (process === undefined) continue;
     const [first, last] = stepsBetween(trace, places, process, scene.from - air, scene.to + air);
-    const count = counts.events[last] - counts.events[first];
-    (count > most ? dense : sparse).push({ row, process, first, last });
+    lanes.push({ row, process, first, last, count: counts.events[last] - counts.events[first] });
   }
-  return { sparse, dense };
-}
-
-function drawGrid(context, scene, palette) {
-  const [firstRow, lastRow] = scene.seenRows();
-  context.fillStyle = palette.band;
-  for (let row = firstRow; row < lastRow; row++) {
-    const isGroup = scene.lanes.rows[row].group !== undefined;
-    if (isGroup || (row % 2 === 1 && scene.laneHeight > 8)) {
-      const top = Math.max(TOP, scene.y(row) - scene.laneHeight / 2);
-      context.fillRect(isGroup ? 0 : scene.gutter, top, scene.width, scene.y(row) + scene.laneHeight / 2 - top);
-    }
-  }
-  let labelled = -Infinity;
-  for (const fold of scene.axis.foldedPlaces()) {
-    const left = scene.x(fold.from), right = scene.x(fold.to);
-    if (right < scene.gutter || left > scene.width) continue;
-    context.fillStyle = palette.grid;
-    context.fillRect(Math.max(left, scene.gutter), TOP, Math.min(right, scene.width) - Math.max(left, scene.gutter), scene.height - TOP);
-    if (left > scene.gutter && right - left > 3 && left > labelled + 70 && right < scene.width - 30) {
-      labelled = left;
-      context.fillStyle = palette.faint;
-      context.textAlign = "center";
-      context.textBaseline = "bottom";
-      context.fillText(`⋯ ${fold.text}`, (left + right) / 2, scene.height - 3);
-    }
-  }
-  context.textAlign = "center";
-  context.textBaseline = "middle";
-  context.lineWidth = 1;
-  for (const { place, text } of scene.axis.ticks(scene.from, scene.to, scene.plotWidth / 110)) {
-    const x = Math.round(scene.x(place)) + 0.5;
-    if (x < scene.gutter) continue;
-    context.strokeStyle = palette.grid;
-    context.beginPath();
-    context.moveTo(x, TOP - 5);
-    context.lineTo(x, scene.height);
-    context.stroke();
-    context.fillStyle = palette.faint;
-    if (x > scene.gutter + 20 && x < scene.width - 20) context.fillText(text, x, TOP / 2);
-  }
+  const most = scene.plotWidth * MARKS_PER_PIXEL;
+  const marks = lanes.reduce((sum, { count }) => sum + (count > most ? 0 : count), 0);
+  const fewer = marks > MOST_MARKS ? (most * MOST_MARKS) / marks / 2 : most;
+  return {
+    sparse: lanes.filter(({ count }) => count <= fewer),
+    dense: lanes.filter(({ count }) => count > fewer),
+  };
 }
 
 // The past of the selected event is a beginning of every lane, its future an end.
@@ -132,12 +102,18 @@ function drawCone(context, scene, { trace, places, cone, palette }) {
   for (let row = firstRow; row < lastRow; row++) {
     const p = scene.lanes.rows[row].process;
     if (p === undefined) continue;
-    const start = trace.laneStart[p], size = trace.laneStart[p + 1] - start;
+    const start = trace.laneStart[p],
+      size = trace.laneStart[p + 1] - start;
     const top = scene.y(row) - scene.laneHeight / 2;
     if (cone.past[p] > 0) {
       const until = scene.x(places[trace.laneEvents[start + cone.past[p] - 1]]);
       context.fillStyle = palette.past;
-      context.fillRect(scene.gutter, top, Math.min(scene.width, until) - scene.gutter, scene.laneHeight);
+      context.fillRect(
+        scene.gutter,
+        top,
+        Math.min(scene.width, until) - scene.gutter,
+        scene.laneHeight,
+      );
     }
     if (cone.from[p] < size) {
       const from = Math.max(scene.gutter, scene.x(places[trace.laneEvents[start + cone.from[p]]]));
@@ -148,45 +124,17 @@ function drawCone(context, scene, { trace, places, cone, palette }) {
   context.globalAlpha = 1;
 }
 
-function drawLaneLines(context, scene, { places, crashedAt, palette }) {
-  const [firstRow, lastRow] = scene.seenRows();
-  if (scene.laneHeight < 6) return;
-  context.lineWidth = 1;
-  context.strokeStyle = palette.line;
-  const lost = [];
-  context.beginPath();
-  for (let row = firstRow; row < lastRow; row++) {
-    const p = scene.lanes.rows[row].process;
-    if (p === undefined) continue;
-    const y = Math.round(scene.lineY(row)) + 0.5;
-    let end = scene.width;
-    if (crashedAt.has(p)) {
-      end = Math.min(end, scene.x(places[crashedAt.get(p)]));
-      lost.push([end, y]);
-    }
-    context.moveTo(scene.gutter, y);
-    context.lineTo(Math.max(scene.gutter, end), y);
-  }
-  context.stroke();
-  context.setLineDash([2, 5]);
-  context.beginPath();
-  for (const [from, y] of lost) {
-    context.moveTo(Math.max(scene.gutter, from), y);
-    context.lineTo(scene.width, y);
-  }
-  context.stroke();
-  context.setLineDash([]);
-}
-
 // From every send to where the message arrived. Pale where it is not among what is highlighted.
 function drawLines(context, scene, picture, { some: messages, stride }) {
   const { trace, places, palette, cone } = picture;
   const { rowOf } = scene.lanes;
   const paths = { plain: [], past: [], future: [] };
   for (const m of messages) {
-    const send = trace.sendOf[m], from = rowOf[trace.process[send]];
+    const send = trace.sendOf[m],
+      from = rowOf[trace.process[send]];
     if (from < 0) continue;
-    const x0 = scene.x(places[send]), y0 = scene.lineY(from);
+    const x0 = scene.x(places[send]),
+      y0 = scene.lineY(from);
     for (let at = trace.messageStart[m]; at < trace.messageStart[m + 1]; at++) {
       const i = trace.messageEvents[at];
       if (trace.kind[i] === DELIVER && trace.twin[i] >= 0) continue;
@@ -220,7 +168,8 @@ function drawLost(context, scene, { trace, places, palette, isLost }, messages) 
   for (const m of messages) {
     const from = scene.lanes.rowOf[trace.sender[m]];
     if (!isLost[m] || from < 0) continue;
-    const x = scene.x(places[trace.sendOf[m]]), y = scene.lineY(from);
+    const x = scene.x(places[trace.sendOf[m]]),
+      y = scene.lineY(from);
     for (const p of trace.missingOf(m)) {
       const to = scene.lanes.rowOf[p];
       if (to < 0 || to === from) continue;
@@ -261,14 +210,16 @@ function drawMarks(context, scene, picture, sparse) {
       }
     }
     context.globalAlpha = faded ? 0.3 : 1;
-    for (const kind of [...groups.keys()].sort((a, b) => a - b)) paintMarks(context, kind, groups.get(kind), palette);
+    for (const kind of [...groups.keys()].sort((a, b) => a - b))
+      paintMarks(context, kind, groups.get(kind), palette);
   }
   context.globalAlpha = 1;
 }
 
 function paintMarks(context, kind, spots, palette) {
   context.beginPath();
-  for (let at = 0; at < spots.length; at += 3) traceMark(context, kind, spots[at], spots[at + 1], spots[at + 2]);
+  for (let at = 0; at < spots.length; at += 3)
+    traceMark(context, kind, spots[at], spots[at + 1], spots[at + 2]);
   context.lineWidth = kind === RECEIVE ? 1.3 : 2;
   if (isFilled(kind)) {
     context.fillStyle = colourOf(kind, palette);
@@ -284,32 +235,4 @@ function sizeOf({ trace, largestStamp }, event, size) {
   if (trace.kind[event] !== SEND) return size;
   const bytes = trace.stampBytes[trace.message[event]];
   return bytes < 0 ? size : size * (0.8 + 0.6 * Math.sqrt(bytes / largestStamp));
-}
-
-function drawLabels(context, scene, { trace, palette }) {
-  const [firstRow, lastRow] = scene.seenRows();
-  context.fillStyle = palette.paper;
-  context.fillRect(0, 0, scene.gutter, scene.height);
-  context.strokeStyle = palette.grid;
-  context.lineWidth = 1;
-  context.beginPath();
-  context.moveTo(scene.gutter - 0.5, TOP);
-  context.lineTo(scene.gutter - 0.5, scene.height);
-  context.stroke();
-  const every = Math.max(1, Math.ceil(12 / scene.laneHeight));
-  context.save();
-  context.beginPath();
-  context.rect(0, TOP, scene.gutter - 4, scene.height - TOP);
-  context.clip();
-  context.textBaseline = "middle";
-  context.textAlign = "left";
-  for (let row = firstRow; row < lastRow; row++) {
-    const { process, group, size } = scene.lanes.rows[row];
-    if (group === undefined && row % every !== 0) continue;
-    const y = process === undefined ? scene.y(row) : scene.lineY(row);
-    context.fillStyle = group === undefined ? palette.ink : palette.faint;
-    const folded = scene.lanes.folded.has(group) ? "▸" : "▾";
-    context.fillText(group === undefined ? trace.processes[process] : `${folded} ${group} (${size})`, 8, y);
-  }
-  context.restore();
 }

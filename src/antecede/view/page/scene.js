@@ -1,7 +1,9 @@
 // Which part of the picture is seen, and where things are on the screen, in CSS pixels. Both plots
 // of a comparison share one scene.
 export const TOP = 26;
-const LOWEST_LANE = 3, HIGHEST_LANE = 140, COMFORTABLE_LANE = 110;
+const LOWEST_LANE = 3,
+  HIGHEST_LANE = 140,
+  COMFORTABLE_LANE = 110;
 const DEEPEST_ZOOM = 1e-9;
 
 export class Scene {
@@ -118,7 +120,8 @@ export class Scene {
 
   // The span that shows these places with air around them; not closer than `least`.
   around(places, least) {
-    let low = Infinity, high = -Infinity;
+    let low = Infinity,
+      high = -Infinity;
     for (const place of places) {
       low = Math.min(low, place);
       high = Math.max(high, place);
@@ -131,7 +134,8 @@ export class Scene {
     if (row < 0) return;
     const y = this.y(row);
     if (y < TOP + this.laneHeight / 2) this.scroll += y - TOP - this.laneHeight;
-    else if (y > this.height - this.laneHeight / 2) this.scroll += y - this.height + this.laneHeight;
+    else if (y > this.height - this.laneHeight / 2)
+      this.scroll += y - this.height + this.laneHeight;
     this.clamp();
   }
 }

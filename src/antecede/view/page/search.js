@@ -14,7 +14,11 @@ const COMPARISON = /^(held|own|forced|inherited|bytes|entries)([<>])(\d*\.?\d+(?
 export function findEvents(trace, query) {
   const named = [0, 1].map((layer) => trace.findMessage(query.trim(), layer)).filter((m) => m >= 0);
   if (named.length) return named.flatMap((m) => trace.eventsOf(m)).sort((a, b) => a - b);
-  const tests = query.trim().split(/\s+/u).filter(Boolean).map((word) => testOf(trace, word));
+  const tests = query
+    .trim()
+    .split(/\s+/u)
+    .filter(Boolean)
+    .map((word) => testOf(trace, word));
   const found = [];
   if (!tests.length) return found;
   for (let i = 0; i < trace.size; i++) if (tests.every((fits) => fits(i))) found.push(i);
@@ -23,24 +27,36 @@ export function findEvents(trace, query) {
 
 function testOf(trace, word) {
   const { kind, process, message, layer } = trace;
-  const lower = word.toLowerCase(), named = KINDS.indexOf(lower);
+  const lower = word.toLowerCase(),
+    named = KINDS.indexOf(lower);
   const comparison = COMPARISON.exec(word);
-  if (comparison) return comparisonOf(trace, comparison[1].toLowerCase(), comparison[2], Number(comparison[3]));
+  if (comparison)
+    return comparisonOf(trace, comparison[1].toLowerCase(), comparison[2], Number(comparison[3]));
   if (named >= 0) return (i) => kind[i] === named;
   if (lower === "held") return (i) => kind[i] === DELIVER && isHeld(trace, i);
   if (lower === "early") return (i) => kind[i] === DELIVER && trace.isEarly(i);
   if (lower === "lost") {
     const lost = new Set(trace.missingMessage);
-    return (i) => (kind[i] === SEND && lost.has(message[i])) || (kind[i] === RECEIVE && trace.twin[i] === NOTHING);
+    return (i) =>
+      (kind[i] === SEND && lost.has(message[i])) ||
+      (kind[i] === RECEIVE && trace.twin[i] === NOTHING);
   }
   if (lower === "hop" || lower === "app") return (i) => layer[i] === (lower === "hop" ? 1 : 0);
-  const fitting = Uint8Array.from(trace.processes, (name) => name.toLowerCase().includes(lower) ? 1 : 0);
-  const colon = lower.lastIndexOf(":"), number = Number(lower.slice(colon + 1));
+  const fitting = Uint8Array.from(trace.processes, (name) =>
+    name.toLowerCase().includes(lower) ? 1 : 0,
+  );
+  const colon = lower.lastIndexOf(":"),
+    number = Number(lower.slice(colon + 1));
   if (colon > 0 && Number.isInteger(number) && number > 0) {
     const sender = lower.slice(0, colon);
-    const senders = Uint8Array.from(trace.processes, (name) => name.toLowerCase() === sender ? 1 : 0);
-    return (i) => fitting[process[i]] === 1
-      || (message[i] >= 0 && trace.number[message[i]] === number && senders[trace.sender[message[i]]] === 1);
+    const senders = Uint8Array.from(trace.processes, (name) =>
+      name.toLowerCase() === sender ? 1 : 0,
+    );
+    return (i) =>
+      fitting[process[i]] === 1 ||
+      (message[i] >= 0 &&
+        trace.number[message[i]] === number &&
+        senders[trace.sender[message[i]]] === 1);
   }
   return (i) => fitting[process[i]] === 1;
 }
@@ -49,7 +65,8 @@ function comparisonOf(trace, field, sign, bound) {
   const compare = sign === ">" ? (value) => value > bound : (value) => value < bound;
   if (field === "bytes" || field === "entries") {
     const sizes = field === "bytes" ? trace.stampBytes : trace.stampEntries;
-    return (i) => trace.kind[i] === SEND && sizes[trace.message[i]] >= 0 && compare(sizes[trace.message[i]]);
+    return (i) =>
+      trace.kind[i] === SEND && sizes[trace.message[i]] >= 0 && compare(sizes[trace.message[i]]);
   }
   return (i) => {
     const delay = trace.kind[i] === DELIVER ? trace.delayOf(i) : null;

@@ -4,8 +4,20 @@ import { SEND, DELIVER, RECEIVE, NOTHING } from "./data.js";
 // Sums over the layers that are shown. Copies to oneself count nowhere but as deliveries.
 export function statisticsOf(trace, shown) {
   const found = {
-    events: 0, messages: 0, deliveries: 0, early: 0, undelivered: 0, held: 0, timed: 0,
-    forced: 0, inherited: 0, own: 0, stamps: 0, stampBytes: 0, stampEntries: 0, largest: 0,
+    events: 0,
+    messages: 0,
+    deliveries: 0,
+    early: 0,
+    undelivered: 0,
+    held: 0,
+    timed: 0,
+    forced: 0,
+    inherited: 0,
+    own: 0,
+    stamps: 0,
+    stampBytes: 0,
+    stampEntries: 0,
+    largest: 0,
   };
   for (let i = 0; i < trace.size; i++) {
     if (!shown[trace.layer[i]]) continue;
@@ -29,11 +41,16 @@ export function statisticsOf(trace, shown) {
       found.forced += delay.forced;
       found.inherited += delay.inherited;
       found.own += delay.own;
-    } else if (trace.kind[i] === RECEIVE && trace.twin[i] === NOTHING && trace.sender[m] !== trace.process[i]) {
+    } else if (
+      trace.kind[i] === RECEIVE &&
+      trace.twin[i] === NOTHING &&
+      trace.sender[m] !== trace.process[i]
+    ) {
       found.undelivered++;
     }
   }
-  for (const m of trace.missingMessage) if (shown[trace.layer[trace.sendOf[m]]]) found.undelivered++;
+  for (const m of trace.missingMessage)
+    if (shown[trace.layer[trace.sendOf[m]]]) found.undelivered++;
   return found;
 }
 

@@ -2,11 +2,14 @@
 import { AXES } from "./axis.js";
 import { SORTS } from "./lanes.js";
 import { KEYS, listen, pressKey } from "./input.js";
-import { findPanel, make, overviewPanel, processesPanel, selectionPanel, tableSection } from "./panel.js";
+import { make, tableSection } from "./elements.js";
+import { findPanel, overviewPanel, processesPanel } from "./panel.js";
+import { selectionPanel } from "./story.js";
 import { FONT, drawPlot } from "./plot.js";
 import { shivizLog } from "./shiviz.js";
 import { SvgContext } from "./svg.js";
 import { grouped } from "./words.js";
+import { nextHit } from "./navigate.js";
 
 const find = (id) => document.getElementById(id);
 const LARGEST_LOG = 300_000;
@@ -16,7 +19,11 @@ export class Surface {
     this.isStill = matchMedia("(prefers-reduced-motion: reduce)").matches;
     this.tab = "overview";
     this.plots = traces.map((trace, index) => {
-      const canvas = make("canvas", { tabIndex: 0, role: "application", "aria-label": `Space-time diagram of ${trace.title}. Press ? for keys.` });
+      const canvas = make("canvas", {
+        tabIndex: 0,
+        role: "application",
+        "aria-label": `Space-time diagram of ${trace.title}. Press ? for keys.`,
+      });
       const caption = make("figcaption", { textContent: traces.length > 1 ? trace.title : "" });
       const box = make("div", { className: "box", hidden: true });
       const figure = make("figure", {}, canvas, caption, box);
@@ -26,7 +33,12 @@ export class Surface {
     find("plots").classList.toggle("two", traces.length > 1);
     this.contexts = this.plots.map(({ context }) => context);
     const canvas = find("minimap");
-    this.minimap = { canvas, context: canvas.getContext("2d", { alpha: false }), width: 0, height: 0 };
+    this.minimap = {
+      canvas,
+      context: canvas.getContext("2d", { alpha: false }),
+      width: 0,
+      height: 0,
+    };
     this.tip = find("tip");
   }
 
@@ -57,7 +69,11 @@ export class Surface {
     };
     const sizes = this.plots.map(({ canvas, context }) => fit(canvas, context));
     Object.assign(this.minimap, fit(this.minimap.canvas, this.minimap.context));
-    this.app.scene.resize(sizes[0].width, Math.min(...sizes.map(({ height }) => height)), this.gutter(sizes[0].width));
+    this.app.scene.resize(
+      sizes[0].width,
+      Math.min(...sizes.map(({ height }) => height)),
+      this.gutter(sizes[0].width),
+    );
   }
 
   // As wide as the longest name, within reason.
@@ -65,12 +81,18 @@ export class Surface {
     const [context] = this.contexts;
     context.font = FONT;
     const names = this.app.lanes.names.slice(0, 2000);
-    const longest = names.reduce((most, name) => Math.max(most, context.measureText(name.slice(0, 60)).width), 30);
+    const longest = names.reduce(
+      (most, name) => Math.max(most, context.measureText(name.slice(0, 60)).width),
+      30,
+    );
     return Math.round(Math.min(longest + 20, width * 0.25, 220));
   }
 
   fillControls(app) {
-    const layers = [app.traces.some((trace) => trace.hasApp) && "app", app.traces.some((trace) => trace.hasHops) && "hop"].filter(Boolean);
+    const layers = [
+      app.traces.some((trace) => trace.hasApp) && "app",
+      app.traces.some((trace) => trace.hasHops) && "hop",
+    ].filter(Boolean);
     if (layers.length > 1) layers.push("both");
     const timed = app.traces.every((trace) => trace.isTimed);
     this.choices = {
@@ -81,7 +103,9 @@ export class Surface {
     };
     for (const [name, choices] of Object.entries(this.choices)) {
       const select = find(name);
-      select.replaceChildren(...choices.map((value) => make("option", { value, textContent: value || "none" })));
+      select.replaceChildren(
+        ...choices.map((value) => make("option", { value, textContent: value || "none" })),
+      );
       select.parentElement.hidden = choices.length < 2;
       select.onchange = () => app.set(name, select.value);
     }
@@ -95,15 +119,21 @@ export class Surface {
     };
     find("query").oninput = () => this.searchFor(find("query").value);
     find("query").addEventListener("keydown", (event) => {
-      if (event.key === "Enter") app.nextHit(event.shiftKey ? -1 : 1);
+      if (event.key === "Enter") nextHit(app, event.shiftKey ? -1 : 1);
     });
-    for (const tab of document.querySelectorAll("[data-tab]")) tab.onclick = () => this.showTab(tab.dataset.tab);
+    for (const tab of document.querySelectorAll("[data-tab]"))
+      tab.onclick = () => this.showTab(tab.dataset.tab);
     find("fit").onclick = () => app.fit();
     find("theme").onclick = () => this.cycle(app, "theme");
     find("helpButton").onclick = () => this.showHelp();
     find("svg").onclick = () => this.saveSvg(app);
     find("shiviz").onclick = () => this.saveLog(app);
-    find("keys").replaceChildren(...KEYS.flatMap(([keys, text]) => [make("dt", {}, make("kbd", { textContent: keys })), make("dd", { textContent: text })]));
+    find("keys").replaceChildren(
+      ...KEYS.flatMap(([keys, text]) => [
+        make("dt", {}, make("kbd", { textContent: keys })),
+        make("dd", { textContent: text }),
+      ]),
+    );
     find("sheet").onclick = () => document.body.classList.toggle("open");
   }
 
@@ -115,7 +145,12 @@ export class Surface {
   // Everything beside the plot that shows a state.
   refresh(app) {
     const layer = app.shown[0] ? (app.shown[1] ? "both" : "app") : "hop";
-    const values = { axis: app.axisKind, sort: app.lanes.sort, grouping: app.lanes.grouping, layer };
+    const values = {
+      axis: app.axisKind,
+      sort: app.lanes.sort,
+      grouping: app.lanes.grouping,
+      layer,
+    };
     for (const [name, value] of Object.entries(values)) find(name).value = value;
     find("fold").setAttribute("aria-pressed", String(app.isFolding));
     this.showTab(this.tab);
@@ -123,8 +158,14 @@ export class Surface {
 
   showTab(tab) {
     this.tab = tab;
-    for (const button of document.querySelectorAll("[data-tab]")) button.setAttribute("aria-selected", String(button.dataset.tab === tab));
-    const panels = { overview: overviewPanel, selection: selectionPanel, processes: processesPanel, find: findPanel };
+    for (const button of document.querySelectorAll("[data-tab]"))
+      button.setAttribute("aria-selected", String(button.dataset.tab === tab));
+    const panels = {
+      overview: overviewPanel,
+      selection: selectionPanel,
+      processes: processesPanel,
+      find: findPanel,
+    };
     find("panel").replaceChildren(...panels[tab](this.app));
     find("panel").scrollTop = 0;
   }
@@ -142,13 +183,21 @@ export class Surface {
   // After every frame: what is seen, and what of it is not drawn.
   painted(app) {
     const { scene, axis } = app;
-    const parts = [`${axis.describe(Math.max(axis.min, scene.from))} to ${axis.describe(Math.min(axis.max, scene.to))}`];
+    const parts = [
+      `${axis.describe(Math.max(axis.min, scene.from))} to ${axis.describe(Math.min(axis.max, scene.to))}`,
+    ];
     const stride = Math.max(...app.notes.map((note) => note.stride));
     const messages = app.notes.reduce((sum, note) => sum + note.messages, 0);
-    parts.push(stride > 1 ? `${grouped(messages)} messages in view, lines drawn for about 1 in ${stride}` : `${grouped(messages)} messages in view`);
-    if (app.notes.some((note) => note.dense)) parts.push("crowded lanes show how much happens; zoom in for marks");
+    parts.push(
+      stride > 1
+        ? `${grouped(messages)} messages in view, lines drawn for about 1 in ${stride}`
+        : `${grouped(messages)} messages in view`,
+    );
+    if (app.notes.some((note) => note.dense))
+      parts.push("crowded lanes show how much happens; zoom in for marks");
     const excerpt = app.traces.find((trace) => trace.header.excerpt)?.header.excerpt;
-    if (excerpt) parts.push(`an excerpt: ${grouped(excerpt.kept)} of ${grouped(excerpt.events)} events`);
+    if (excerpt)
+      parts.push(`an excerpt: ${grouped(excerpt.kept)} of ${grouped(excerpt.events)} events`);
     find("status").textContent = parts.join(" · ");
   }
 
@@ -174,23 +223,30 @@ export class Surface {
   cycle(app, control) {
     if (control === "theme") {
       const root = document.documentElement;
-      const isDark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+      const isDark = root.dataset.theme
+        ? root.dataset.theme === "dark"
+        : matchMedia("(prefers-color-scheme: dark)").matches;
       root.dataset.theme = isDark ? "light" : "dark";
       app.recolour();
     } else if (control === "fold") app.set("fold", !app.isFolding);
     else {
-      const choices = this.choices[control], now = choices.indexOf(find(control).value);
+      const choices = this.choices[control],
+        now = choices.indexOf(find(control).value);
       app.set(control, choices[(now + 1) % choices.length]);
     }
   }
 
   key(event) {
     if (find("help").open) return;
-    if (/^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName) && event.target.type !== "checkbox") {
+    if (
+      /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName) &&
+      event.target.type !== "checkbox"
+    ) {
       if (event.key === "Escape") event.target.blur();
       return;
     }
-    const onButton = event.target.closest("button, tr, summary") && (event.key === "Enter" || event.key === " ");
+    const onButton =
+      event.target.closest("button, tr, summary") && (event.key === "Enter" || event.key === " ");
     if (event.ctrlKey || event.metaKey || event.altKey || onButton) return;
     if (pressKey(this.app, event)) event.preventDefault();
   }
@@ -206,7 +262,9 @@ export class Surface {
 
   listenToMinimap(app) {
     const { canvas } = this.minimap;
-    const go = (event) => event.buttons && app.centreOn((event.clientX - canvas.getBoundingClientRect().left) / canvas.clientWidth);
+    const go = (event) =>
+      event.buttons &&
+      app.centreOn((event.clientX - canvas.getBoundingClientRect().left) / canvas.clientWidth);
     canvas.addEventListener("pointerdown", (event) => {
       canvas.setPointerCapture(event.pointerId);
       go(event);
@@ -226,12 +284,17 @@ export class Surface {
   }
 
   saveSvg(app) {
-    this.svgText(app).forEach((text, at) => save(text, `${baseName(app.traces[at])}.svg`, "image/svg+xml"));
+    this.svgText(app).forEach((text, at) =>
+      save(text, `${baseName(app.traces[at])}.svg`, "image/svg+xml"),
+    );
   }
 
   saveLog(app) {
     const trace = app.traces[app.selection.index];
-    if (trace.size > LARGEST_LOG) this.announce(`A log of ${grouped(trace.size)} events would fill the memory; 'antecede view --shiviz FILE' writes it.`);
+    if (trace.size > LARGEST_LOG)
+      this.announce(
+        `A log of ${grouped(trace.size)} events would fill the memory; 'antecede view --shiviz FILE' writes it.`,
+      );
     else save(shivizLog(trace, app.shown[0] ? 0 : 1), `${baseName(trace)}.log`, "text/plain");
   }
 

@@ -8,9 +8,23 @@ export class SvgContext {
     this.clips = 0;
     this.depth = 0;
     this.stack = [];
-    this.state = { fillStyle: "#000", strokeStyle: "#000", lineWidth: 1, globalAlpha: 1, font: "11px sans-serif", textAlign: "left", textBaseline: "alphabetic", dash: [] };
+    this.state = {
+      fillStyle: "#000",
+      strokeStyle: "#000",
+      lineWidth: 1,
+      globalAlpha: 1,
+      font: "11px sans-serif",
+      textAlign: "left",
+      textBaseline: "alphabetic",
+      dash: [],
+    };
     for (const name of Object.keys(this.state)) {
-      Object.defineProperty(this, name, { get: () => this.state[name], set: (value) => { this.state[name] = value; } });
+      Object.defineProperty(this, name, {
+        get: () => this.state[name],
+        set: (value) => {
+          this.state[name] = value;
+        },
+      });
     }
     this.lineJoin = "round";
     this.path = "";
@@ -59,7 +73,8 @@ export class SvgContext {
   }
 
   fillRect(x, y, width, height) {
-    if (width > 0 && height > 0) this.add("rect", `${box(x, y, width, height)} fill="${escaped(this.fillStyle)}"`);
+    if (width > 0 && height > 0)
+      this.add("rect", `${box(x, y, width, height)} fill="${escaped(this.fillStyle)}"`);
   }
 
   strokeRect(x, y, width, height) {
@@ -70,7 +85,11 @@ export class SvgContext {
     const anchor = { center: "middle", right: "end" }[this.textAlign] ?? "start";
     const shift = { middle: 4, top: 10, bottom: -2 }[this.textBaseline] ?? 0;
     const size = /(\d+)px/.exec(this.font)?.[1] ?? "11";
-    this.add("text", `x="${short(x)}" y="${short(y + shift)}" text-anchor="${anchor}" font-size="${size}" fill="${escaped(this.fillStyle)}"`, escaped(text));
+    this.add(
+      "text",
+      `x="${short(x)}" y="${short(y + shift)}" text-anchor="${anchor}" font-size="${size}" fill="${escaped(this.fillStyle)}"`,
+      escaped(text),
+    );
   }
 
   save() {
@@ -88,7 +107,9 @@ export class SvgContext {
 
   clip() {
     const id = `clip${this.clips++}`;
-    this.parts.push(`<clipPath id="${id}"><path d="${this.path}"/></clipPath><g clip-path="url(#${id})">`);
+    this.parts.push(
+      `<clipPath id="${id}"><path d="${this.path}"/></clipPath><g clip-path="url(#${id})">`,
+    );
     this.depth++;
   }
 
@@ -105,8 +126,10 @@ export class SvgContext {
 
   text() {
     const [width, height] = this.size;
-    return `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" `
-      + `font-family="system-ui, sans-serif">\n${this.parts.join("\n")}\n</svg>\n`;
+    return (
+      `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" ` +
+      `font-family="system-ui, sans-serif">\n${this.parts.join("\n")}\n</svg>\n`
+    );
   }
 }
 
@@ -122,5 +145,7 @@ const ENTITIES = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "
 
 // Text as XML may carry it: control characters have no place there at all.
 function escaped(text) {
-  return String(text).replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, "�").replace(/[&<>"']/g, (letter) => ENTITIES[letter]);
+  return String(text)
+    .replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, "�")
+    .replace(/[&<>"']/g, (letter) => ENTITIES[letter]);
 }

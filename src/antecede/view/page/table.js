@@ -3,13 +3,27 @@ import { KINDS, SEND, DELIVER, LAYERS, NOTHING } from "./data.js";
 import { sixDigits } from "./words.js";
 
 export const COLUMNS = [
-  "process", "seq", "position", "kind", "layer", "message", "time_s", "held_s", "forced_s",
-  "inherited_s", "own_s", "waits_for", "early", "stamp_entries", "stamp_bytes",
+  "process",
+  "seq",
+  "position",
+  "kind",
+  "layer",
+  "message",
+  "time_s",
+  "held_s",
+  "forced_s",
+  "inherited_s",
+  "own_s",
+  "waits_for",
+  "early",
+  "stamp_entries",
+  "stamp_bytes",
 ];
 
 // One row: texts by column.
 export function rowOf(trace, event) {
-  const kind = trace.kind[event], message = trace.message[event];
+  const kind = trace.kind[event],
+    message = trace.message[event];
   const delay = kind === DELIVER ? trace.delayOf(event) : null;
   const awaited = kind === DELIVER ? trace.waitDelivered[event] : NOTHING;
   const isWhole = !trace.header.excerpt;

@@ -44,7 +44,8 @@ export function grouped(count) {
 
 // An event as a short phrase: `q delivers p:1`.
 export function phraseOf(trace, event) {
-  const process = trace.processes[trace.process[event]], kind = KINDS[trace.kind[event]];
+  const process = trace.processes[trace.process[event]],
+    kind = KINDS[trace.kind[event]];
   if (trace.message[event] < 0) return `${process}: ${kind === "view" ? "new view" : kind}`;
   const hop = trace.layer[event] === HOP ? "hop " : "";
   return `${process} ${kind}s ${hop}${trace.messageName(trace.message[event])}`;

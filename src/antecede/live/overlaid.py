@@ -1,0 +1,212 @@
+"""A process of an overlay: its messages go hop by hop through routers or causal servers.
+
+The processes and their addresses are fixed; what happens when one of them dies is the overlay's own
+business (`daisy` survives it, `separators` does not). Pure, with the same face as `viewed`.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from antecede.errors import Misuse
+from antecede.groups import MemberId, View
+from antecede.live.items import (
+    PREFIX_BYTES,
+    Direct,
+    Hop,
+    Item,
+    encode_item,
+    pack_prefix,
+    prefix_of,
+)
+from antecede.live.outgoing import Address
+from antecede.live.session import Delivery, Sent, ViewChanged
+from antecede.live.viewed import Identity, Known, Left, Output, ToPeer
+from antecede.message import NO_GROUP, Message, MessageId, members, process_set
+from antecede.order import Deliver, Effect, Held, Notice, Order, Transmit, Wake
+from antecede.wire import decode_packet, encode_packet, encode_stamp
+
+
+class Overlaid:
+    """One process. `addresses` are those of all processes, in the order of their numbers."""
+
+    def __init__(
+        self,
+        identity: Identity,
+        order: Order,
+        addresses: Mapping[str, Address],
+        protocol_text: str,
+        *,
+        applications: int,
+        joins: bool = False,
+        records: bool = False,
+    ) -> None:
+        self.identity = identity
+        self.protocol = order.name
+        self.protocol_text = protocol_text
+        self.order = order
+        self._names = tuple(addresses)
+        self._numbers = {name: number for number, name in enumerate(addresses)}
+        self._addresses = dict(addresses)
+        self._applications = applications
+        self._joins = joins
+        self._records = records
+        self._sent = 0
+        self._lamport = 0
+        self._out: list[Output] = []
+
+    # -- inputs
+
+    def start(self, now: float) -> list[Output]:
+        for name, address in self._addresses.items():
+            if name != self.identity.name:
+                self._out.append(Known(name, address))
+        view = View(1, tuple(MemberId(number, 0) for number in range(self._applications)))
+        self._lamport += 1
+        self._out.append(ViewChanged(view, view.members, (), self._lamport))
+        self._apply(self.order.join(now) if self._joins else self.order.wake(now))
+        return self._take_out()
+
+    def welcomed(self, name: str, now: float) -> list[Output]:
+        return []
+
+    def receive(
+        self, sender: str, incarnation: int, items: Sequence[Item], now: float
+    ) -> list[Output]:
+        """What a link has brought."""
+        if sender not in self._numbers:
+            return []
+        for item in items:
+            if type(item) is Hop:
+                packet = decode_packet(item.packet, self.order.stamp_type)
+                if packet.source == self._numbers[sender]:
+                    self._apply(self.order.receive(packet, now))
+            elif type(item) is Direct:
+                self._out.append(Delivery(sender, item.payload, ordered=False))
+        return self._take_out()
+
+    def wake(self, now: float) -> list[Output]:
+        self._apply(self.order.wake(now))
+        return self._take_out()
+
+    def tick(self, peers: Sequence[str], now: float) -> list[Output]:
+        return []
+
+    def send(
+        self, payload: bytes, to: Sequence[str] | None, group: str | None, now: float
+    ) -> list[Output]:
+        """Send to these processes, or to all that applications live at."""
+        if group is not None:
+            raise Misuse("an overlay addresses processes, not named groups")
+        numbers = range(self._applications) if to is None else [self._number(name) for name in to]
+        self._sent += 1
+        self._lamport += 1
+        own = self._numbers[self.identity.name]
+        message = Message(
+            MessageId(own, self._sent),
+            process_set(numbers),
+            NO_GROUP,
+            pack_prefix(self._lamport, self._sent) + payload,
+        )
+        lamport = self._lamport
+        effects = self.order.send(message, now)
+        if self._records:
+            to_members = tuple(MemberId(number, 0) for number in members(message.destinations))
+            sizes = [
+                (one.packet.stamp.entries(), len(encode_stamp(one.packet.stamp)))
+                for one in effects
+                if type(one) is Transmit
+            ]
+            entries, stamp_bytes = max(sizes, default=(0, 0))
+            self._out.append(Sent(self._sent, lamport, to_members, entries, stamp_bytes))
+        self._apply(effects)
+        return self._take_out()
+
+    def send_direct(self, payload: bytes, to: Sequence[str]) -> list[Output]:
+        item = encode_item(Direct(payload))
+        for name in to:
+            self._number(name)
+            self._out.append(ToPeer(name, item))
+        return self._take_out()
+
+    def take(self, sender: MemberId) -> None:
+        """Back-pressure is the links' alone here."""
+
+    def leave(self, now: float) -> list[Output]:
+        return [Left()]
+
+    # -- what it can say
+
+    @property
+    def is_open(self) -> bool:
+        return True
+
+    @property
+    def unsettled(self) -> int:
+        return 0
+
+    @property
+    def untaken(self) -> int:
+        return 0
+
+    def held(self) -> list[Held]:
+        return self.order.held()
+
+    def describe(self, held: Held) -> tuple[str, int, tuple[str, ...]]:
+        awaited = tuple(
+            f"{self._names[one.process]}: {one.scope.value} {one.count}" for one in held.awaited
+        )
+        return self._names[held.message.sender], held.message.number, awaited
+
+    def shun(self, held: Held) -> None:
+        raise Misuse("an overlay decides by itself whom it goes on without")
+
+    def name_of(self, member: MemberId) -> str:
+        return self._names[member.process]
+
+    def members(self) -> tuple[str, ...]:
+        return self._names[: self._applications]
+
+    def address_of(self, name: str) -> Address:
+        return self._addresses[name]
+
+    def group_name(self, number: int) -> str | None:
+        return None
+
+    # -- inside
+
+    def _take_out(self) -> list[Output]:
+        out, self._out = self._out, []
+        return out
+
+    def _number(self, name: str) -> int:
+        number = self._numbers.get(name, self._applications)
+        if number >= self._applications:
+            raise Misuse(f"'{name}' is none of {', '.join(self.members())}")
+        return number
+
+    def _apply(self, effects: Sequence[Effect]) -> None:
+        for effect in effects:
+            match effect:
+                case Transmit():
+                    item = encode_item(Hop(encode_packet(effect.packet)))
+                    for number in members(effect.to):
+                        self._out.append(ToPeer(self._names[number], item))
+                case Deliver():
+                    self._deliver(effect.message)
+                case Wake() | Notice():
+                    self._out.append(effect)
+
+    def _deliver(self, message: Message) -> None:
+        lamport, number = prefix_of(message.payload)
+        self._lamport = max(self._lamport, lamport) + 1
+        sender = message.id.sender
+        self._out.append(
+            Delivery(
+                self._names[sender],
+                message.payload[PREFIX_BYTES:],
+                number,
+                NO_GROUP,
+                True,
+                self._lamport,
+                MemberId(sender, 0),
+            )
+        )

@@ -1,0 +1,279 @@
+"""What the daisy needs beyond its paper: each schedule passes, and fails without the rule that it
+is about."""
+
+from collections.abc import Callable
+
+import pytest
+
+from antecede.message import Message, MessageId
+from antecede.order import Event, Order
+from antecede.protocols import find
+from tests.mutants import mutated
+from tests.mutants.daisy import RULES
+from tests.overlays.daisy_lab import SERVERS, Copy, Lab, carried
+
+Scenario = Callable[..., Lab]
+
+
+def _dies_when(lab: Lab, process: int, group: int, *others: int) -> None:
+    """The process (and these others with it) dies as it is about to send a message in a group."""
+
+    def before(copy: Copy) -> None:
+        if copy[0] == process and carried(copy[2], group):
+            lab.crash(process, *others)
+
+    lab.before = before
+
+
+def server_dies_before_forwarding(order: type[Order], **options: object) -> Lab:
+    lab = Lab(order, **options)
+    _dies_when(lab, 0, SERVERS)
+    lab.send(1, 2, 4, 7)
+    return lab.run()
+
+
+def server_dies_with_half_of_the_servers_reached(order: type[Order], **options: object) -> Lab:
+    lab = Lab(order, **options)
+    lab.before = lambda copy: (
+        lab.crash(0) if copy[:2] == (0, 6) and carried(copy[2], SERVERS) else None
+    )
+    lab.send(1, 4, 7)
+    return lab.run()
+
+
+def server_dies_with_half_of_its_group_reached(order: type[Order], **options: object) -> Lab:
+    lab = Lab(order, **options)
+    lab.before = lambda copy: lab.crash(3) if copy[:2] == (3, 5) and carried(copy[2], 1) else None
+    lab.send(1, 4, 5)
+    return lab.run()
+
+
+def server_dies_before_its_group_is_reached(order: type[Order], **options: object) -> Lab:
+    lab = Lab(order, **options)
+    _dies_when(lab, 3, 1)
+    lab.send(1, 4, 5)
+    return lab.run()
+
+
+def server_dies_when_it_has_forwarded(order: type[Order], **options: object) -> Lab:
+    """All servers have the message, the sender's group does not know it yet."""
+    lab = Lab(order, **options)
+    first = lab.send(1, 4, 7)
+    lab.run(0.35)
+    assert first in lab.delivered[4]
+    lab.crash(0)
+    return lab.run()
+
+
+def two_servers_die_after_a_question_was_answered(order: type[Order], **options: object) -> Lab:
+    """The question reaches group 1, not the server of group 2; the answer goes to both."""
+    lab = Lab(order, **options)
+    lab.lose = lambda copy: copy[1] == 6 and copy[0] in (0, 3) and lab.now < 0.6
+
+    def answer(process: int, message: Message) -> None:
+        if process == 4:
+            lab.send(4, 1, 7)
+
+    lab.answer = answer
+    lab.send(1, 4, 7)
+    lab.run(0.6)
+    lab.crash(0, 3)
+    lab.lose = lambda copy: copy[0] in (1, 2) and copy[1] == 6 and lab.now < 7
+    return lab.run()
+
+
+def sender_and_server_die_together(order: type[Order], **options: object) -> Lab:
+    lab = Lab(order, **options)
+    _dies_when(lab, 0, SERVERS, 1)
+    first = lab.send(1, 2, 7)
+    lab.run()
+    assert first in lab.delivered[2]
+    return lab
+
+
+def all_servers_die(order: type[Order], **options: object) -> Lab:
+    lab = Lab(order, **options)
+    _dies_when(lab, 0, SERVERS, 3, 6)
+    lab.send(1, 4, 7)
+    return lab.run()
+
+
+def all_servers_die_and_the_past_is_scattered(order: type[Order], **options: object) -> Lab:
+    """1 sends m1 to 7 and then m2 to 4, which sends m3 to 7. Group 1 keeps m2 and m3, group 0 keeps
+    m1 and m2; the server of group 2 has relayed none of them. Group 1 is back first."""
+    lab = Lab(order, **options)
+    lab.lose = lambda copy: copy[0] == 6 and copy[1] in (7, 8)
+
+    def answer(process: int, message: Message) -> None:
+        if process == 4:
+            lab.send(4, 7)
+
+    lab.answer = answer
+    lab.send(1, 7)
+    lab.send(1, 4)
+    lab.run(0.6)
+    assert lab.delivered[4]
+    lab.crash(0, 3, 6)
+    lab.lose = lambda copy: copy[0] == 1 and bool(carried(copy[2], None)) and lab.now < 12
+    return lab.run()
+
+
+def all_servers_and_the_origin_group_die(order: type[Order], **options: object) -> Lab:
+    lab = Lab(order, **options)
+    lab.lose = lambda copy: copy[0] == 6 and copy[1] in (7, 8)
+    first = lab.send(1, 4, 7)
+    lab.run(0.6)
+    assert first in lab.delivered[4]
+    lab.crash(0, 3, 6, 1, 2)
+    lab.lose = lambda copy: False
+    return lab.run()
+
+
+def a_message_for_a_group_without_a_server(order: type[Order], **options: object) -> Lab:
+    """Nobody in group 2 has noticed that its server is dead; the group of servers has."""
+    lab = Lab(order, **options)
+    lab.crash(6)
+    lab.send(1, 4)
+    lab.run(4.0)
+    lab.send(1, 7)
+    return lab.run()
+
+
+def a_recipient_that_has_crashed(order: type[Order], **options: object) -> Lab:
+    lab = Lab(order, forget_after_s=3.0, **options)
+    lab.crash(8)
+    lab.send(1, 7, 8)
+    return lab.run()
+
+
+def a_reply_within_the_delivery_races_the_forward(order: type[Order], **options: object) -> Lab:
+    """The server lacks the question when the reply reaches it."""
+    lab = Lab(order, **options)
+    lab.lose = lambda copy: copy[:2] == (1, 0) and lab.now < 0.3
+
+    def answer(process: int, message: Message) -> None:
+        if process == 2:
+            lab.send(2, 7)
+
+    lab.answer = answer
+    lab.send(1, 2, 7)
+    return lab.run()
+
+
+def a_flush_delivers_what_only_one_member_has(order: type[Order], **options: object) -> Lab:
+    lab = Lab(order, **options)
+    lab.lose = lambda copy: copy[0] == 1 and copy[1] != 2
+    first = lab.send(1, 0, 2, 7)
+    lab.run(0.02)
+    assert first in lab.delivered[2]
+    lab.crash(1)
+    return lab.run()
+
+
+def join_during_a_transfer(order: type[Order], **options: object) -> Lab:
+    lab = Lab(order, size=10, latecomers=[9], **options)
+    lab.send(4, 1, 2, 7)
+    lab.join(9)
+    lab.run(0.05)
+    lab.send(1, 2, 5, 8)
+    lab.crash(3)
+    lab.run(6.0)
+    lab.send(5, 9, 1)
+    lab.send(9, 1, 5)
+    return lab.run()
+
+
+def false_suspicion_of_a_live_member(order: type[Order], **options: object) -> Lab:
+    """Nobody hears 1 for a while, nor does it hear anybody: the others go on without it. It has
+    delivered a message that is kept, since 5 has not had it."""
+    lab = Lab(order, **{"quorum": "majority", **options})
+    lab.lose = lambda copy: lab.now < 8.0 and copy[1] == 5 and bool(carried(copy[2]))
+    first = lab.send(7, 1, 5)
+    lab.run(1.0)
+    assert lab.delivered[1] == [first]
+    known = lab.lose
+    lab.lose = lambda copy: known(copy) or (1 in copy[:2] and lab.now < 6.0)
+    lab.send(0, 1, 2, 4)
+    lab.send(1, 0, 7)
+    lab.run(4.0)
+    lab.send(2, 1)
+    lab.send(7, 1, 5)
+    lab.run(4.0)
+    lab.send(1, 5)
+    lab.run()
+    assert lab.told(Event.STOPPED)
+    return lab
+
+
+SCENARIOS: dict[Scenario, list[str]] = {
+    server_dies_before_forwarding: ["origin-keeps-nothing", "no-new-server"],
+    server_dies_with_half_of_the_servers_reached: ["no-new-server"],
+    server_dies_with_half_of_its_group_reached: ["no-new-server"],
+    server_dies_before_its_group_is_reached: ["no-state-update"],
+    server_dies_when_it_has_forwarded: ["rows-of-processes"],
+    two_servers_die_after_a_question_was_answered: ["at-once-and-only-its-own"],
+    sender_and_server_die_together: ["origin-keeps-nothing"],
+    all_servers_die: ["never-founded-anew"],
+    all_servers_die_and_the_past_is_scattered: ["batches-as-they-come"],
+    all_servers_and_the_origin_group_die: ["destination-keeps-nothing"],
+    a_message_for_a_group_without_a_server: ["away-is-done", "nobody-poked"],
+    a_recipient_that_has_crashed: ["the-dead-are-kept-for"],
+    a_reply_within_the_delivery_races_the_forward: ["forwards-on-receipt"],
+    a_flush_delivers_what_only_one_member_has: [],
+    join_during_a_transfer: ["no-state-update"],
+    false_suspicion_of_a_live_member: [
+        "away-at-once-forgotten",
+        "no-state-update-of-members",
+        "no-duplicates-dropped",
+    ],
+}
+NEEDED = {"at-once-and-only-its-own": {"forward": "delivered"}}
+"""The options that a rule matters with."""
+BY_NAME = {rule.name: rule for rule in RULES}
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.__name__)
+def test_it_passes(scenario: Scenario) -> None:
+    lab = scenario(find("daisy"))
+    assert lab.faults() == []
+    assert lab.kept() == []
+
+
+@pytest.mark.parametrize(
+    ("scenario", "rule"),
+    [(scenario, rule) for scenario, rules in SCENARIOS.items() for rule in rules],
+    ids=lambda value: value if isinstance(value, str) else value.__name__,
+)
+def test_it_fails_without_the_rule(scenario: Scenario, rule: str) -> None:
+    order = mutated("daisy", BY_NAME[rule])
+    lab = scenario(order, **NEEDED.get(rule, {}))
+    assert lab.faults() or lab.kept()
+
+
+def test_every_rule_has_a_scenario() -> None:
+    assert {name for rules in SCENARIOS.values() for name in rules} == set(BY_NAME)
+
+
+def test_figure_2_does_not_block() -> None:
+    """m1 is lost on its way to b, a crashes after m2; c's m3 reaches b, and m1 before it."""
+    lab = Lab()
+    lab.lose = lambda copy: copy[0] == 0 and copy[1] != 2
+    m1, m2 = lab.send(0, 4), lab.send(0, 2)
+    lab.run(0.02)
+    assert lab.delivered[2] == [m2]
+    m3 = lab.send(2, 4)
+    lab.crash(0)
+    lab.run()
+    assert lab.delivered[4] == [m1, m3]
+    assert lab.faults() == lab.kept() == []
+
+
+def test_the_lab_can_fail() -> None:
+    lab = Lab()
+    lab.lose = lambda copy: copy[1] == 7
+    lab.send(1, 7)
+    assert lab.run(2.0).faults() == ["1:1 is missing at [7]"]
+    lab.delivered[7] += [MessageId(1, 1), MessageId(1, 1)]
+    assert lab.faults() == ["7 delivers 1:1 twice"]
+    lab.delivered[2].append(MessageId(1, 1))
+    assert "2 delivers 1:1, which is not for it" in lab.faults()
