@@ -69,7 +69,7 @@ def measure(master: str, runs: int) -> dict[str, float]:
         file.write_text(FILE.format(seeds=runs // PROTOCOLS))
         campaign = load_campaign(file)
         begin = time.perf_counter()
-        spark = build_session(master)
+        spark = build_session(master, short=True)
         java = int(spark.sparkContext._gateway.proc.pid)  # type: ignore[union-attr]
         start_s, start_cpu_s = time.perf_counter() - begin, _cpu_s(java)
         begin = time.perf_counter()

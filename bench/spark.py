@@ -19,7 +19,7 @@ from bench.spark_traces import write_long_trace
 
 DELIVERIES = 40_000
 PROCESSES = 64
-WARM_UP = 60_000
+WARM_UP = 400_000
 ENGINES = ("local", "local[1]", "local[2]")
 TICKS_S = 1 / os.sysconf("SC_CLK_TCK")
 

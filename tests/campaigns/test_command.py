@@ -14,6 +14,13 @@ from antecede.pipeline.campaign import Progress
 from tests.campaigns.files import SMALL, save
 
 
+@pytest.mark.parametrize("command", ["run", "plan", "report"])
+def test_help_has_an_example(command: str) -> None:
+    told = CliRunner().invoke(app, ["campaign", command, "--help"])
+    assert told.exit_code == 0
+    assert f"Example: antecede campaign {command}" in told.output
+
+
 def test_plan_says_what_would_run_and_what_not(tmp_path: Path) -> None:
     told = CliRunner().invoke(app, ["campaign", "plan", str(save(tmp_path))])
     assert told.exit_code == 0

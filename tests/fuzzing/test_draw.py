@@ -7,7 +7,7 @@ import pytest
 
 from antecede.fuzzing import draw
 from antecede.fuzzing.drawing import draw_fields
-from antecede.fuzzing.tolerance import Duty, duty, loses, owes_all
+from antecede.fuzzing.tolerance import Duty, duty, loses
 from antecede.order import Addressing, Channels
 from antecede.protocols import find, names
 from antecede.simulate import make_scenario
@@ -22,7 +22,7 @@ def test_every_seed_makes_a_scenario(protocol: str) -> None:
     assert len({scenario.to_toml() for scenario in scenarios}) == len(SEEDS)
     if find(protocol).traits.channels is Channels.FIFO:
         assert not any(map(loses, scenarios))
-    owing = sum(map(owes_all, scenarios))
+    owing = sum(duty(scenario) is Duty.SURVIVORS for scenario in scenarios)
     assert owing > len(SEEDS) / 2, "most runs should say whether everything arrives"
 
 
@@ -67,6 +67,16 @@ def test_topologies_are_drawn_for_overlays() -> None:
     kinds = {(draw("separators", seed).topology or "none").partition(":")[0] for seed in SEEDS}
     assert kinds == {"none", "tree", "ring", "clusters", "internet"}
     assert not any(draw("vector", seed).topology for seed in SEEDS)
+
+
+def test_survivors_are_owed_everything() -> None:
+    """Of a protocol that survives crashes and repairs losses, with processes that come back."""
+    scenarios = [draw("daisy", seed) for seed in SEEDS]
+    assert {duty(scenario) for scenario in scenarios} == {Duty.SURVIVORS}
+    crashes = [crash for scenario in scenarios for crash in scenario.crashes]
+    assert {crash.back_s is None for crash in crashes} == {True, False}
+    assert any(map(loses, scenarios))
+    assert any(scenario.network.partitions for scenario in scenarios)
 
 
 LOSS = {"network": {"loss": 0.1}}

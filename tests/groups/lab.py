@@ -19,10 +19,10 @@ SETTLE_S = 30.0
 class Action(msgspec.Struct, frozen=True, array_like=True):
     """One thing that happens. Kinds: send, crash, restart (also the first start of a process that
     joins), leave, part (`mask` against the rest), heal, mute (nothing leaves the process), unmute,
-    cut-link (nothing goes between the process and those in `mask`); and traps for packets of kind
-    `name`: crash-on (only the copies to `mask` leave, and the process dies), cut-on (the same, but
-    it is only cut off for `seconds`), deaf-on (such a packet is lost when it comes, and the process
-    is cut off). Healing ends parts and cut links."""
+    cut-link (nothing goes between the process and those in `mask`). Healing ends parts and cut
+    links. There are traps for packets of kind `name`: crash-on (only the copies to `mask` leave,
+    and the process dies), bounce-on (it dies and is back after `seconds`), cut-on (it is cut off
+    for `seconds`), deaf-on (such a packet is lost when it comes, and the process is cut off)."""
 
     at: float
     kind: str
@@ -166,7 +166,7 @@ class Lab:
     def _transmit(self, process: Process, effect: Any) -> None:
         packet = effect.packet
         targets = list(members(effect.to))
-        trap = self._sprung(process, ("crash-on", "cut-on"), packet)
+        trap = self._sprung(process, ("crash-on", "cut-on", "bounce-on"), packet)
         if trap is not None:
             targets = [target for target in targets if trap.mask >> target & 1]
         wire: Any = self.groups.encode(packet) if self.schedule.on_wire else packet
@@ -175,10 +175,14 @@ class Lab:
             if self.schedule.on_wire:
                 self.history.bytes_sent += len(wire)
             self._carry(process.index, target, wire)
-        if trap is not None and trap.kind == "crash-on":
-            self._crash(process)
-        elif trap is not None:
+        if trap is None:
+            return
+        if trap.kind == "cut-on":
             self._cut_off(process, trap)
+            return
+        self._crash(process)
+        if trap.kind == "bounce-on":
+            self._at(self.now + trap.seconds, "action", Action(0.0, "restart", process.index))
 
     def _cut_off(self, process: Process, trap: Action) -> None:
         self.deaf |= 1 << process.index
@@ -253,7 +257,7 @@ class Lab:
                 self._send(process, action.mask, int(action.name or -1))
             case "crash":
                 self._crash(process)
-            case "crash-on" | "cut-on" | "deaf-on":
+            case "crash-on" | "cut-on" | "deaf-on" | "bounce-on":
                 process.traps.append(action)
             case "restart":
                 if process.member is None:

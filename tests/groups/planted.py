@@ -29,12 +29,14 @@ ORDER = (
 
 
 class Mutant(msgspec.Struct, frozen=True):
-    """One planted bug: `old` occurs exactly once in the file."""
+    """One planted bug: `old` occurs exactly once in the file. `seed` is the number of a random
+    schedule that shows it."""
 
     name: str
     file: str
     old: str
     new: str
+    seed: int = 0
 
 
 MUTANTS = (
@@ -69,8 +71,12 @@ MUTANTS = (
     Mutant(
         "calls stable what one other member has",
         "streams",
-        "stable = min([other.row[sender] for other in state.peers])",
-        "stable = sorted(other.row[sender] for other in state.peers)[-2:][0]",
+        "if not self.laggards[sender]:\n"
+        "                    column = [other.row[sender] for other in state.peers]\n"
+        "                    stable = min(column)",
+        "if True:\n"
+        "                    column = [other.row[sender] for other in state.peers]\n"
+        "                    stable = max(state.stable[sender], sorted(column)[-2:][0])",
     ),
     Mutant(
         "calls stable what precedes nothing known",
@@ -91,12 +97,14 @@ MUTANTS = (
         "admission",
         "state.previous = dict(state.current)",
         "state.previous = {}",
+        134,
     ),
     Mutant(
         "acknowledges what comes after its answer to a flush",
         "streams",
         "        if not core.frozen:\n            self._note_row",
         "        if True:\n            self._note_row",
+        75,
     ),
     # The flush.
     Mutant(
@@ -110,6 +118,7 @@ MUTANTS = (
         "flush",
         "return all(map(int.__ge__, self.core.state.received, decision.cut))",
         "return True",
+        5,
     ),
     Mutant(
         "the cut is what all have instead of what any has",
@@ -122,12 +131,14 @@ MUTANTS = (
         "flush",
         "if any(vector[r] > cut[r] for r in range(len(cut)) if r != rank):",
         "if False:",
+        3,
     ),
     Mutant(
         "proposes anew what may be decided",
         "flush",
         "        return best.accepted\n",
         "        return None\n",
+        223,
     ),
     Mutant(
         "promises lower ballots",
@@ -138,6 +149,7 @@ MUTANTS = (
         "    def on_prepare(self, rank: int, body: Prepare) -> None:\n"
         "        state = self.core.state\n"
         "        if False:",
+        1001,
     ),
     Mutant(
         "accepts in lower ballots",
@@ -148,18 +160,21 @@ MUTANTS = (
         "    def on_accept(self, rank: int, body: Accept) -> None:\n"
         "        state = self.core.state\n"
         "        if False:",
+        451,
     ),
     Mutant(
         "decides without a quorum",
         "flush",
         "if decision is None or not core.is_quorum(flush.accepted):",
         "if decision is None:",
+        311,
     ),
     Mutant(
         "half of a view is always enough",
         "core",
         "return twice > size or (twice == size and bool(ranks & 1))",
         "return twice >= size",
+        20,
     ),
     Mutant(
         "a late PREPARE of an old view is answered",
@@ -169,30 +184,35 @@ MUTANTS = (
         "            self._core.state.promised = packet.body.ballot\n"
         "            self._core.state.flush_heard_at = 1e9\n"
         "        elif isinstance(packet.body, Report):\n",
+        9,
     ),
     Mutant(
         "does not ask for a decision that it missed",
         "member",
         "                self._flushing.ask(source.process)\n",
         "                pass\n",
+        5,
     ),
     Mutant(
         "does not show a newer view to who is behind",
         "member",
         "            self._core.transmit(1 << packet.source.process, self._core.report())\n",
         "            pass\n",
+        9,
     ),
     Mutant(
         "nobody takes over an abandoned flush",
         "flush",
         "        if core.frozen:\n            return abandoned\n",
         "        if core.frozen:\n            return False\n",
+        19,
     ),
     Mutant(
         "waits for the dead",
         "core",
         "if self.now - state.peers[rank].heard_at > self.config.suspect_after_s:",
         "if False:",
+        1,
     ),
     Mutant(
         "sends in the old view while it is flushed",
@@ -206,30 +226,35 @@ MUTANTS = (
         "member",
         "if not enough and not state.suspended:",
         "if False:",
+        1,
     ),
     Mutant(
         "never goes on after a suspension",
         "member",
         "elif enough and state.suspended and not core.frozen:",
         "elif False:",
+        5,
     ),
     Mutant(
         "an incarnation may come twice",
         "admission",
         "elif member.incarnation <= state.departed.get(member.process, -1):",
         "elif False:",
+        31,
     ),
     Mutant(
         "an old life is kept beside the new one",
         "core",
         "other.process == member.process and other.incarnation > member.incarnation",
         "False",
+        88,
     ),
     Mutant(
         "newcomers are not welcomed again",
         "admission",
         "        if state.view.rank(member) is not None:\n            self._welcome(member)",
         "        if state.view.rank(member) is not None:\n            pass",
+        422,
     ),
     Mutant(
         "newcomers start counting at zero",
@@ -242,18 +267,21 @@ MUTANTS = (
         "admission",
         "body = Welcome(decision, captured.base, departed, captured.state, captured.retained)",
         "body = Welcome(decision, captured.base, departed, captured.state, ())",
+        5,
     ),
     Mutant(
         "leaves before all is sent",
         "core",
         "return self.state.leaving and not self.state.queue",
         "return self.state.leaving",
+        22,
     ),
     Mutant(
         "tells the excluded that nothing was lost",
         "admission",
         "if rank == core.rank and number > taken",
         "if False",
+        30,
     ),
 )
 

@@ -24,6 +24,8 @@ def draw(seed: int) -> Schedule:
         return _steady(seed, rng)
     if seed % 10 == 6:
         return _survivors(seed, rng)
+    if seed % 10 == 8:
+        return _bouncing(seed, rng)
     return _hostile(seed, rng) if seed % 2 else _mixed(seed, rng)
 
 
@@ -71,8 +73,8 @@ def _steady(seed: int, rng: random.Random) -> Schedule:
     last = founders - 1
     actions = _traffic(rng, founders, 3.0, rng.choice((8, 20, 30)))
     actions.append(Action(0.5, "crash-on", last, rng.getrandbits(founders), "Data"))
-    missing = rng.choice(("Accept", "Decide"))
-    actions.append(Action(0.5, "deaf-on", rng.randrange(1, last), 0, missing, 1.05))
+    missing, seconds = rng.choice((("Accept", 1.05), ("Decide", 0.7)))
+    actions.append(Action(0.5, "deaf-on", rng.randrange(1, last), 0, missing, seconds))
     schedule = _on_network(seed, rng, founders, founders, actions)
     loss = min(schedule.loss, 0.1)
     return msgspec.structs.replace(schedule, loss=loss, tail=0.0, fanout=0, steady=True)
@@ -97,6 +99,18 @@ def _survivors(seed: int, rng: random.Random) -> Schedule:
     return msgspec.structs.replace(
         schedule, loss=min(schedule.loss, 0.1), tail=0.0, fanout=0, quorum="survivors"
     )
+
+
+def _bouncing(seed: int, rng: random.Random) -> Schedule:
+    """Members that take part in a change of views die at once, and are back at once."""
+    founders = rng.choice((4, 5, 6))
+    everybody, last = (1 << founders) - 1, founders - 1
+    actions = _traffic(rng, founders, 3.0, rng.choice((8, 20)))
+    actions.append(Action(0.5, "crash", last))
+    for process in rng.sample(range(last), rng.choice((1, 1, 2))):
+        kind = rng.choice(("Promise", "Promise", "Accepted", "Prepare", "Report"))
+        actions.append(Action(0.6, "bounce-on", process, everybody, kind, rng.uniform(0.01, 0.2)))
+    return _on_network(seed, rng, founders, founders, actions)
 
 
 def _reason_to_change(rng: random.Random, founders: int, processes: int, at: float) -> list[Action]:

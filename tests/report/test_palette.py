@@ -75,7 +75,7 @@ def test_any_two_series_differ(sight: str, dark: bool) -> None:
     looks = colours("look", dark=dark)
     assert len(looks) == COLOURS
     closest = min(distance(one, other, sight) for one, other in combinations(looks, 2))
-    assert closest > 4 * JUST_NOTICEABLE
+    assert closest > 8 * JUST_NOTICEABLE
 
 
 @pytest.mark.parametrize("dark", [False, True])

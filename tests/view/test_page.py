@@ -71,6 +71,25 @@ def test_a_click_tells_what_happened_and_what_it_depends_on(visit: Visitor, tmp_
     assert visited.complaints == []
 
 
+def test_a_page_that_is_wrong_about_the_past_would_be_noticed(
+    visit: Visitor, tmp_path: Path
+) -> None:
+    trace = simulated(tmp_path / "t.parquet", "vector")
+    page_file = page_of(trace)
+    text = page_file.read_text(encoding="utf-8")
+    right = "if (kind[i] === DELIVER) wanted[message[i]] = 1;"
+    assert text.count(right) == 1
+    page_file.write_text(text.replace(right, right.replace("DELIVER", "RECEIVE")), "utf-8")
+    page = opened(visit, page_file).page
+    run = only_run(trace)
+    wrong = 0
+    for event in range(40, len(run.events), 97):
+        page.evaluate(f"antecede.select(0, {event})")
+        shown = json.loads(page.evaluate("JSON.stringify(antecede.pictures[0].cone.list('past'))"))
+        wrong += set(shown) != past_of(run, event)
+    assert wrong > 0
+
+
 def test_the_sentences_are_those_of_explain(visit: Visitor, tmp_path: Path) -> None:
     for protocol in ("none", "vector", "blocks-slow"):
         trace = simulated(tmp_path / f"{protocol}.parquet", protocol, messages=40)
@@ -271,15 +290,20 @@ def test_two_protocols_on_the_same_traffic(visit: Visitor, tmp_path: Path) -> No
 
 def test_hops_and_groups(visit: Visitor, tmp_path: Path) -> None:
     trace = simulated(
-        tmp_path / "t.parquet", "separators", topology="tree:2,2,2", processes=None, messages=20
+        tmp_path / "t.parquet",
+        "separators",
+        topology="tree:2,2,2",
+        processes=None,
+        messages=20,
+        crashes=[{"process": 1, "time_s": 0.2}],
     )
     visited = opened(visit, page_of(trace))
     page = visited.page
     run = only_run(trace)
     seen = "antecede.pictures[0].counts.events.reduce((most, n) => Math.max(most, n), 0)"
-    assert page.evaluate("antecede.shown") == [True, False]
+    assert page.evaluate("antecede.shown") == [True, False, True]
     page.select_option("#layer", "both")
-    assert page.evaluate("antecede.shown") == [True, True]
+    assert page.evaluate("antecede.shown") == [True, True, True]
     assert page.evaluate(seen) > 0
     page.select_option("#grouping", "zone")
     rows = page.evaluate("antecede.lanes.rows.filter((row) => row.group !== undefined).length")
@@ -290,8 +314,10 @@ def test_hops_and_groups(visit: Visitor, tmp_path: Path) -> None:
     page.evaluate(f"antecede.select(0, {hop})")
     assert "hop" in panel(page)
     only = opened(visit, page_of(trace, layer="hop"))
-    assert only.page.evaluate("antecede.shown") == [False, True]
+    assert only.page.evaluate("antecede.shown") == [False, True, True]
     assert only.page.evaluate("antecede.traces[0].hasApp") is False
+    only.page.fill("#query", "crash")
+    assert "1 event" in panel(only.page)
     assert visited.complaints == only.complaints == []
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from antecede.fuzzing.chance import Chance
 from antecede.fuzzing.options import draw_options
 from antecede.fuzzing.tolerance import may_lose
-from antecede.order import Addressing, Traits
+from antecede.order import Addressing, Order, Traits
 from antecede.overlays import Overlay
 from antecede.protocols import find
 from antecede.simulate import Scenario, make_scenario
@@ -55,7 +55,7 @@ def draw_fields(protocol: str, seed: int) -> Fields:
         fields["payload_bytes"] = chance.small(1, 64)
     span_s = fields["messages"] / (fields["rate"] * applications) + 0.2
     fields["network"] = _network(order.traits, size, span_s, chance)
-    fields["crashes"] = _crashes(order.traits, size, span_s, chance)
+    fields["crashes"] = _crashes(order, size, span_s, chance)
     if fields["crashes"] and order.traits.survives_crashes:
         fields["network"].pop("partitions", None)  # together they may leave nobody to go on
     fields["options"] = draw_options(protocol, fields, chance)
@@ -167,11 +167,16 @@ def _partition(size: int, span_s: float, chance: Chance) -> Fields:
     }
 
 
-def _crashes(traits: Traits, size: int, span_s: float, chance: Chance) -> list[Fields]:
-    """Of fewer than half of the processes."""
-    if size < 3 or not chance.happens(0.4 if traits.survives_crashes else 0.05):
+def _crashes(order: type[Order], size: int, span_s: float, chance: Chance) -> list[Fields]:
+    """Of fewer than half of the processes. Some of them come back, where they are let in."""
+    if size < 3 or not chance.happens(0.4 if order.traits.survives_crashes else 0.05):
         return []
-    victims = chance.some(range(size), chance.small(1, (size - 1) // 2))
-    return [
-        {"process": process, "time_s": chance.between(span_s / 20, span_s)} for process in victims
+    crashes: list[Fields] = [
+        {"process": process, "time_s": chance.between(span_s / 20, span_s)}
+        for process in chance.some(range(size), chance.small(1, (size - 1) // 2))
     ]
+    if order.join is not Order.join:
+        for crash in crashes:
+            if chance.happens(0.4):
+                crash["back_s"] = crash["time_s"] + chance.between(0.1, 10.0)
+    return crashes

@@ -24,12 +24,19 @@ class Streams:
         self.core = core
         self.waiting: dict[int, list[int]] = {}
         """By rank: those whose next message waits for a delivery from it. Derived."""
+        self.laggards: list[int] = []
+        """By rank: how many members are not known to have received more than what is stable of
+        it. Derived."""
         self.untidy = False
         """Whether the input at hand may have made messages stable."""
 
     def resume(self) -> None:
         self.waiting = {}
         state = self.core.state
+        self.laggards = [
+            sum(peer.row[rank] == stable for peer in state.peers)
+            for rank, stable in enumerate(state.stable)
+        ]
         for rank in range(len(state.received)):
             self._deliverable(rank)
 
@@ -209,9 +216,13 @@ class Streams:
             self.untidy = True
         for sender, count in enumerate(row):
             if count > before[sender] and before[sender] == state.stable[sender]:
-                stable = min([other.row[sender] for other in state.peers])
-                self.untidy = self.untidy or stable > state.stable[sender]
-                state.stable[sender] = stable
+                self.laggards[sender] -= 1
+                if not self.laggards[sender]:
+                    column = [other.row[sender] for other in state.peers]
+                    stable = min(column)
+                    state.stable[sender] = stable
+                    self.laggards[sender] = column.count(stable)
+                    self.untidy = True
 
     def settle(self) -> None:
         """After an input: report what has become stable, with all that precedes it, and drop it."""

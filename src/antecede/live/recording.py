@@ -1,9 +1,13 @@
 """What a node did, event by event, in a file that survives its death.
 
-Each event is one MessagePack array appended to a log; what the operating system has been given
-stays, even when the process is killed. `antecede import live FOLDER --out TRACE` makes one trace
-of the logs of all nodes. The position of an event is its Lamport number, with the number of the
-process to tell equals apart: a linear extension of happened-before, found without any clock.
+While a node lives, each event is appended to a log; what the operating system has been given stays,
+even when the process is killed. A node that ends in peace turns its log into a trace;
+for those that were killed somebody else does it (`finish`), with a crash as the
+last event. A folder with the files of all nodes is a trace that `antecede verify` takes.
+
+Each life of a node is a process of its own. The position of an event is its Lamport number, with
+the number of the process to tell equals apart: a linear extension of happened-before, found without
+any clock.
 """
 
 import os
@@ -11,14 +15,21 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final
+from urllib.parse import quote
+from zlib import crc32
 
 import msgspec
+import pyarrow as pa
+import pyarrow.parquet as pq
 
-from antecede.errors import CannotWrite
+from antecede.errors import BadFile, CannotWrite
 from antecede.groups import MemberId
 from antecede.live.session import Arrived, Delivery, Sent
+from antecede.trace.schema import SCHEMA
 
 SUFFIX: Final = ".events"
+_PROCESSES: Final = 1 << 32
+"""As many as there are values of the checksum that tells processes apart."""
 Naming = Callable[[MemberId], str]
 _encoder = msgspec.msgpack.Encoder()
 
@@ -30,10 +41,19 @@ class Logged(msgspec.Struct, frozen=True, array_like=True):
     lamport: int
     time: float
     sender: str | None = None
-    number: int = 0
+    number: int | None = None
     destinations: tuple[str, ...] | None = None
     stamp_entries: int | None = None
     stamp_bytes: int | None = None
+
+
+class Head(msgspec.Struct, frozen=True, array_like=True):
+    """The first record of a log."""
+
+    group: str
+    process: str
+    number: int
+    """Tells equal Lamport numbers of different processes apart."""
 
 
 def life(name: str, member: MemberId) -> str:
@@ -55,14 +75,15 @@ class Recording:
     def begin(self, incarnation: int) -> None:
         """A new life."""
         self.close()
-        self._path = self._folder / f"{self._node}.{incarnation}{SUFFIX}"
+        name = f"{self._node}.{incarnation}"
+        self._path = self._folder / f"{quote(name, safe='')}{SUFFIX}"
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
             self._file = os.open(self._path, flags, 0o644)
         except OSError as error:
             raise CannotWrite(str(self._path), error.strerror or str(error)) from None
-        self._buffer += _encoder.encode([self._group, f"{self._node}.{incarnation}"])
+        self._append(Head(self._group, name, crc32(name.encode())))
 
     def send(self, sent: Sent, name: Naming) -> None:
         to = tuple(life(name(member), member) for member in sent.to)
@@ -84,8 +105,12 @@ class Recording:
     def view(self, lamport: int) -> None:
         self._log(Logged("view", lamport, time.time()))
 
+    def _append(self, record: msgspec.Struct) -> None:
+        record_bytes = _encoder.encode(record)
+        self._buffer += len(record_bytes).to_bytes(4, "big") + record_bytes
+
     def _log(self, event: Logged) -> None:
-        self._buffer += _encoder.encode(event)
+        self._append(event)
         if len(self._buffer) >= 1 << 16:
             self.flush()
 
@@ -99,7 +124,70 @@ class Recording:
             self._buffer.clear()
 
     def close(self) -> None:
+        """The life ends in peace: its log becomes a trace."""
         if self._file is not None:
             self.flush()
             os.close(self._file)
             self._file = None
+            _write_trace(self._path, killed=False)
+
+
+def finish(folder: Path) -> list[Path]:
+    """Turn the logs of nodes that were killed into traces; gives the traces written. To be called
+    when none of the nodes runs any more."""
+    logs = sorted(folder.glob(f"*{SUFFIX}"))
+    return [_write_trace(log, killed=True) for log in logs]
+
+
+def _records(log: Path) -> tuple[Head, list[Logged]]:
+    """What a log contains; a last record that is not whole is left out."""
+    content = log.read_bytes()
+    records: list[bytes] = []
+    at = 0
+    while at + 4 <= len(content):
+        end = at + 4 + int.from_bytes(content[at : at + 4], "big")
+        if end > len(content):
+            break
+        records.append(content[at + 4 : end])
+        at = end
+    try:
+        if not records:
+            raise BadFile(str(log), ["is no log of a node: it has no head; remove it"])
+        head = msgspec.msgpack.decode(records[0], type=Head)
+        return head, [msgspec.msgpack.decode(one, type=Logged) for one in records[1:]]
+    except msgspec.DecodeError as error:
+        raise BadFile(str(log), [f"is no log of a node: {error}; remove it"]) from None
+
+
+def _write_trace(log: Path, *, killed: bool) -> Path:
+    head, events = _records(log)
+    if killed:
+        last = events[-1] if events else Logged("view", 0, 0.0)
+        events.append(Logged("crash", last.lamport + 1, last.time))
+    columns: dict[str, list[object]] = {
+        "run": [head.group] * len(events),
+        "layer": ["app"] * len(events),
+        "process": [head.process] * len(events),
+        "seq": list(range(len(events))),
+        "kind": [event.kind for event in events],
+        "sender": [head.process if e.kind == "send" else e.sender for e in events],
+        "number": [event.number for event in events],
+        "destinations": [event.destinations for event in events],
+        "time": [event.time for event in events],
+        "position": [event.lamport * _PROCESSES + head.number for event in events],
+        "stamp_entries": [event.stamp_entries for event in events],
+        "stamp_bytes": [event.stamp_bytes for event in events],
+    }
+    target = log.with_suffix(".parquet")
+    aside = target.with_name(f".{target.name}.partial-{os.getpid()}")
+    table = pa.table(
+        {name: pa.array(columns[name], SCHEMA.field(name).type) for name in SCHEMA.names}
+    )
+    try:
+        pq.write_table(table, aside, compression="zstd")
+        aside.replace(target)
+        log.unlink()
+    except OSError as error:
+        aside.unlink(missing_ok=True)
+        raise CannotWrite(str(target), error.strerror or str(error)) from None
+    return target

@@ -7,6 +7,8 @@ and for a while when it is poked. Packets of a busy member say so, and keep the 
 report at every tick, and notice who does not.
 """
 
+from typing import Annotated
+
 import msgspec
 
 from antecede.groups import (
@@ -39,12 +41,15 @@ _EPOCHS = 1 << 20
 """A group of servers that is founded anew is another group: its number has its epoch above these."""
 
 
+TAKING_BATCHES = -1
+"""As `merged`: not all of what came in batches has been taken."""
 _AWAKE_TICKS = 4
 """For how many ticks a member stays awake after it has heard a busy one."""
 
 
 class Timing(Options, frozen=True):
-    """The clockwork of the groups: see `antecede.groups.GroupConfig`."""
+    """The clockwork of the groups: see `antecede.groups.GroupConfig`. `pack_s`: how long a message
+    may wait for others, to travel with them in one packet."""
 
     quorum: Quorum = Quorum.MAJORITY
     tick_s: float = 0.1
@@ -54,6 +59,7 @@ class Timing(Options, frozen=True):
     retry_limit_s: float = 1.2
     fanout: int = 0
     window: int = 64
+    pack_s: Annotated[float, msgspec.Meta(ge=0)] = 0.0
 
 
 class LayerState(msgspec.Struct, array_like=True):
@@ -155,11 +161,9 @@ class Layer:
     def is_merging(self) -> bool:
         """Whether some of what came in batches is not stable."""
         merged = self.state.merged
-        if merged and all(
-            kept.stable for kept in self.memory.kept.values() if kept.place <= merged
-        ):
+        if merged > 0 and all(k.stable for k in self.memory.kept.values() if k.place <= merged):
             self.state.merged = merged = 0
-        return merged > 0
+        return merged != 0
 
     def has_passed(self, message: MessageId) -> bool:
         """Whether the group has had this message."""
@@ -173,6 +177,9 @@ class Layer:
         sent[item.sender] = max(sent.get(item.sender, 0), item.number)
         if not self.is_in:
             self.state.outbox.append(pack(item))
+            return []
+        if self.timing.pack_s:
+            self.tell(item, now, self.timing.pack_s)
             return []
         return self._issue([item], now)
 
@@ -190,9 +197,14 @@ class Layer:
 
     def tell(self, item: Item, now: float, within_s: float) -> None:
         """Put word into the next payload, which is sent after this time at the latest."""
-        if not self.state.items:
-            self.state.items_at = now + within_s
+        at = now + within_s
+        self.state.items_at = min(at, self.state.items_at) if self.state.items else at
         self.state.items.append(pack(item))
+
+    def unsent(self) -> list[bytes]:
+        """The messages that wait for a payload or for the process to be in."""
+        waiting = (*self.state.outbox, *self.state.items)
+        return [stored for stored in waiting if isinstance(unpack(stored), Carry)]
 
     def is_told(self, item: Item) -> bool:
         """Whether this word is already on its way into the next payload."""

@@ -193,6 +193,7 @@ class Search:
             )
             new.state.seeking_since = now
         new.state.resend = [pack(carry(kept.message, kept.clock)) for kept in layer.in_order()]
+        new.state.resend += layer.unsent()
         home.replace(layer, new, now)
 
 

@@ -71,7 +71,14 @@ from antecede.overlays._daisy_items import (
     pack,
     unpack,
 )
-from antecede.overlays._daisy_layer import Layer, LayerState, Timing, founding, joining
+from antecede.overlays._daisy_layer import (
+    TAKING_BATCHES,
+    Layer,
+    LayerState,
+    Timing,
+    founding,
+    joining,
+)
 from antecede.overlays._daisy_plan import Node, plan
 from antecede.overlays._daisy_search import Arrival, Search, absent, batch, gather, ready
 from antecede.snapshot import freeze, thaw
@@ -109,6 +116,7 @@ class Daisy(Order):
         paper="Baldoni, Friedman, van Renesse 1997",
         addressing=Addressing.SETS,
         survives_loss=True,
+        repairs_loss=True,
         survives_crashes=True,
         prompt=False,
     )
@@ -293,7 +301,7 @@ class Daisy(Order):
         """When all batches are here, or will not come: these first, then what came meanwhile."""
         if not layer.state.batches:
             batches, others = ready(layer)
-            layer.state.merged = layer.memory.places + len(batches)
+            layer.state.merged = TAKING_BATCHES
             self._take(layer, batches, now)
             layer.state.merged = layer.memory.places
             self._take(layer, others, now)
@@ -356,10 +364,10 @@ class Daisy(Order):
                 if kept is not None:
                     was_merging = layer.is_merging()
                     kept.stable = True
-                    self._send_on(layer, kept, now)
-                    self._check_done(layer, kept, now)
                     if was_merging and not layer.is_merging():
                         self._reconcile(layer, now)
+                    self._send_on(layer, kept, now)
+                    self._check_done(layer, kept, now)
 
     # From group to group.
 

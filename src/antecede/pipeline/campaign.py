@@ -24,7 +24,7 @@ from antecede.campaigns.folder import Folder, refusing, write
 from antecede.campaigns.plan import Plan, PlannedRun
 from antecede.campaigns.runs import FAILED, Outcome, commit, execute, failure, keep_trace
 from antecede.campaigns.tables import HISTOGRAMS, RUNS, SETTING, SKIPPED, SUMMARY
-from antecede.errors import AntecedeError, CannotWrite
+from antecede.errors import AntecedeError, CannotWrite, Misuse
 from antecede.pipeline.spread import WorkLost, spread
 
 if TYPE_CHECKING:
@@ -136,6 +136,11 @@ class _Work:
                     meter.add(run, outcome)
             finished = self._folder.finished()
             missing = [run for run in left.values() if run.run not in finished]
+        if not {run.run for run in self._plan.runs} <= self._folder.finished():
+            raise Misuse(
+                f"executors have results that are not in {self._folder.results}: "
+                "the folder has to be one that they share with this machine"
+            )
 
     def _do_suspects(
         self, left: dict[str, PlannedRun], task: Callable[[PlannedRun], Outcome], lost: WorkLost

@@ -121,12 +121,13 @@ def _stderr_to(file: Path) -> Iterator[None]:
 
 
 def pack_package(folder: Path) -> Path:
-    """This package as an archive that executors can import from."""
+    """This package, with its data, as an archive that executors can import from."""
     archive = folder / "antecede.zip"
     root = Path(antecede.__file__).parent
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as packed:
-        for file in sorted(root.rglob("*.py")):
-            packed.write(file, Path("antecede") / file.relative_to(root))
+        for file in sorted(root.rglob("*")):
+            if file.is_file() and "__pycache__" not in file.parts:
+                packed.write(file, Path("antecede") / file.relative_to(root))
     return archive
 
 

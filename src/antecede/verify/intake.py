@@ -21,6 +21,8 @@ from antecede.trace.schema import APP, KINDS, LAYERS
 from antecede.verify import rows
 from antecede.verify.prepare import Integers, Joined, Prepared
 
+MOST_PROCESSES: Final = int(np.iinfo(np.uint16).max)
+
 
 class TimesNeeded(Exception):
     """There are receptions, so that delays can be told apart, but the times have not been read."""
@@ -78,6 +80,8 @@ class TakenRun:
             np.array([*self._names.enter(column.words), -1], np.int32)
             for column in (batch.process, batch.sender, batch.destination)
         )
+        if len(self.processes) > MOST_PROCESSES:
+            raise Unusual("there are very many processes")
         more = _More(len(self.processes), batch)
         self._next_seq = _wider(self._next_seq, more.processes)
         self._crashed = _wider(self._crashed, more.processes)
@@ -136,9 +140,11 @@ class _More:
 
 
 _MESSAGE: Final = {"start": np.int64, "send": np.int32, "deliveries": np.int32, "own": np.bool_}
-_EVENT: Final = dict.fromkeys(("at", "message", "reached", "arrived"), np.int32)
+# Fresh memory costs as much as the work, so processes are two bytes.
+_EVENT: Final = {"at": np.uint16, "message": np.int32, "arrived": np.int32}
 _COPY: Final = {
-    **dict.fromkeys(("column", "rank", "arrival", "delivery"), np.int32),
+    "column": np.uint16,
+    **dict.fromkeys(("rank", "arrival", "delivery"), np.int32),
     **dict.fromkeys(("delivered", "received"), np.float64),
 }
 _UNUSED: Final = {
@@ -148,7 +154,7 @@ _UNUSED: Final = {
 }
 
 
-_PREPARED: Final = ("message", "reached", "start", "column", "rank", "deliveries")
+_PREPARED: Final = ("message", "start", "column", "rank", "deliveries")
 _JOINED: Final = ("send", "delivery", "delivered", "received", "arrival", "arrived")
 
 
@@ -235,9 +241,10 @@ class _Layer:
         if self._todo != rows.JOIN_TIMED:
             unknown = np.broadcast_to(np.nan, copies)
             columns |= {"delivered": unknown, "received": unknown}
-            columns |= {"arrival": columns["rank"], "arrived": columns["reached"]}
+            columns["arrival"] = columns["rank"]
         prepared = Prepared(
             process=columns["at"],
+            reached=np.empty(0, np.int32),
             column_of=np.arange(processes, dtype=np.int32),
             **{name: columns[name] for name in _PREPARED},
         )

@@ -49,7 +49,8 @@ def scan(
     """Go over the events from `progress[0]` on, until the end or until there is no free row.
 
     Events: `message` m >= 0 is the send of m at `process`, -1 - m its delivery there; with a
-    delivery, `reached` is the rank that its process has reached. The copies of m are those from
+    delivery, `reached` is the rank that its process has reached; if it is empty, every delivery
+    reaches the next one, from the beginning of the run. The copies of m are those from
     `start[m]` to `start[m + 1]`, with `column` and `rank` of the destination. Process p has the row
     p, and the column `column_of[p]` or -1. Cells are relative to `base`, `infinity` is the cell of
     `NEVER`; `here` is what has been reached at a column. `row_of` and `left` give the row of a
@@ -96,7 +97,7 @@ def scan(
         else:
             q = column_of[p]
             if q >= 0:
-                here[q] = max(here[q], reached[event])
+                here[q] = max(here[q], reached[event]) if len(reached) > 0 else here[q] + 1
                 moved = here[q] - base[q]
                 if moved > infinity // 2:
                     base[q] += moved

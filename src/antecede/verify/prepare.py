@@ -30,7 +30,8 @@ class Prepared:
     message: Integers
     """m for the send of message m, -1 - m for a delivery of it."""
     reached: Integers
-    """With a delivery: its rank among the deliveries at its process, from 1."""
+    """With a delivery: its rank among the deliveries at its process, from 1. Empty if every event
+    of the run is here, so that the kernel can count."""
     start: Offsets
     """The copies of message m are those from `start[m]` to `start[m + 1]`."""
     column: Integers

@@ -95,7 +95,6 @@ def take_rows(
     own_delivered: Column,
     at: Column,
     message: Column,
-    reached: Column,
     arrived: Column,
     column: Column,
     rank: Column,
@@ -178,7 +177,6 @@ def take_rows(
                 deliveries[messages] = 0
                 at[size] = p
                 message[size] = messages
-                reached[size] = 0
                 if todo == JOIN_TIMED:
                     arrived[size] = 0
                 size += 1
@@ -233,7 +231,6 @@ def take_rows(
             deliveries[m] += 1
             at[size] = p
             message[size] = -1 - m
-            reached[size] = delivered_here[p]
             if todo == JOIN_TIMED:
                 delivered[copy] = time[event]
                 arrived[size] = arrived_here[p]

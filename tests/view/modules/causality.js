@@ -42,7 +42,7 @@ check("lists agree with counts", () => {
 check("a layer that is not shown carries nothing", () => {
   const trace = traceOf(RELAY);
   trace.layer[3] = 1;
-  equal(pastOf(trace, 4, [true, false]), [0, 3, 0]);
+  equal(pastOf(trace, 4, [true, false, true]), [0, 3, 0]);
 });
 
 check("predecessors are found in the order of sends", () => {

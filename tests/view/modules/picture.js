@@ -11,7 +11,7 @@ function sceneOf(trace) {
   const axis = new Axis("time", [trace], { fold: false });
   const scene = new Scene(axis, new Lanes([trace]));
   scene.resize(900, 400, 100);
-  const picture = new Picture(trace, axis.places[0], axis, [true, true]);
+  const picture = new Picture(trace, axis.places[0], axis, [true, true, true]);
   picture.palette = readPalette(document.documentElement);
   return { scene, picture };
 }
@@ -66,11 +66,15 @@ check("groups come from names, and fold", () => {
 
 check("messages in flight are found wherever one looks", () => {
   const { picture } = sceneOf(traceOf(RUN));
-  const seen = (from, to) => picture.flights.between(from, to, 100, [true, true]).all;
+  const seen = (from, to) => picture.flights.between(from, to, 100, [true, true, true]).all;
   equal(seen(2.5, 2.6), [0], "in the middle of a flight");
   equal(seen(0.9, 1.1), [0, 1]);
   equal(seen(6, 7), []);
-  equal(picture.flights.between(0, 9, 1, [true, true]).stride > 1, true, "many are thinned out");
+  equal(
+    picture.flights.between(0, 9, 1, [true, true, true]).stride > 1,
+    true,
+    "many are thinned out",
+  );
 });
 
 check("the SVG is well-formed and draws the same marks", () => {

@@ -20,6 +20,7 @@ from antecede.report.markup import Markup, join, tag
 from antecede.report.numbers import Unit, count
 
 MOST_LABEL = 150.0
+MOST_OPAQUE = 0.18
 
 
 @dataclass(frozen=True)
@@ -40,30 +41,42 @@ def draw_lines(
     widest = max((text_width(line.series.name) for line in lines), default=0.0)
     right = min(widest, MOST_LABEL) + 26 if width == WIDE else 16.0
     area = frame(across, up, width, height, right)
-    drawn = [_draw_line(line, area) for line in lines]
+    drawn = [_draw_bands(lines, area), *(_draw_line(line, area) for line in lines)]
     if width == WIDE:
         return sheet(width, height, title, draw_axes(area), *drawn, _name_ends(lines, area))
     key, bottom = _draw_key(lines, width, height + 8)
     return sheet(width, bottom, title, draw_axes(area), *drawn, key)
 
 
+def _draw_bands(lines: Sequence[Line], area: Frame) -> Markup:
+    """The confidence intervals, under all lines; the more there are, the fainter each."""
+    faint = min(MOST_OPAQUE, 2.5 * MOST_OPAQUE / max(len(lines), 1))
+    parts = []
+    for line in lines:
+        ordered = sorted(line.points, key=lambda point: point[0])
+        over = [area.point(x, estimate.high) for x, estimate in ordered]
+        under = [area.point(x, max(estimate.low, 0.0)) for x, estimate in ordered]
+        if len(ordered) == 1:
+            (x, high), (_, low) = over[0], under[0]
+            band = tag("line", x1=x, x2=x, y1=high, y2=low, class_="whisker")
+        else:
+            around = _corners([*over, *reversed(under)])
+            band = tag("path", d=f"M{around}Z", class_="band", fill_opacity=faint)
+        look, switch = f"series {line.series.look}", line.series.switch
+        parts.append(tag("g", band, class_=look, data_series=switch))
+    return join(*parts)
+
+
 def _draw_line(line: Line, area: Frame) -> Markup:
     ordered = sorted(line.points, key=lambda point: point[0])
     middle = [area.point(x, estimate.mean) for x, estimate in ordered]
-    over = [area.point(x, estimate.high) for x, estimate in ordered]
-    under = [area.point(x, max(estimate.low, 0.0)) for x, estimate in ordered]
-    band = tag("path", d=f"M{_corners([*over, *reversed(under)])}Z", class_="band")
     stroke = tag("path", d=f"M{_corners(middle)}", class_="line", stroke_dasharray=line.series.dash)
     markers = [
         line.series.marker(*place, title=f"{line.series.name}, {_sentence(area, x, estimate)}")
         for place, (x, estimate) in zip(middle, ordered, strict=True)
     ]
-    if len(ordered) == 1:
-        (x, high), (_, low) = over[0], under[0]
-        band = tag("line", x1=x, x2=x, y1=high, y2=low, class_="whisker")
     return tag(
         "g",
-        band,
         stroke if len(ordered) > 1 else None,
         *markers,
         class_=f"series {line.series.look}",

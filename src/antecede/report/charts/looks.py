@@ -1,7 +1,7 @@
 """How a series looks: colour, marker and dash, so that no two are told apart by colour alone.
 
 Colours are classes (`look-0` to `look-7`); the style sheet gives them their values for light and
-dark. All pairs differ for the common kinds of colour blindness; markers and dashes differ besides.
+dark. They can be told apart with every kind of colour blindness; markers and dashes differ besides.
 """
 
 import math

@@ -12,6 +12,8 @@ import { Scene } from "./scene.js";
 import { findEvents } from "./search.js";
 import { tableText } from "./table.js";
 
+// Which layers are seen: the application's, that of hops, and what concerns both.
+const SHOWN = { app: [true, false, true], hop: [false, true, true], both: [true, true, true] };
 const EASE = 0.3;
 const CLOSE_UP_EVENTS = 60;
 const OVERVIEW_COLUMNS = 600;
@@ -20,7 +22,8 @@ export class App {
   constructor(traces, surface) {
     this.traces = traces;
     this.surface = surface;
-    this.shown = [traces.some((trace) => trace.hasApp), !traces.some((trace) => trace.hasApp)];
+    const hasApp = traces.some((trace) => trace.hasApp);
+    this.shown = hasApp ? SHOWN.app : SHOWN.hop;
     this.axisKind = traces.every((trace) => trace.isTimed) ? "time" : "position";
     this.isFolding = true;
     this.showsCone = true;
@@ -120,7 +123,7 @@ export class App {
       { trace } = picture,
       m = trace.message[event];
     picture.selected = event;
-    const layers = this.shown[trace.layer[event]] ? this.shown : [true, true];
+    const layers = this.shown[trace.layer[event]] ? this.shown : SHOWN.both;
     if (this.showsCone) picture.cone = new Cone(trace, event, layers);
     if (trace.kind[event] === DELIVER && trace.isEarly(event))
       picture.copy = explainCopy(trace, m, trace.process[event]);
@@ -363,8 +366,7 @@ export class App {
     if (control === "fold") this.isFolding = value;
     if (control === "grouping") this.lanes.grouping = value;
     if (control === "sort") this.lanes.sort = value;
-    if (control === "layer")
-      this.shown = { app: [true, false], hop: [false, true], both: [true, true] }[value];
+    if (control === "layer") this.shown = SHOWN[value];
     if (control === "axis" || control === "fold") this.changeAxis();
     else if (control === "layer") {
       this.rebuild();

@@ -8,7 +8,6 @@ const PARTS = [
   ["inherited", 0.75],
   ["own", 1],
 ];
-const MOST_TRACKS = 6;
 const LABEL_ROOM = 54;
 
 // Draw the bars of these messages; where they are is noted in `picture.bars`, for the mouse.
@@ -58,7 +57,7 @@ function barOf(scene, { trace, places, counts, crashedAt }, reception, row) {
   const crash = crashedAt.get(trace.process[reception]);
   const end = crash === undefined ? scene.axis.max : places[crash];
   const delivery = trace.twin[reception];
-  const tracks = Math.min(MOST_TRACKS, Math.max(1, counts.tracks[trace.process[reception]]));
+  const tracks = Math.max(1, counts.tracks[trace.process[reception]]);
   const y = scene.lineY(row),
     isRoomy = scene.laneHeight >= 22;
   const top = isRoomy ? y + Math.min(8, scene.laneHeight * 0.16) : y - scene.laneHeight * 0.25;
@@ -69,7 +68,7 @@ function barOf(scene, { trace, places, counts, crashedAt }, reception, row) {
     delivery,
     left: scene.x(places[reception]),
     right: delivery === NOTHING ? scene.x(end) : scene.x(places[delivery]),
-    top: top + (counts.track[reception] % MOST_TRACKS) * height,
+    top: top + counts.track[reception] * height,
     height: Math.max(1.5, height - (height > 4 ? 1.5 : 0)),
   };
 }

@@ -6,7 +6,7 @@
 // What an event depends on is a beginning of every process, so one number a process says it all.
 import { SEND, RECEIVE, DELIVER, NOTHING } from "./data.js";
 
-const ALL_LAYERS = [true, true];
+const ALL_LAYERS = [true, true, true];
 
 // How many steps of each process lie in the past of an event, as an array.
 export function pastOf(trace, event, shown = ALL_LAYERS) {
@@ -99,7 +99,7 @@ export class Cone {
 export function predecessorsAt(trace, message, process) {
   const send = trace.sendOf[message],
     layer = trace.layer[send];
-  const reach = pastOf(trace, send, [layer === 0, layer === 1]);
+  const reach = pastOf(trace, send, [layer === 0, layer === 1, true]);
   const isBefore = (m) => {
     const sent = trace.sendOf[m];
     return (

@@ -10,8 +10,9 @@ export const SEND = 0,
   VIEW = 6;
 export const KINDS = ["send", "receive", "deliver", "crash", "join", "leave", "view"];
 export const APP = 0,
-  HOP = 1;
-export const LAYERS = ["app", "hop"];
+  HOP = 1,
+  EVERY = 2; // crashes, joins and views concern every layer
+export const LAYERS = ["app", "hop", ""];
 export const NOTHING = -1,
   NEVER = -2,
   REPEATED = -3;
@@ -75,7 +76,7 @@ export class Trace {
     this.stampEntries = Int32Array.from(columns.stamp_entries, (value) => value - 1);
     this.stampBytes = Int32Array.from(columns.stamp_bytes, (value) => value - 1);
     this.hasHops = this.layer.includes(HOP);
-    this.hasApp = this.size === 0 || this.layer.includes(APP);
+    this.hasApp = this.layer.includes(APP) || !this.hasHops;
   }
 
   readEvents({ what, process, age }) {
@@ -92,7 +93,7 @@ export class Trace {
     for (let i = 0; i < size; i++) {
       const kind = what[i] & 7;
       this.kind[i] = kind;
-      this.layer[i] = what[i] >> 3;
+      this.layer[i] = kind > DELIVER ? EVERY : what[i] >> 3;
       if (process[i] !== 0) current = process[i] - 1;
       this.process[i] = current;
       if (kind === SEND) {

@@ -3,6 +3,7 @@
 import { SEND, RECEIVE, DELIVER, NOTHING } from "./data.js";
 
 const LINEAR_STEPS = 24;
+const TRACKS = 6;
 
 // Running counts along the lanes, one trace at one choice of layers.
 export class Counts {
@@ -18,7 +19,7 @@ export class Counts {
 
   countLane(trace, process, shown) {
     let held = 0;
-    const free = [];
+    const taken = new Int32Array(TRACKS);
     for (let at = trace.laneStart[process]; at < trace.laneStart[process + 1]; at++) {
       const i = trace.laneEvents[at],
         isShown = shown[trace.layer[i]],
@@ -31,17 +32,17 @@ export class Counts {
         twin >= NOTHING &&
         trace.sender[trace.message[i]] !== process
       ) {
-        // Of the tracks below the lane line it takes the first that is free, as far as they go.
-        let track = free.findIndex((taken) => !taken);
-        if (track < 0) track = free.length;
-        free[track] = true;
-        this.track[i] = Math.min(255, track);
+        // Of the tracks below the lane line it takes the first that is free; the last is shared.
+        let track = 0;
+        while (track < TRACKS - 1 && taken[track]) track++;
+        taken[track]++;
+        this.track[i] = track;
         if (twin === NOTHING || trace.step[twin] - trace.step[i] > 1) {
-          this.tracks[process] = Math.max(this.tracks[process], Math.min(255, track + 1));
+          this.tracks[process] = Math.max(this.tracks[process], track + 1);
         }
         held++;
       } else if (isShown && trace.kind[i] === DELIVER && twin >= 0) {
-        free[this.track[twin]] = false;
+        taken[this.track[twin]]--;
         held--;
       }
       this.held[at] = held;

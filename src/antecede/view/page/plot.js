@@ -26,8 +26,12 @@ export class Picture {
     this.isLost = new Uint8Array(trace.messages);
     for (const m of trace.missingMessage) this.isLost[m] = 1;
     this.crashedAt = new Map();
-    for (let i = 0; i < trace.size; i++) {
-      if (trace.kind[i] === CRASH) this.crashedAt.set(trace.process[i], i);
+    // A process that comes back goes on with its line.
+    for (let p = 0; p < trace.processes.length; p++) {
+      const last = trace.laneEvents[trace.laneStart[p + 1] - 1];
+      if (trace.laneStart[p + 1] > trace.laneStart[p] && trace.kind[last] === CRASH) {
+        this.crashedAt.set(p, last);
+      }
     }
     this.cone = null;
     this.selected = NOTHING;

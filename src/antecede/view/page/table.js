@@ -62,7 +62,7 @@ export function tableText(trace, events) {
 // Columns that say something about these events.
 export function usedColumns(trace, events) {
   const rows = events.map((event) => rowOf(trace, event));
-  const several = new Set(rows.map((row) => row.layer)).size > 1;
+  const several = new Set(rows.map((row) => row.layer).filter(Boolean)).size > 1;
   return COLUMNS.filter((column) => {
     if (column === "layer") return several;
     return rows.some((row) => row[column] !== "");

@@ -1,0 +1,71 @@
+"""`antecede view`: what it writes, and what it refuses."""
+
+import webbrowser
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from tests.cli.conftest import Antecede
+from tests.trace.builders import deliver, positioned, send, table
+
+
+@pytest.fixture
+def trace(tmp_path: Path) -> Path:
+    path = tmp_path / "t.parquet"
+    pq.write_table(table(*positioned(send("p", 1, "q"), deliver("q", "p:1"))), path)
+    return path
+
+
+def test_view_writes_a_page_and_a_log(antecede: Antecede, trace: Path, tmp_path: Path) -> None:
+    page, log = tmp_path / "t.html", tmp_path / "t.log"
+    outcome = antecede("view", trace, "--out", page, "--shiviz", log, "--compare", trace)
+    assert outcome.status == 0
+    assert str(page) in outcome.out
+    assert str(log) in outcome.out
+    text = page.read_text(encoding="utf-8")
+    assert text.count('class="trace"') == 2
+    assert "http://" not in text.replace("http://www.w3.org/2000/svg", "")
+    assert "https://" not in text
+    assert log.read_text(encoding="utf-8") == (
+        'p {"p":1}\nsend p:1\nq {"p":1, "q":1}\ndeliver p:1\n'
+    )
+    again = antecede("view", trace, "--out", page)
+    assert again.status == 2
+    assert "use --force" in again.err
+    assert antecede("view", trace, "--out", page, "--force").status == 0
+
+
+def test_view_opens_the_page(
+    antecede: Antecede, trace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown: list[str] = []
+    monkeypatch.setattr(webbrowser, "open", shown.append)
+    page = tmp_path / "a b.html"
+    assert antecede("view", trace, "--out", page, "--open").status == 0
+    assert shown == [page.resolve().as_uri()]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ([], "say what to write"),
+        (["--shiviz", "x.log", "--open"], "go with --out"),
+        (["--out", "x.html", "--layer", "steam"], "there is no layer 'steam'"),
+        (["--out", "x.html", "--run", "s"], "there is no run 's'"),
+        (["--out", "x.html", "--around", "p"], "write it as SENDER:NUMBER"),
+    ],
+)
+def test_view_refuses(
+    antecede: Antecede,
+    trace: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    arguments: list[str],
+    told: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    outcome = antecede("view", trace, *arguments)
+    assert outcome.status == 2
+    assert told in outcome.err
+    assert [path.name for path in tmp_path.iterdir()] == ["t.parquet"]
