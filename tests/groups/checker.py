@@ -37,6 +37,7 @@ class Checker:
             self.causal_order,
             self.states,
             self.retention,
+            self.channels,
             self.stability,
             self.endings,
             self.liveness,
@@ -173,6 +174,25 @@ class Checker:
                     other, known = by_view.setdefault(event.view, (life, retained))
                     if known != retained:
                         yield f"{life} and {other} retain different messages in view {event.view}"
+
+    def channels(self) -> Iterator[str]:
+        """What one told another arrives in order, without gaps and once; all of it, if both run."""
+        for sender, events in self.history.lives.items():
+            said: dict[Life, list[int]] = {}
+            for event in events:
+                if event.kind == "tell":
+                    said.setdefault(event.members[0], []).append(event.message)
+            for receiver, messages in said.items():
+                heard = [
+                    event.message
+                    for event in self.history.lives[receiver]
+                    if event.kind == "told" and event.members[0] == sender
+                ]
+                if heard != messages[: len(heard)]:
+                    yield f"{sender} told {receiver} {messages}, and it heard {heard}"
+                both = {sender, receiver} <= set(self.history.alive)
+                if both and self._goes_on() and len(heard) < len(messages):
+                    yield f"{sender} told {receiver} {messages}, and it heard only {heard}"
 
     def stability(self) -> Iterator[str]:
         """What is called stable has been received by all of the view."""

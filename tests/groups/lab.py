@@ -18,11 +18,13 @@ SETTLE_S = 30.0
 
 class Action(msgspec.Struct, frozen=True, array_like=True):
     """One thing that happens. Kinds: send, crash, restart (also the first start of a process that
-    joins), leave, part (`mask` against the rest), heal, mute (nothing leaves the process), unmute,
-    cut-link (nothing goes between the process and those in `mask`). Healing ends parts and cut
-    links. There are traps for packets of kind `name`: crash-on (only the copies to `mask` leave,
-    and the process dies), bounce-on (it dies and is back after `seconds`), cut-on (it is cut off
-    for `seconds`), deaf-on (such a packet is lost when it comes, and the process is cut off)."""
+    joins), tell (to `mask`, one process), leave, part (`mask` against the rest), heal, mute
+    (nothing leaves the process), unmute, cut-link (nothing goes between the process and those in
+    `mask`). Healing ends parts and cut links.
+
+    There are traps for packets of kind `name`: crash-on (only the copies to `mask` leave, and the
+    process dies), bounce-on (it dies and is back after `seconds`), cut-on (it is cut off for
+    `seconds`), deaf-on (such a packet is lost when it comes, and the process is cut off)."""
 
     at: float
     kind: str
@@ -255,6 +257,8 @@ class Lab:
         match action.kind:
             case "send":
                 self._send(process, action.mask, int(action.name or -1))
+            case "tell":
+                self._tell(process, action.mask.bit_length() - 1)
             case "crash":
                 self._crash(process)
             case "crash-on" | "cut-on" | "deaf-on" | "bounce-on":
@@ -315,6 +319,17 @@ class Lab:
         self._log(process, "send", message=self.numbers)
         payload = msgspec.msgpack.encode((self.numbers, reply_by))
         self._carry_out(process, member.send(payload, self.now, to))
+
+    def _tell(self, process: Process, target: int) -> None:
+        member = process.member
+        if member is None or member.view is None:
+            return
+        for other in member.view.members:
+            if other.process == target:
+                self.numbers += 1
+                self._log(process, "tell", message=self.numbers, members=(tuple(other),))
+                effects = member.tell(target, str(self.numbers).encode(), self.now)
+                self._carry_out(process, effects)
 
     # The application.
 
@@ -388,7 +403,8 @@ class Lab:
                     self._log(process, "unstable", detail=detail)
 
     def _see_told(self, process: Process, effect: Any) -> None:
-        self._log(process, "told", detail=effect.payload.decode())
+        told = int(effect.payload.decode())
+        self._log(process, "told", message=told, members=(tuple(effect.sender),))
 
     def _see_suspended(self, process: Process, effect: Any) -> None:
         self._log(process, "suspended", view=effect.view, detail=f"{len(effect.reached)} reached")

@@ -285,6 +285,28 @@ MUTANTS = (
     ),
 )
 
+CHANNEL_MUTANTS = (
+    Mutant(
+        "what is told is not put in order",
+        "channels",
+        "while channel.received + 1 in channel.early:",
+        "channel.received = max(channel.received, body.number - 1)\n"
+        "        while channel.received + 1 in channel.early:",
+    ),
+    Mutant(
+        "what is told is heard again",
+        "channels",
+        "if body.number > channel.received:",
+        "channel.received = min(channel.received, body.number - 1)\n        if True:",
+    ),
+    Mutant(
+        "what is told is not repeated",
+        "channels",
+        "if channel.outgoing and core.now >= channel.retry_at:",
+        "if False:",
+    ),
+)
+
 
 @cache
 def planted(mutant: Mutant) -> ModuleType:

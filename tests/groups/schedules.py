@@ -216,29 +216,32 @@ def judge(schedule: Schedule, groups: ModuleType = real_groups) -> list[str]:
     return findings
 
 
-def shrink(schedule: Schedule, fails: Callable[[Schedule], bool], attempts: int = 400) -> Schedule:
-    """A smaller schedule that still fails: actions go in halves, quarters, ... one by one, then the
-    faults of the network."""
+def shrink(schedule: Schedule, fails: Callable[[Schedule], bool], attempts: int = 600) -> Schedule:
+    """A smaller schedule that still fails: without the faults of the network, then without actions,
+    in halves, quarters, ... one by one. Each candidate gets three chances, with other delays."""
     left = attempts
 
-    def still(candidate: Schedule) -> bool:
+    def failing(candidate: Schedule) -> Schedule | None:
         nonlocal left
-        left -= 1
-        return left >= 0 and fails(candidate)
+        for luck in range(3):
+            left -= 1
+            variant = msgspec.structs.replace(candidate, seed=candidate.seed + luck)
+            if left >= 0 and fails(variant):
+                return variant
+        return None
 
+    for field in ("loss", "duplication", "tail"):
+        calmer = failing(msgspec.structs.replace(schedule, **{field: 0.0}))
+        schedule = calmer or schedule
     size = max(1, len(schedule.actions) // 2)
     while size:
         place = 0
         while place < len(schedule.actions):
             kept = schedule.actions[:place] + schedule.actions[place + size :]
-            candidate = msgspec.structs.replace(schedule, actions=kept)
-            if still(candidate):
-                schedule = candidate
-            else:
+            smaller = failing(msgspec.structs.replace(schedule, actions=kept))
+            if smaller is None:
                 place += size
+            else:
+                schedule = smaller
         size //= 2
-    for field in ("loss", "duplication", "tail"):
-        candidate = msgspec.structs.replace(schedule, **{field: 0.0})
-        if still(candidate):
-            schedule = candidate
     return schedule

@@ -1,5 +1,7 @@
 """One member at a time: what it refuses, says of itself and remembers."""
 
+from pathlib import Path
+
 import pytest
 
 from antecede.errors import MalformedStamp, Misuse
@@ -21,7 +23,17 @@ from antecede.groups import (
     encode,
     founding_view,
 )
-from antecede.groups.packets import Ask, Ballot, Data, Decide, Decision, Nack, Prepare, Report
+from antecede.groups.packets import (
+    Ask,
+    Ballot,
+    Data,
+    Decide,
+    Decision,
+    Nack,
+    Prepare,
+    Report,
+    Welcome,
+)
 from antecede.message import process_set
 
 CONFIG = GroupConfig(group=3)
@@ -128,6 +140,16 @@ def test_malformed_packet_is_refused_and_changes_nothing(body: object, field: st
     before = member.snapshot()
     with pytest.raises(MalformedStamp, match=f"field '{field}'"):
         member.receive(packet_from(1, body), 0.1)
+    assert member.snapshot() == before
+
+
+def test_malformed_welcome_is_refused_and_changes_nothing() -> None:
+    member = GroupMember(CONFIG, MemberId(5, 0), contacts=process_set([0]))
+    member.start(0.0)
+    before = member.snapshot()
+    decision = Decision(View(2, (MemberId(0, 0), MemberId(5, 0))), (0,))
+    with pytest.raises(MalformedStamp, match="field 'base'"):
+        member.receive(packet_from(0, Welcome(decision, (0,), (), b"", ()), 2), 0.1)
     assert member.snapshot() == before
 
 
@@ -242,3 +264,13 @@ def test_fanout_reports_to_some_in_turn_and_to_all_in_the_end() -> None:
         effects = member.wake(tick * config.tick_s)
         targets.extend(e.to for e in effects if isinstance(e, Transmit))
     assert sorted(targets) == [process_set([process]) for process in (0, 1, 3, 4)]
+
+
+def test_the_example_in_the_documentation_runs() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "groups.md").read_text("utf-8")
+    example = page.split("```python\n")[1].split("```")[0]
+    names: dict[str, object] = {}
+    exec(example, names)
+    effects = names["effects"]
+    assert isinstance(effects, list)
+    assert [type(effect) for effect in effects] == [Transmit, Deliver]

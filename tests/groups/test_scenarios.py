@@ -5,6 +5,8 @@ import pytest
 
 from tests.groups.checker import Checker
 from tests.groups.lab import Action, History, Lab, Schedule
+from tests.groups.planted import CHANNEL_MUTANTS, Mutant, planted
+from tests.groups.schedules import judge
 
 QUIET = Schedule(
     seed=1,
@@ -271,6 +273,29 @@ def test_unreleased_messages_are_handed_to_newcomers(network: Schedule) -> None:
     history = run(network, *traffic(0, 1, 2), Action(2.0, "restart", 4), retains=True)
     newcomer = max(life for life in history.alive if life[0] == 4)
     assert "handed" in kinds(history, newcomer)
+
+
+TALK = (
+    *[
+        Action(0.3 + turn / 20, "tell", speaker, 1 << listener)
+        for turn in range(60)
+        for speaker, listener in ((0, 1), (1, 0), (2, 3), (3, 2))
+    ],
+    Action(1.0, "crash", 3),
+    Action(1.1, "restart", 3),
+    Action(2.0, "restart", 4),
+)
+
+
+def test_members_tell_each_other_alone_through_changes_of_views(network: Schedule) -> None:
+    history = run(network, *TALK)
+    assert kinds(history, (1, 0)).count("told") == 60
+
+
+@pytest.mark.parametrize("mutant", CHANNEL_MUTANTS, ids=lambda mutant: mutant.name)
+def test_every_rule_of_telling_is_needed(mutant: Mutant) -> None:
+    lossy = msgspec.structs.replace(QUIET, actions=TALK, loss=0.3, duplication=0.2)
+    assert any("told" in finding for finding in judge(lossy, planted(mutant)))
 
 
 def test_reply_from_within_a_delivery(network: Schedule) -> None:

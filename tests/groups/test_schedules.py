@@ -27,11 +27,13 @@ def test_every_rule_is_needed(mutant: Mutant) -> None:
     assert judge(schedule) == []
 
 
-def test_counterexample_shrinks() -> None:
-    mutant = next(mutant for mutant in MUTANTS if "redistribute" in mutant.name)
+@pytest.mark.parametrize("rule", ["the cut ignores", "delivers between", "proposes anew"])
+def test_counterexample_shrinks(rule: str) -> None:
+    """From dozens of actions to a handful, within a few dozen attempts."""
+    mutant = next(mutant for mutant in MUTANTS if mutant.name.startswith(rule))
     groups = planted(mutant)
     schedule = draw(mutant.seed)
-    small = shrink(schedule, lambda candidate: bool(judge(candidate, groups)), attempts=120)
+    small = shrink(schedule, lambda candidate: bool(judge(candidate, groups)), attempts=60)
     assert judge(small, groups) != []
     assert len(small.actions) <= 4 < len(schedule.actions)
 
@@ -75,7 +77,7 @@ class WatchedLab(Lab):
 
 @pytest.mark.parametrize("loss", [0.0, 0.2])
 def test_buffers_stay_small_under_steady_traffic(loss: float) -> None:
-    """Twice the traffic for four times as long: the buffers do not grow with it."""
+    """Four times as long: the buffers do not grow with it."""
 
     def largest(seconds: int) -> int:
         actions = tuple(Action(turn / 20, "send", turn % 4) for turn in range(1, 20 * seconds))
@@ -87,21 +89,17 @@ def test_buffers_stay_small_under_steady_traffic(loss: float) -> None:
     assert largest(24) <= 2 * largest(6)
 
 
-def planted_history(**changes: Any) -> History:
-    """A right history of two members, to be spoiled."""
-    return msgspec.structs.replace(Lab(SMALL).run(), **changes)
-
-
 SMALL: Schedule = msgspec.structs.replace(
     QUIET,
     founders=2,
     processes=2,
-    actions=(Action(0.5, "send", 0), Action(0.9, "send", 1), Action(1.5, "crash", 1)),
+    actions=(Action(0.5, "send", 0), Action(0.9, "send", 1)),
 )
+"""A right history of two members, to be spoiled."""
 
 
 def test_checker_accepts_the_right_history() -> None:
-    assert Checker(planted_history()).findings() == []
+    assert Checker(Lab(SMALL).run()).findings() == []
 
 
 @pytest.mark.parametrize(
@@ -121,8 +119,7 @@ def test_checker_sees_a_spoiled_history(kind: str, finding: str) -> None:
 
 
 def spoiled(kind: str) -> History:
-    actions = SMALL.actions[:2]
-    history = Lab(msgspec.structs.replace(SMALL, actions=actions)).run()
+    history = Lab(SMALL).run()
     events = history.lives[1, 0]
     first = next(event for event in events if event.kind == "deliver")
     match kind:

@@ -49,3 +49,12 @@ def write(path: Path, *runs: tuple[str, Sequence[Row]], group: int = 7) -> Path:
 
 def crash(process: str) -> Row:
     return event("crash", process)
+
+
+def crossing(between: int) -> list[Row]:
+    """c delivers b:1 without a:1, on which it depends; so many rows pass between the sends."""
+    filler = [
+        row for n in range(1, between + 1) for row in (send("d", n, "e"), deliver("e", f"d:{n}"))
+    ]
+    rows = [send("a", 1, "bc"), deliver("b", "a:1"), *filler[:between], send("b", 1, "c")]
+    return positioned(*rows, deliver("c", "b:1"), deliver("c", "a:1"), *filler[between:])

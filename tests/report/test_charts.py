@@ -61,6 +61,8 @@ def test_lines_are_where_their_values_say(width: int) -> None:
     low, middle, high = marker_heights(root)
     assert low > middle > high
     assert middle == pytest.approx((low + high) / 2, abs=0.11)
+    ticks = {e.text: float(e.get("y", "")) - 4 for e in root.iter(f"{SVG}text")}
+    assert [low, middle, high] == pytest.approx([ticks["10"], ticks["20"], ticks["30"]], abs=0.11)
     assert {"4", "8", "12", "0", "10", "20", "30"} == set(texts(root, "tick"))
     assert "vector" in texts(root, "name")
 

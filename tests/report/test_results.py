@@ -25,6 +25,15 @@ def test_settings_and_estimates(tmp_path: Path) -> None:
     assert results.ordered == {"vector", "bounded k=2"}
 
 
+def test_a_failed_run_breaks_no_promise(tmp_path: Path) -> None:
+    def fail_one(row: Row) -> None:
+        if row["seed"] == 1:
+            row |= {"status": "failed", "promised": None, "violations": None}
+
+    results = read_results(make_campaign(tmp_path, ("vector", "fifo"), change=fail_one))
+    assert results.ordered == {"vector"}
+
+
 def test_facets_are_named_by_what_differs(tmp_path: Path) -> None:
     results = read_results(make_campaign(tmp_path, ("vector",), networks=("lan", "wan")))
     assert [results.name(facet) for facet in results.facets] == ["lan", "wan"]

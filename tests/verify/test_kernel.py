@@ -158,7 +158,6 @@ BUGS = [
     (witness, "early_rank[begin[q]] < rank[copy]", "early_rank[begin[q]] == rank[copy]",
      "stretch too short"),
     (witness, "if place >= 0 else 0", "if True else 0", "messages from before the stretch"),
-    (witness, "reach[:-1]) + 1", "reach[:-1] - 3) + 1", "stretches cut in two"),
     (witness, "away < nearest[1, p]", "away <= nearest[1, p] + 1", "not the shortest path"),
 ]  # fmt: skip
 

@@ -288,6 +288,15 @@ def test_statistics_that_are_cut_short_are_not_believed(tmp_path: Path) -> None:
     assert found.runs == 2
 
 
+def test_very_many_processes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """More than fit into two bytes are left to the reader."""
+    monkeypatch.setattr(intake, "MOST_PROCESSES", 2)
+    for names, expected in (("q", True), ("qr", False)):
+        path = tmp_path / f"{names}.parquet"
+        pq.write_table(table(*positioned(send("p", 1, names))), path)
+        assert (verify_swiftly(path, APP) is not None) == expected
+
+
 def test_long_traces_go_this_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pq.write_table(table(*positioned(send("p", 1, "q"))), tmp_path / "t.parquet")
     assert not called(tmp_path, monkeypatch)
@@ -321,6 +330,8 @@ BUGS = [
     (rows, "        if layer_codes[layer[event * step]] != wanted:", "        if False:",
      "layers mixed"),
     (rows, "crashed[p] = True", "crashed[p] = False", "crashes forgotten"),
+    (swift, 'crosses = (kind == DELIVER) & (column["process"] != column["sender"])',
+     "crosses = kind == DELIVER", "times of other rows"),
 ]  # fmt: skip
 
 

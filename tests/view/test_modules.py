@@ -7,14 +7,20 @@ from pathlib import Path
 
 import pytest
 
+from antecede.view import dataset
 from antecede.view.page import MAIN, MODULES, joined_modules
 from tests.browser import Visitor
-from tests.view.runs import page_of, simulated
+from tests.view.runs import HELD, only_run, page_of, simulated, write_rows
 
 HERE = Path(__file__).parent / "modules"
 SCRIPTS = sorted(path.stem for path in HERE.glob("*.js") if path.stem != "harness")
 SHELL = """<!doctype html><meta charset="utf-8"><style>{style}</style>
 <script type="module">{script}</script>"""
+
+
+EVENTS = """() => { const t = antecede.traces[0]; return JSON.stringify(
+  Array.from({length: t.size}, (_, i) => [t.processes[t.process[i]], t.step[i], t.kind[i],
+    t.layer[i], t.message[i] < 0 ? null : t.messageName(t.message[i]), t.time[i]])); }"""
 
 
 def shell(path: Path, script: str) -> Path:
@@ -73,19 +79,22 @@ def test_every_import_names_an_export() -> None:
                 assert re.search(rf"\b{word}\b", body), (path.name, name, "is not used")
 
 
-def test_unpacking_gives_the_columns_back(visit: Visitor, tmp_path: Path) -> None:
+@pytest.mark.parametrize("exact", [True, False])
+@pytest.mark.parametrize("protocol", ["fifo", "separators"])
+def test_unpacking_gives_the_columns_back(
+    visit: Visitor,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    protocol: str,
+    exact: bool,
+) -> None:
     """Python packs a run, and the browser names each of its events."""
-    trace = simulated(tmp_path / "t.parquet", "fifo", messages=20)
-    page = page_of(trace)
-    visited = visit(page)
+    monkeypatch.setattr(dataset, "EXACT", 10**6 if exact else 0)
+    fields = {"topology": "tree:2,2,2", "processes": None} if protocol == "separators" else {}
+    trace = simulated(tmp_path / "t.parquet", protocol, messages=20, **fields)
+    visited = visit(page_of(trace))
     visited.page.wait_for_selector("body[data-ready]")
-    found = visited.page.evaluate(
-        """() => { const t = antecede.traces[0]; return JSON.stringify(Array.from({length: t.size},
-        (_, i) => [t.processes[t.process[i]], t.step[i], t.kind[i],
-                   t.message[i] < 0 ? null : t.messageName(t.message[i]), t.time[i]])); }"""
-    )
-    from tests.view.runs import only_run  # noqa: PLC0415 - reads as one thought
-
+    found = json.loads(visited.page.evaluate(EVENTS))
     run = only_run(trace)
     events = run.events
     expected = [
@@ -93,9 +102,22 @@ def test_unpacking_gives_the_columns_back(visit: Visitor, tmp_path: Path) -> Non
             run.name_of(int(events.process[i])),
             int(events.seq[i]),
             int(events.kind[i]),
+            int(events.layer[i]),
             run.message_of(i) if events.message[i] >= 0 else None,
-            float(events.time[i]),
         ]
         for i in range(len(events))
     ]
-    assert json.loads(found) == expected
+    assert [row[:-1] for row in found] == expected
+    times = [row[-1] for row in found]
+    assert times == (events.time.tolist() if exact else pytest.approx(events.time, abs=1e-8))
+
+
+def test_rounded_times_may_be_unknown(
+    visit: Visitor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dataset, "EXACT", 0)
+    rows = [{**row, "time": None if at in (0, 4) else row["time"]} for at, row in enumerate(HELD)]
+    visited = visit(page_of(write_rows(tmp_path / "t.parquet", *rows)))
+    visited.page.wait_for_selector("body[data-ready]")
+    found = json.loads(visited.page.evaluate(EVENTS))
+    assert [row[-1] for row in found] == [row["time"] for row in rows]

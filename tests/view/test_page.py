@@ -368,6 +368,20 @@ def test_what_is_left_out_is_said(visit: Visitor, tmp_path: Path) -> None:
     assert visited.complaints == []
 
 
+def test_two_fingers_zoom(visit: Visitor, tmp_path: Path) -> None:
+    page_file = page_of(simulated(tmp_path / "t.parquet", "vector"))
+    visited = opened(visit, page_file, width=390, height=780, touch=True)
+    page = visited.page
+    before = page.evaluate("antecede.scene.to - antecede.scene.from")
+    session = page.context.new_cdp_session(page)
+    for kind, apart in (("touchStart", 20), ("touchMove", 40), ("touchMove", 80), ("touchEnd", 0)):
+        fingers = [{"x": 200 + side * apart, "y": 200, "id": side} for side in (-1, 1) if apart]
+        session.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": fingers})
+    page.wait_for_function(f"antecede.scene.to - antecede.scene.from < {before} * 0.6")
+    assert page.evaluate("antecede.selection.event") == -1
+    assert visited.complaints == []
+
+
 @pytest.mark.parametrize(("width", "dark"), [(390, False), (1280, True)])
 def test_it_fits_phones_and_dark_rooms(
     visit: Visitor, tmp_path: Path, width: int, dark: bool

@@ -10,10 +10,12 @@ import typer
 
 from antecede.cli import (
     _campaign,
+    _chat,
     _explain,
     _explore,
     _fuzz,
     _import,
+    _node,
     _protocols,
     _simulate,
     _topology,
@@ -38,6 +40,8 @@ app.command("explain")(_explain.explain)
 app.command("import")(_import.import_)
 app.command("fuzz")(_fuzz.fuzz)
 app.command("view")(_view.view)
+app.command("node")(_node.node)
+app.command("chat")(_chat.chat)
 app.add_typer(_campaign.app, name="campaign")
 app.add_typer(_topology.app, name="topology")
 

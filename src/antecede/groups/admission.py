@@ -6,6 +6,7 @@ welcome it. An incarnation is in the group once: who was left out, though never 
 come back as the next.
 """
 
+from antecede.errors import MalformedStamp
 from antecede.groups.api import (
     StateWanted,
     Stopped,
@@ -170,6 +171,9 @@ class Admission:
         view = body.decision.view
         if state.phase is not Phase.JOINING or view.rank(core.me) is None:
             return
+        if len(body.base) != len(view.members):
+            reason = f"has {len(body.base)} entries in a view of {len(view.members)} members"
+            raise MalformedStamp("base", reason)
         for serial, message in enumerate(body.retained):
             state.retained[serial] = message
         state.retained_count = len(body.retained)
@@ -201,4 +205,4 @@ class Admission:
         for number, (to, payload) in enumerate(state.queue, start=base + 1):
             lost.append(GroupMessage(core.me, number, 0, (), to, payload))
         core.state = State(phase=Phase.STOPPED, view=state.view)
-        core.emit(Stopped(reason, tuple(lost), in_doubt))
+        core.farewell = Stopped(reason, tuple(lost), in_doubt)

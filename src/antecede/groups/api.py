@@ -135,9 +135,9 @@ class StopReason(StrEnum):
 
 
 class Stopped(msgspec.Struct, frozen=True):
-    """The end of this member. `undelivered` are its own messages that no survivor will deliver (and
-    that it may send again in its next incarnation); where `in_doubt` is true the group has
-    forgotten which, and some may have been delivered."""
+    """The end of this member, and its last effect. `undelivered` are its own messages that no
+    survivor will deliver (and that it may send again in its next incarnation); where `in_doubt` is
+    true the group has forgotten which, and some may have been delivered."""
 
     reason: StopReason
     undelivered: tuple[GroupMessage, ...] = ()

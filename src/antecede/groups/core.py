@@ -1,7 +1,7 @@
 """What every part of a member uses: its state, the time of the present input, the effects so far,
 and what it believes of the others."""
 
-from antecede.groups.api import Effect, GroupConfig, Quorum, Transmit
+from antecede.groups.api import Effect, GroupConfig, Quorum, Stopped, Transmit
 from antecede.groups.identities import MemberId
 from antecede.groups.packets import NO_BALLOT, Body, Packet, Report
 from antecede.groups.state import State
@@ -17,6 +17,8 @@ class Core:
         self.state = State()
         self.now = 0.0
         self.effects: list[Effect] = []
+        self.farewell: Stopped | None = None
+        """The last effect of all, once this member has ended."""
         self.ranks: dict[MemberId, int] = {}
         """The ranks of the members of the view; this and what follows is derived."""
         self.rank = 0

@@ -220,10 +220,14 @@ class GroupMember:
         self._core.effects = []
 
     def _end(self) -> list[Effect]:
-        if self.state.phase is Phase.MEMBER:
+        core = self._core
+        if core.state.phase is Phase.MEMBER:
             self._streams.drain()
             self._streams.settle()
-        return self._core.effects
+        if core.farewell is not None:
+            core.emit(core.farewell)
+            core.farewell = None
+        return core.effects
 
     def _next_tick(self) -> None:
         self.state.tick_at = self._core.now + self.config.tick_s

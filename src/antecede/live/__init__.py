@@ -1,0 +1,65 @@
+"""The live runtime: real processes exchange messages in causal order, and go on when one dies.
+
+::
+
+    async with join(
+        "room",
+        name="alice",
+        listen=("0.0.0.0", 7001),
+        security=certificates,
+        peers=[("bob.example", 7001)],
+    ) as room:
+        await room.send(b"hello")
+        async for event in room:
+            match event:
+                case Delivery(sender, payload):
+                    ...
+                case ViewChange(members=members):
+                    ...
+
+The protocols are those of `antecede.protocols`, the very same objects as in the simulator.
+"""
+
+from antecede.groups import GroupConfig, Quorum
+from antecede.live.group import (
+    Event,
+    Excluded,
+    Group,
+    Interrupted,
+    Missing,
+    Restored,
+    Settings,
+    ViewChange,
+)
+from antecede.live.handshake import Refused
+from antecede.live.node import Node, join, join_overlay, open_node
+from antecede.live.outgoing import Address, LinkLimits
+from antecede.live.recording import finish
+from antecede.live.session import Delivery
+from antecede.live.tls import PLAIN_TCP, Certificates, PlainTcp, Security
+
+__all__ = [
+    "PLAIN_TCP",
+    "Address",
+    "Certificates",
+    "Delivery",
+    "Event",
+    "Excluded",
+    "Group",
+    "GroupConfig",
+    "Interrupted",
+    "LinkLimits",
+    "Missing",
+    "Node",
+    "PlainTcp",
+    "Quorum",
+    "Refused",
+    "Restored",
+    "Security",
+    "Settings",
+    "ViewChange",
+    "finish",
+    "join",
+    "join_overlay",
+    "open_node",
+]

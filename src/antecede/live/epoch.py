@@ -73,7 +73,9 @@ class Epoch:
         self.sent = 0
         self.peers = [Peer() for _ in view.members]
         self.undelivered: dict[MessageId, Message] = {}
-        """Received and not delivered."""
+        """Received and not delivered,"""
+        self.arrived_at: dict[MessageId, float] = {}
+        """and when, of those that had to wait."""
         self._unstable: deque[tuple[int, tuple[tuple[int, int], ...]]] = deque()
         """Own messages with, for each destination, the count of messages put on the link to it."""
         self.stable = 0

@@ -6,7 +6,7 @@ that returns, and hands deliveries to whoever iterates. No task or future is mad
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final, Literal
@@ -17,11 +17,11 @@ from antecede.errors import AntecedeError, Misuse
 from antecede.live import viewed
 from antecede.live.handshake import VERSION, Hello, Refused, Welcome
 from antecede.live.incoming import Listener, Received
-from antecede.live.items import decode_items
+from antecede.live.items import decode_items, is_membership
 from antecede.live.outgoing import Address, LinkLimits, Outgoing
 from antecede.live.overlaid import Overlaid
 from antecede.live.recording import Recording
-from antecede.live.session import Arrived, Delivery, Sent, ViewChanged
+from antecede.live.session import Arrived, Delivery, Hold, Sent, ViewChanged
 from antecede.live.viewed import Viewed
 from antecede.order import Notice, Wake
 from antecede.protocols import find
@@ -74,12 +74,25 @@ Event = Delivery | ViewChange | Missing | Interrupted | Restored | Excluded | No
 class Settings:
     """`window`: how many messages the slowest receiver may lag behind before senders wait.
     `missing_after_s`: when a waiting message is reported. `on_missing`: report it, or have those
-    it waits for taken for dead, which ends the wait."""
+    it waits for taken for dead, which ends the wait. `lags_s`: what is sent to these processes
+    leaves that much later, to see what order is for."""
 
     window: int = 8192
     links: LinkLimits = field(default_factory=LinkLimits)
     missing_after_s: float | None = None
     on_missing: Literal["report", "exclude"] = "report"
+    lags_s: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass
+class Counted:
+    """What has happened so far, for the metrics."""
+
+    deliveries: int = 0
+    sends: int = 0
+    views: int = 0
+    stamp_bytes: int = 0
+    """Of ordering information, where it is measured."""
 
 
 class Group:
@@ -106,6 +119,7 @@ class Group:
         self._listener = listener
         self._seeds = [address for address in peers if address != core.identity.address]
         self._settings = settings
+        self._lags_s = settings.lags_s
         self._recording = recording
         self._stamp_type = find(core.protocol).stamp_type
         self._links: dict[str, Outgoing] = {}
@@ -122,6 +136,10 @@ class Group:
         self._wake_handle: asyncio.TimerHandle | None = None
         self._ticker: asyncio.TimerHandle | None = None
         self._untold = 0
+        self.counters = Counted()
+        self.view_number = 0
+        self.condition = "joining"
+        """joining, member, interrupted, excluded or left: for people."""
         self._left = False
         self._failure: AntecedeError | None = None
         self._waiting_since: dict[tuple[int, int], float] = {}
@@ -130,9 +148,29 @@ class Group:
     # -- for applications
 
     @property
+    def address(self) -> Address:
+        """Where this process listens."""
+        return self._core.identity.address
+
+    @property
     def members(self) -> tuple[str, ...]:
         """The members of the current view; empty before the first."""
         return self._core.members()
+
+    @property
+    def links(self) -> Mapping[str, Outgoing]:
+        """The links to other processes, by name."""
+        return self._links
+
+    @property
+    def hold(self) -> Hold:
+        """How many deliveries had to wait, and for how long."""
+        return self._core.hold
+
+    @property
+    def waiting(self) -> int:
+        """Events that the application has yet to take."""
+        return len(self._inbox)
 
     async def send(
         self, payload: bytes, to: Sequence[str] | None = None, group: str | None = None
@@ -151,6 +189,7 @@ class Group:
         core = self._core
         if not core.is_open or core.untaken >= self._settings.window or self._is_full():
             return False
+        self.counters.sends += 1
         self._carry_out(core.send(payload, to, group, self._now()))
         return True
 
@@ -271,9 +310,14 @@ class Group:
             kind = type(output)
             if kind is viewed.ToPeer:
                 link = self._links.get(output.name)  # type: ignore[union-attr]
-                if link is not None:
+                if link is None:
+                    continue
+                if self._lags_s and output.name in self._lags_s:  # type: ignore[union-attr]
+                    self._put_later(link, output)  # type: ignore[arg-type]
+                else:
                     link.put(output.item)  # type: ignore[union-attr]
             elif kind is Delivery:
+                self.counters.deliveries += 1
                 self._inbox.append(output)  # type: ignore[arg-type]
                 if self._recording is not None:
                     self._recording.deliver(output)  # type: ignore[arg-type]
@@ -282,11 +326,20 @@ class Group:
         if self._inbox and not self._arrival.is_set():
             self._arrival.set()
 
+    def _put_later(self, link: Outgoing, output: viewed.ToPeer) -> None:
+        """Late on purpose. The substrate must not take the lag for a death."""
+        if is_membership(output.item):
+            link.put(output.item)
+        else:
+            loop = asyncio.get_running_loop()
+            loop.call_later(self._lags_s[output.name], link.put, output.item)
+
     def _carry_out_rarely(self, output: viewed.Output) -> None:
         match output:
             case Wake():
                 self._wake_not_later_than(output.at)
             case Sent():
+                self.counters.stamp_bytes += output.stamp_bytes
                 if self._recording is not None:
                     self._recording.send(output, self._core.name_of)
             case Arrived():
@@ -299,14 +352,17 @@ class Group:
             case Notice():
                 self._put(output)
             case viewed.Suspended():
+                self.condition = "interrupted"
                 self._put(Interrupted(output.reached))
             case viewed.Resumed():
+                self.condition = "member"
                 self._put(Restored())
                 self._progress.set()
             case viewed.Reborn():
                 self._be_reborn(output.incarnation)
             case viewed.Left():
                 self._left = True
+                self.condition = "left"
                 self._arrival.set()
                 self._progress.set()
 
@@ -320,6 +376,9 @@ class Group:
         )
         if self._recording is not None:
             self._recording.view(change.lamport)
+        self.counters.views += 1
+        self.view_number = change.view.number
+        self.condition = "member"
         self._put(event)
         for name in event.departed:
             if name not in event.members:
@@ -339,6 +398,7 @@ class Group:
         self._drop_links()
         self._listener.drop(self.name)
         self.received.clear()
+        self.condition = "excluded"
         self._put(Excluded())
         for name, address in addresses.items():
             self._know(name, address)

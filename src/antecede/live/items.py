@@ -171,6 +171,11 @@ def carry(view: int, packet: Packet[Any]) -> bytes:
     )
 
 
+def is_membership(item: bytes) -> bool:
+    """Whether an encoded item belongs to the substrate: its tag follows the head of the array."""
+    return item[1] == 3
+
+
 @cache
 def _decoder(stamp_type: type[Stamp]) -> msgspec.msgpack.Decoder[list[Item]]:
     # The stamp's type is known only at run time.

@@ -8,13 +8,16 @@ from typing import Any
 
 import msgspec
 
+from antecede.errors import Misuse
 from antecede.groups import GroupConfig
 from antecede.live.group import Group, Settings
 from antecede.live.incoming import Listener
 from antecede.live.outgoing import Address
+from antecede.live.overlaid import Overlaid
 from antecede.live.recording import Recording
 from antecede.live.tls import Security
 from antecede.live.viewed import Identity, Viewed
+from antecede.order import Order
 
 
 class Node:
@@ -23,7 +26,7 @@ class Node:
     def __init__(self, name: str, listener: Listener, address: Address) -> None:
         self.name = name
         self.address = address
-        self._listener = listener
+        self.listener = listener
 
     @asynccontextmanager
     async def join(
@@ -39,8 +42,10 @@ class Node:
         settings: Settings | None = None,
         may_join: Callable[[str], bool] = lambda name: True,
         record: Path | None = None,
+        measures: bool = False,
     ) -> AsyncIterator[Group]:
-        """Take part in a group. Without peers this process founds it."""
+        """Take part in a group. Without peers this process founds it. `record` is a folder for the
+        trace of what happens here; `measures` asks for the sizes of stamps."""
         incarnation = time.time_ns() // 1_000_000
         identity = Identity(self.name, self.address, incarnation)
         core = Viewed(
@@ -50,20 +55,71 @@ class Node:
             msgspec.structs.replace(config or GroupConfig(), transfers_state=True),
             founds=not peers if founds is None else founds,
             named_groups=groups,
-            records=record is not None,
+            records=measures or record is not None,
         )
         recording = None if record is None else Recording(record, group, self.name)
         if recording is not None:
             recording.begin(incarnation)
         member = Group(
-            group, core, self._listener, peers, settings or Settings(), may_join, recording
+            group, core, self.listener, peers, settings or Settings(), may_join, recording
         )
-        member.start()
-        try:
+        async with _living(member):
             yield member
-            await member.leave()
-        finally:
-            await member.close()
+
+
+@asynccontextmanager
+async def join_overlay(
+    group: str,
+    *,
+    name: str,
+    addresses: Mapping[str, Address],
+    order: Order,
+    applications: int,
+    security: Security,
+    joins: bool = False,
+    settings: Settings | None = None,
+    record: Path | None = None,
+) -> AsyncIterator[Group]:
+    """A process of an overlay (a router, a server, an application): `addresses` are those of all
+    processes, in the order of their numbers, `applications` how many of them send and are
+    addressed."""
+    if name not in addresses:
+        raise Misuse(f"'{name}' is none of {', '.join(addresses)}")
+    async with open_node(name, addresses[name], security) as node:
+        incarnation = time.time_ns() // 1_000_000
+        core = Overlaid(
+            Identity(name, node.address, incarnation),
+            order,
+            {**addresses, name: node.address},
+            f"{order.name} among {len(addresses)}",
+            applications=applications,
+            joins=joins,
+            records=record is not None,
+        )
+        recording = None if record is None else Recording(record, group, name)
+        if recording is not None:
+            recording.begin(0)
+        member = Group(
+            group,
+            core,
+            node.listener,
+            (),
+            settings or Settings(),
+            addresses.__contains__,
+            recording,
+        )
+        async with _living(member):
+            yield member
+
+
+@asynccontextmanager
+async def _living(member: Group) -> AsyncIterator[None]:
+    member.start()
+    try:
+        yield
+        await member.leave()
+    finally:
+        await member.close()
 
 
 @asynccontextmanager

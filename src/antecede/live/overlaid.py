@@ -18,7 +18,7 @@ from antecede.live.items import (
     prefix_of,
 )
 from antecede.live.outgoing import Address
-from antecede.live.session import Delivery, Sent, ViewChanged
+from antecede.live.session import Delivery, Hold, Sent, ViewChanged
 from antecede.live.viewed import Identity, Known, Left, Output, ToPeer
 from antecede.message import NO_GROUP, Message, MessageId, members, process_set
 from antecede.order import Deliver, Effect, Held, Notice, Order, Transmit, Wake
@@ -51,6 +51,8 @@ class Overlaid:
         self._records = records
         self._sent = 0
         self._lamport = 0
+        self.hold = Hold()
+        """Stays empty: arrivals at an overlay are those of hops."""
         self._out: list[Output] = []
 
     # -- inputs

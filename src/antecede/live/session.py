@@ -61,6 +61,13 @@ class Delivery(msgspec.Struct, frozen=True, gc=False):
     """The sender's life."""
 
 
+class Hold(msgspec.Struct):
+    """How many deliveries had to wait, and for how long altogether."""
+
+    count: int = 0
+    sum_s: float = 0.0
+
+
 class ViewChanged(msgspec.Struct, frozen=True):
     """From here on these are the members."""
 
@@ -102,6 +109,7 @@ class Session:
         groups: Sequence[Iterable[int]] = (),
         *,
         name_of: Callable[[MemberId], str] = str,
+        hold: Hold | None = None,
         records: bool = False,
     ) -> None:
         self.me = me
@@ -109,6 +117,8 @@ class Session:
         self._groups = groups
         self._records = records
         self._name_of = name_of
+        self._hold = hold or Hold()
+        self._now = 0.0
         self._epoch: Epoch | None = None
         self._later: deque[View] = deque()
         """Views that the group has come to since the epoch's; while there are any, it settles."""
@@ -132,6 +142,7 @@ class Session:
 
     def install(self, view: View, now: float) -> list[SessionEffect]:
         """The group has come to a view that this member belongs to."""
+        self._now = now
         effects: list[SessionEffect] = []
         if self._epoch is None:
             self._enter(view, now, effects)
@@ -173,6 +184,7 @@ class Session:
         self, sender: MemberId, items: Iterable[Carried[Any] | Settle | Report], now: float
     ) -> list[SessionEffect]:
         """A member's link has brought these."""
+        self._now = now
         effects: list[SessionEffect] = []
         for item in items:
             epoch = self._epoch
@@ -300,6 +312,8 @@ class Session:
                 effects.append(Arrived(epoch.view.members[rank], number, self.lamport))
         if order_effects:
             self._apply(epoch, order_effects, effects)
+        if message is not None and message.id in epoch.undelivered:
+            epoch.arrived_at[message.id] = now
 
     def _apply(
         self, epoch: Epoch, order_effects: Iterable[Effect], effects: list[SessionEffect]
@@ -318,6 +332,10 @@ class Session:
 
     def _deliver(self, epoch: Epoch, message: Message, effects: list[SessionEffect]) -> None:
         payload = message.payload
+        since = epoch.arrived_at.pop(message.id, None)
+        if since is not None:
+            self._hold.count += 1
+            self._hold.sum_s += self._now - since
         lamport, number = prefix_of(payload)
         epoch.note_delivered(message)
         self.lamport = lamport = max(self.lamport, lamport) + 1

@@ -31,7 +31,7 @@ from antecede.live.items import (
 )
 from antecede.live.outgoing import Address
 from antecede.live.roster import Entry, Roster, decode_entries, encode_entries
-from antecede.live.session import Arrived, Delivery, Put, Sent, Session, ViewChanged
+from antecede.live.session import Arrived, Delivery, Hold, Put, Sent, Session, ViewChanged
 from antecede.message import NO_GROUP, process_set
 from antecede.order import Held, Notice, Order, Wake
 from antecede.protocols import find, parse_options
@@ -119,6 +119,7 @@ class Viewed:
         self._named_groups = dict(named_groups or {})
         self._records = records
         self.roster = Roster()
+        self.hold = Hold()
         self.member: GroupMember | None = None
         self.session: Session | None = None
         self._pending: dict[GroupMessageId, str] = {}
@@ -313,6 +314,7 @@ class Viewed:
             self._make_order,
             numbers,
             name_of=self.name_of,
+            hold=self.hold,
             records=self._records,
         )
         self._substrate(member.start(now), now)

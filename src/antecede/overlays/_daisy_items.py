@@ -68,7 +68,28 @@ class Batch(msgspec.Struct, frozen=True, array_like=True, tag=5):
     """This payload is all that my group brings along into a group that is founded anew."""
 
 
-Item = Carry | Done | Release | Forget | Above | Batch
+class Roll(msgspec.Struct, frozen=True, array_like=True, tag=6):
+    """The members of my group. Those who talk much with each other stand side by side."""
+
+    node: Count
+    processes: tuple[Count, ...]
+
+
+class Change(msgspec.Struct, frozen=True, array_like=True, tag=7):
+    """In place of the local groups `gone` there are those `made` from now on, each with its number
+    and its founders. Changes under one group of servers are numbered."""
+
+    version: Annotated[int, msgspec.Meta(ge=1)]
+    parent: Count
+    gone: tuple[Count, ...]
+    made: tuple[tuple[Count, tuple[Count, ...]], ...]
+
+
+class Ready(msgspec.Struct, frozen=True, array_like=True, tag=8):
+    """I have sent all that I send in this group, which gives way to another."""
+
+
+Item = Carry | Done | Release | Forget | Above | Batch | Roll | Change | Ready
 
 _encoder = msgspec.msgpack.Encoder()
 _decoder = msgspec.msgpack.Decoder(tuple[Item, ...])
@@ -107,24 +128,27 @@ def decode_items(payload: bytes) -> tuple[Item, ...]:
 
 class Kept(msgspec.Struct, array_like=True):
     """A message that a group keeps. `place` orders messages as they were delivered; `stable`: all
-    members have it; `done`: the groups below that are done with it, as a bit set."""
+    members have it; `done`: the groups below that are done with it."""
 
     message: Message
     clock: int
     place: int
     stable: bool = False
-    done: int = 0
+    done: set[int] = set()
 
 
 class Memory(msgspec.Struct, array_like=True):
     """What a group remembers, the same at all its members: of each process the last number that
-    came by, what it keeps, who is away since when, and which groups below are forgotten."""
+    came by, what it keeps, who is away since when, which groups below are forgotten, who is in
+    them, and how they have changed."""
 
     seen: dict[int, int] = {}
     kept: dict[MessageId, Kept] = {}
     places: int = 0
     away: dict[int, float] = {}
     forgotten: set[int] = set()
+    rolls: dict[int, tuple[int, ...]] = {}
+    changes: list[bytes] = []
 
 
 class Poke(msgspec.Struct, frozen=True, array_like=True, tag=0):
@@ -157,7 +181,14 @@ class Found(msgspec.Struct, frozen=True, array_like=True, tag=3):
     """Whether to found it."""
 
 
-Talk = Poke | Seek | Lost | Found
+class Moved(msgspec.Struct, frozen=True, array_like=True, tag=4):
+    """The group that you ask for is no more: this is how things have changed."""
+
+    node: Count
+    changes: tuple[bytes, ...]
+
+
+Talk = Poke | Seek | Lost | Found | Moved
 
 
 class DaisyStamp(Stamp, frozen=True):

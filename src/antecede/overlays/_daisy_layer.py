@@ -31,6 +31,8 @@ from antecede.overlays._daisy_items import (
     Item,
     Kept,
     Memory,
+    carry,
+    decode_items,
     encode_items,
     pack,
     unpack,
@@ -68,7 +70,7 @@ class LayerState(msgspec.Struct, array_like=True):
     that was sent into the group from here; `outbox` waits until the process is in, `items` for the
     next payload; `resend` has to be sent again after an exclusion. `lost`, `batches`,
     `aside`, `settled` (stable, though still aside) and `merged` (the last place of what came in
-    batches): see `_daisy_search`."""
+    batches): see `_daisy_search`; `moving` and `ready`: see `_daisy_evolve`."""
 
     node: int
     incarnation: int
@@ -95,6 +97,8 @@ class LayerState(msgspec.Struct, array_like=True):
     aside: list[tuple[int, GroupMessageId, bytes]] = []
     settled: set[GroupMessageId] = set()
     merged: int = 0
+    moving: bytes = b""
+    ready: set[int] = set()
     above_epoch: int = 0
     above: ProcessSet = 0
 
@@ -175,7 +179,7 @@ class Layer:
         """Send a message into the group, with all that waits for the next payload."""
         sent = self.state.sent
         sent[item.sender] = max(sent.get(item.sender, 0), item.number)
-        if not self.is_in:
+        if not self.is_in or self.state.moving:
             self.state.outbox.append(pack(item))
             return []
         if self.timing.pack_s:
@@ -206,6 +210,23 @@ class Layer:
         waiting = (*self.state.outbox, *self.state.items)
         return [stored for stored in waiting if isinstance(unpack(stored), Carry)]
 
+    def everything(self) -> list[bytes]:
+        """All messages that it would be a pity to lose: kept, put aside, sent but not issued, and
+        not sent."""
+        kept = [pack(carry(kept.message, kept.clock)) for kept in self.in_order()]
+        aside = [stored for _, _, stored in self.state.aside if isinstance(unpack(stored), Carry)]
+        queued = [
+            pack(item)
+            for _, payload in self.member.state.queue
+            for item in decode_items(payload)
+            if isinstance(item, Carry)
+        ]
+        return [*kept, *self.state.resend, *aside, *queued, *self.unsent()]
+
+    def send_word(self, item: Item, now: float) -> list[Effect]:
+        """Word that cannot wait."""
+        return self._issue([item], now)
+
     def is_told(self, item: Item) -> bool:
         """Whether this word is already on its way into the next payload."""
         return pack(item) in self.state.items
@@ -232,6 +253,7 @@ class Layer:
             mine.memory.kept
             or mine.items
             or mine.outbox
+            or mine.moving
             or now < mine.busy_until
             or member.current
             or member.unannounced

@@ -32,9 +32,9 @@ class Node(msgspec.Struct, frozen=True):
 
 
 class Plan(msgspec.Struct, frozen=True):
-    """The tree: its groups, and by process its leaf."""
+    """The tree: its groups by number, and by process its leaf."""
 
-    nodes: tuple[Node, ...]
+    nodes: dict[int, Node]
     leaves: tuple[int, ...]
 
     def leaf(self, process: int) -> Node:
@@ -46,6 +46,25 @@ class Plan(msgspec.Struct, frozen=True):
         while below.parent is not None and below.parent != node.index:
             below = self.nodes[below.parent]
         return below.index if below.parent == node.index else None
+
+    def changed(
+        self, parent: int, gone: tuple[int, ...], made: tuple[tuple[int, tuple[int, ...]], ...]
+    ) -> "Plan":
+        """The plan in which the local groups `gone` have given way to those `made`, each with its
+        number and its founders. Whoever belonged to the old ones and founds no new one, being away,
+        belongs to the first of these."""
+        nodes = dict(self.nodes)
+        lives = [process_set(founders) for _, founders in made]
+        lives[0] |= sum(nodes[index].processes for index in gone) & ~sum(lives)
+        children = [child for child in nodes[parent].children if child not in gone]
+        leaves = list(self.leaves)
+        for (index, founders), processes in zip(made, lives, strict=True):
+            nodes[index] = Node(index, 0, parent, (), processes, founders)
+            children.append(index)
+            for process in members(processes):
+                leaves[process] = index
+        nodes[parent] = msgspec.structs.replace(nodes[parent], children=tuple(children))
+        return Plan(nodes, tuple(leaves))
 
 
 def default_sizes(size: int) -> tuple[int, ...]:
@@ -83,7 +102,7 @@ def plan(
     for index, processes in enumerate(lives):
         for process in members(processes):
             leaves[process] = index
-    return Plan(tuple(nodes), tuple(leaves))
+    return Plan(dict(enumerate(nodes)), tuple(leaves))
 
 
 def _raise_levels(nodes: list[Node], sizes: tuple[int, ...]) -> None:

@@ -33,13 +33,18 @@ from antecede.overlays._daisy_items import (
 from antecede.overlays._daisy_layer import Layer, founding_anew, joining
 from antecede.overlays._daisy_plan import Node, Plan
 
+_FOUNDERS = 1 << 16
+"""An epoch has its founder in its lower bits: of two that are founded at once, one is the later."""
+
 
 class Home(Protocol):
     """What a search needs of the process it runs at."""
 
     process: int
-    groups_plan: Plan
 
+    @property
+    def groups_plan(self) -> Plan: ...
+    def layers(self) -> list[Layer]: ...
     def layer_of(self, node: int) -> Layer | None: ...
     def replace(self, old: Layer, new: Layer, now: float) -> None: ...
     def emit(self, effect: Effect) -> None: ...
@@ -105,7 +110,8 @@ class Search:
         if layer.timing.quorum is Quorum.MAJORITY and 2 * (1 + len(fresh)) <= len(node.children):
             return
         founders = (self._home.process, *fresh.values())
-        word = Found(node.index, state.epoch + 1, founders, again=True)
+        epoch = (state.epoch // _FOUNDERS + 1) * _FOUNDERS + self._home.process
+        word = Found(node.index, epoch, founders, again=True)
         self.say(word, process_set(founders))
         self._adopt(layer, word, now)
 
@@ -127,8 +133,8 @@ class Search:
 
     def on_talk(self, source: int, talk: Talk, now: float) -> None:
         match talk:
-            case Poke(node):
-                self._look(node, now)
+            case Poke():
+                self._look(now)
             case Seek(node):
                 self._on_seek(source, node, now)
             case Lost(node):
@@ -138,13 +144,10 @@ class Search:
                 if layer is not None and (layer.is_lost or talk.epoch > layer.state.epoch):
                     self._adopt(layer, talk, now)
 
-    def _look(self, node: int, now: float) -> None:
-        """Look whether all is well in this group, and in the one above it."""
-        plan = self._home.groups_plan
-        for index in (node, plan.nodes[node].parent):
-            layer = None if index is None else self._home.layer_of(index)
-            if layer is not None:
-                layer.state.busy_until = now + 2 * layer.timing.suspect_after_s
+    def _look(self, now: float) -> None:
+        """Look whether all is well in the groups of this process."""
+        for layer in self._home.layers():
+            layer.state.busy_until = now + 2 * layer.timing.suspect_after_s
 
     def _on_seek(self, source: int, node: int, now: float) -> None:
         plan = self._home.groups_plan
@@ -152,7 +155,7 @@ class Search:
         if parent is None:
             return
         own = self._own(plan.nodes[parent])
-        self._look(own.index, now)
+        self._look(now)
         layer = self._home.layer_of(parent)
         if layer is None:
             return
@@ -192,18 +195,18 @@ class Search:
                 contacts | known,
             )
             new.state.seeking_since = now
-        new.state.resend = [pack(carry(kept.message, kept.clock)) for kept in layer.in_order()]
-        new.state.resend += layer.unsent()
+        new.state.resend = layer.everything()
         home.replace(layer, new, now)
 
 
-def batch(layer: Layer, below: Layer) -> tuple[Item, ...]:
+def batch(layer: Layer, below: Layer | None) -> tuple[Item, ...]:
     """What a founder brings along: what it had as a member before, and what its group keeps that
     goes beyond it."""
     items = {item.id: item for item in map(unpack, layer.state.resend) if isinstance(item, Carry)}
-    for kept in below.in_order():
-        if kept.message.destinations & ~below.node.processes:
-            items[kept.message.id] = carry(kept.message, kept.clock)
+    if below is not None:
+        for kept in below.in_order():
+            if kept.message.destinations & ~below.node.processes:
+                items[kept.message.id] = carry(kept.message, kept.clock)
     layer.state.resend = []
     return (Batch(), *sorted(items.values(), key=_causal))
 

@@ -56,16 +56,21 @@ from antecede.order import (
     Transmit,
     Wake,
 )
+from antecede.overlays._daisy_evolve import decide, roll
 from antecede.overlays._daisy_items import (
     Above,
     Carry,
+    Change,
     DaisyStamp,
     Done,
     Forget,
     Item,
     Kept,
     Memory,
+    Moved,
+    Ready,
     Release,
+    Roll,
     carry,
     decode_items,
     pack,
@@ -79,7 +84,7 @@ from antecede.overlays._daisy_layer import (
     founding,
     joining,
 )
-from antecede.overlays._daisy_plan import Node, plan
+from antecede.overlays._daisy_plan import Node, Plan, plan
 from antecede.overlays._daisy_search import Arrival, Search, absent, batch, gather, ready
 from antecede.snapshot import freeze, thaw
 
@@ -91,7 +96,8 @@ class DaisyOptions(Timing, frozen=True):
     levels with groups of about √n. `groups`: the local groups themselves. `latecomers`: processes
     that are not there at the start, but may join. `forward`: whether a message is sent on when all
     members have it, or as soon as it is delivered. `tidy_s`: how long word of what is done may wait
-    for others. `forget_after_s`: how long messages are kept for one that is away."""
+    for others. `forget_after_s`: how long messages are kept for one that is away. `split_above`,
+    `merge_below`: the sizes beyond which a local group is split or merged; 0 for never."""
 
     sizes: tuple[Annotated[int, msgspec.Meta(ge=2)], ...] = ()
     groups: tuple[tuple[int, ...], ...] = ()
@@ -99,15 +105,20 @@ class DaisyOptions(Timing, frozen=True):
     forward: Literal["stable", "delivered"] = "stable"
     tidy_s: Positive = 0.1
     forget_after_s: Positive = 30.0
+    split_above: Annotated[int, msgspec.Meta(ge=0)] = 0
+    merge_below: Annotated[int, msgspec.Meta(ge=0)] = 0
 
 
 class State(msgspec.Struct, array_like=True):
     """`clock`: Lamport time. `delivered`: the last number of each process that was delivered here.
-    `layers`: the local group, the group of its servers if this process is its server, and so on."""
+    `layers`: the local group, the group of its servers if this process is its server, and so on.
+    `changes`: how the plan has changed. `talk`: who talks with whom how much in the local group."""
 
     clock: int = 0
     delivered: dict[int, int] = {}
     layers: list[LayerState] = []
+    changes: list[bytes] = []
+    talk: dict[tuple[int, int], int] = {}
 
 
 class Daisy(Order):
@@ -133,9 +144,9 @@ class Daisy(Order):
         if not isinstance(chosen, DaisyOptions):
             raise Misuse(f"{type(chosen).__name__} are no options of daisy")
         self._plan = plan(membership.size, chosen.sizes, chosen.groups, chosen.latecomers)
-        self.groups_plan = self._plan
         self._search = Search(self, chosen.suspect_after_s)
         self._layers: list[Layer] = []
+        self._is_start = False
         self._agenda: deque[tuple[Layer, groups.Effect]] = deque()
         self._effects: list[Effect] = []
         super().__init__(process, membership, chosen)
@@ -146,6 +157,10 @@ class Daisy(Order):
         return State()
 
     def resume(self) -> None:
+        options = self.options
+        self._plan = plan(self.membership.size, options.sizes, options.groups, options.latecomers)
+        for stored in self.state.changes:
+            self._replan(stored)
         nodes = self._plan.nodes
         self._layers = [
             Layer(self.process, nodes[layer.node], self.options, layer)
@@ -154,8 +169,10 @@ class Daisy(Order):
 
     def _found(self) -> None:
         """All know the plan: the first views need no word."""
+        self._is_start = True
         self._add(founding(self.process, self._plan.leaf(self.process), self.options), 0.0)
         self._settle(0.0)
+        self._is_start = False
 
     def join(self, now: float = 0.0) -> list[Effect]:
         leaf = self._plan.leaf(self.process)
@@ -192,9 +209,10 @@ class Daisy(Order):
         if stamp.packet is not None:
             self._receive(packet.source, stamp.packet, stamp.busy, now)
         elif stamp.talk is not None:
-            if stamp.talk.node >= len(self._plan.nodes):
-                raise MalformedStamp("node", f"is {stamp.talk.node}, which is no group")
-            self._search.on_talk(packet.source, stamp.talk, now)
+            if isinstance(stamp.talk, Moved):
+                self._on_moved(stamp.talk.changes, now)
+            elif stamp.talk.node in self._plan.nodes:
+                self._search.on_talk(packet.source, stamp.talk, now)
         return self._settle(now)
 
     def _receive(self, source: int, packet: groups.Packet, busy: bool, now: float) -> None:
@@ -208,6 +226,13 @@ class Daisy(Order):
                 if busy:
                     layer.hear_busy(now)
                 return
+        if any(packet.group in gone for gone in self._gone()):
+            self._search.say(Moved(packet.group, tuple(self.state.changes)), 1 << source)
+
+    def _gone(self) -> list[tuple[int, ...]]:
+        """The local groups that have given way to others."""
+        changes = map(unpack, self.state.changes)
+        return [change.gone for change in changes if isinstance(change, Change)]
 
     def _check(self, items: Iterable[Item]) -> None:
         size = self.membership.size
@@ -224,6 +249,7 @@ class Daisy(Order):
             if not layer.state.resting and layer.state.wake_at <= now:
                 self._do(layer, layer.member.wake(now))
                 self._note_return(layer, now)
+                self._call_roll(layer, now)
                 if layer.is_server:
                     self._look_after(layer, now)
                 if layer.node.level:
@@ -308,7 +334,10 @@ class Daisy(Order):
             self._reconcile(layer, now)
 
     def _take(self, layer: Layer, arrivals: Iterable[Arrival], now: float) -> None:
-        for sender, within, item in arrivals:
+        """Word that may be the end of the group comes last."""
+        for sender, within, item in sorted(arrivals, key=lambda one: isinstance(one[2], Ready)):
+            if layer not in self._layers:
+                return
             match item:
                 case Carry():
                     self._arrive(layer, item, within, now)
@@ -322,6 +351,14 @@ class Daisy(Order):
                 case Above(epoch, processes):
                     layer.state.above_epoch = epoch
                     layer.state.above = int.from_bytes(processes, "little")
+                case Roll(node, processes):
+                    layer.memory.rolls[node] = processes
+                    self._evolve(layer, now)
+                case Change():
+                    self._on_change(layer, item, now)
+                case Ready():
+                    layer.state.ready.add(sender)
+                    self._move_if_ready(layer, now)
 
     def _arrive(self, layer: Layer, item: Carry, within: groups.GroupMessageId, now: float) -> None:
         message, memory = item.message, layer.memory
@@ -335,6 +372,7 @@ class Daisy(Order):
         else:
             layer.state.unstable.setdefault(within, []).append(message.id)
         if not layer.node.level:
+            self._count_talk(layer, message)
             self._deliver(kept)
         if self.options.forward == "delivered" or kept.stable:
             self._send_on(layer, kept, now)
@@ -409,7 +447,7 @@ class Daisy(Order):
         if not layer.node.level:
             return kept.stable and not any(to >> process & 1 for process in memory.away)
         return all(
-            kept.done >> child & 1 or child in memory.forgotten
+            child in kept.done or child in memory.forgotten
             for child in layer.node.children
             if to & self._plan.nodes[child].processes
         )
@@ -429,7 +467,7 @@ class Daisy(Order):
     def _report_done(self, above: Layer, node: Node, message: MessageId, now: float) -> None:
         kept = above.memory.kept.get(message)
         reported = above.state.reported
-        if kept is not None and not kept.done >> node.index & 1 and message not in reported:
+        if kept is not None and node.index not in kept.done and message not in reported:
             reported.add(message)
             above.tell(Done((message,)), now, self.options.tidy_s)
 
@@ -437,7 +475,7 @@ class Daisy(Order):
         for id_ in ids:
             kept = layer.memory.kept.get(MessageId(*id_))
             if kept is not None and child is not None:
-                kept.done |= 1 << child
+                kept.done.add(child)
                 self._check_done(layer, kept, now)
 
     def _release(self, layer: Layer, message: MessageId, now: float) -> None:
@@ -472,6 +510,8 @@ class Daisy(Order):
             self._serve(layer, now)
         self._reconcile(layer, now)
         self._tell_below(layer, view, now)
+        self._call_roll(layer, now)
+        self._move_if_ready(layer, now)
 
     def _serve(self, layer: Layer, now: float) -> None:
         """The server of a group is in the group above."""
@@ -479,8 +519,7 @@ class Daisy(Order):
         if node.parent is None or layer is not self._layers[-1]:
             return
         parent = self._plan.nodes[node.parent]
-        is_start = layer.member.state.view.number == 1 and not layer.state.epoch
-        if is_start and self.process in parent.founders:
+        if self._is_start:
             above = founding(self.process, parent, self.options)
         else:
             contacts = layer.state.above | sum(1 << process for process in parent.founders)
@@ -501,6 +540,7 @@ class Daisy(Order):
         own = [carry(kept.message, kept.clock) for kept in layer.in_order()]
         state = layer.state
         state.memory = memory = thaw(content, Memory)
+        self._learn(memory.changes, now)
         state.sent, state.unstable, state.reported = {}, {}, set()
         for kept in layer.in_order():
             kept.stable = True
@@ -600,7 +640,10 @@ class Daisy(Order):
             if now - since > self.options.forget_after_s and memory.kept:
                 if not layer.is_told(Forget(who)):
                     layer.tell(Forget(who), now, self.options.tidy_s)
-            elif node.level:
+            elif not node.level:
+                if self.state.changes:
+                    self._search.say(Moved(node.index, tuple(self.state.changes)), 1 << who)
+            else:
                 child = self._plan.nodes[who]
                 if any(kept.message.destinations & child.processes for kept in layer.in_order()):
                     self._search.call(layer, child)
@@ -624,17 +667,20 @@ class Daisy(Order):
             layer.node.processes if not layer.node.level else self._contacts(layer),
         )
         again.state.memory = old.memory
-        again.state.outbox = old.outbox
+        again.state.outbox = layer.unsent()
         again.state.above, again.state.above_epoch = old.above, old.above_epoch
         again.state.resend = [
             pack(item)
             for message in event.undelivered
             for item in decode_items(message.payload)
             if isinstance(item, Carry)
-        ]
+        ] + [stored for _, _, stored in old.aside if isinstance(unpack(stored), Carry)]
         self.replace(layer, again, now)
 
     # For the search.
+
+    def layers(self) -> list[Layer]:
+        return self._layers
 
     def layer_of(self, node: int) -> Layer | None:
         return next((layer for layer in self._layers if layer.node.index == node), None)
@@ -642,15 +688,143 @@ class Daisy(Order):
     def emit(self, effect: Effect) -> None:
         self._effects.append(effect)
 
-    def replace(self, old: Layer, new: Layer, now: float) -> None:
-        """Be in a group in another way. Whatever is above depends on it, and is over."""
+    def replace(self, old: Layer, new: Layer, now: float, is_server: bool = False) -> None:
+        """Be in a group in another way. Whatever is above depends on it, and is over, unless this
+        process serves the group still."""
         place = self._layers.index(old)
-        del self._layers[place + 1 :], self.state.layers[place + 1 :]
+        if not is_server:
+            del self._layers[place + 1 :], self.state.layers[place + 1 :]
         self._layers[place] = new
         self.state.layers[place] = new.state
         self._do(new, new.member.start(now))
         if new.state.batches:
-            self._do(new, new.bring(batch(new, self._layers[place - 1]), now))
+            below = self._layers[place - 1] if place else None
+            self._do(new, new.bring(batch(new, below), now))
+
+    @property
+    def groups_plan(self) -> Plan:
+        return self._plan
+
+    # Evolution.
+
+    def _count_talk(self, layer: Layer, message: Message) -> None:
+        if self.options.split_above and layer.is_server:
+            talk, sender = self.state.talk, message.id.sender
+            for to in members(message.destinations & layer.node.processes):
+                pair = (min(sender, to), max(sender, to))
+                talk[pair] = talk.get(pair, 0) + 1
+
+    def _call_roll(self, layer: Layer, now: float) -> None:
+        """The servers have to know how large the groups are."""
+        is_evolving = self.options.split_above or self.options.merge_below
+        lower = layer if not layer.node.level else self._below(layer)
+        above = None if lower is None or lower.node.level else self._above(lower)
+        if not is_evolving or lower is None or above is None or not lower.is_server:
+            return
+        view = lower.view
+        if view is not None and not self._is_start:
+            processes = tuple(member.process for member in view.members)
+            word = roll(lower.node.index, processes, self.state.talk)
+            known = above.memory.rolls.get(lower.node.index, ())
+            if set(known) != set(word.processes) and not above.is_told(word):
+                above.tell(word, now, self.options.tidy_s)
+
+    def _evolve(self, layer: Layer, now: float) -> None:
+        """The server of the servers decides."""
+        options = self.options
+        if layer.is_server:
+            change = decide(
+                self._plan,
+                layer.node.index,
+                layer.memory,
+                options.split_above,
+                options.merge_below,
+            )
+            if change is not None and not layer.is_told(change):
+                layer.tell(change, now, options.tidy_s)
+
+    def _on_change(self, layer: Layer, change: Change, now: float) -> None:
+        """Among servers: from now on the plan is another, and the groups that give way hear of it.
+        In a local group: it gives way as soon as nothing is under way in it."""
+        stored = pack(change)
+        if stored in layer.memory.changes:
+            return
+        layer.memory.changes.append(stored)
+        self._learn([stored], now)
+        if layer.node.level:
+            self._relabel(layer, change, now)
+            below = self._below(layer)
+            if below is not None and below.node.index in change.gone:
+                self._do(below, below.send_word(change, now))
+        elif layer.node.index in change.gone:
+            layer.state.moving = stored
+            self._do(layer, layer.send_word(Ready(), now))
+
+    def _relabel(self, layer: Layer, change: Change, now: float) -> None:
+        """What the old groups were done with, so are the new ones."""
+        for kept in layer.memory.kept.values():
+            if kept.done.issuperset(change.gone):
+                kept.done.update(index for index, _ in change.made)
+        for index in change.gone:
+            layer.memory.rolls.pop(index, None)
+            layer.memory.away.pop(index, None)
+        if layer.view is not None:
+            self._note_absence(layer, layer.view, now)
+
+    def _move_if_ready(self, layer: Layer, now: float) -> None:
+        """When all who are in the group have sent all that they send in it."""
+        view = layer.view
+        if layer.state.moving and view is not None:
+            if {member.process for member in view.members} <= layer.state.ready:
+                self._move(now)
+
+    def _learn(self, changes: Iterable[bytes], now: float) -> None:
+        """Take note of the changes that are news."""
+        for stored in changes:
+            if stored in self.state.changes:
+                continue
+            change = self._replan(stored)
+            if change is None:
+                continue
+            self.state.changes.append(stored)
+            for layer in self._layers:
+                layer.node = self._plan.nodes[layer.node.index]
+            event = Event.SPLIT if len(change.made) > 1 else Event.MERGE
+            where = " and ".join(self._plan.nodes[index].name for index in change.gone)
+            self._effects.append(Notice(event, where, change.version))
+
+    def _on_moved(self, changes: Iterable[bytes], now: float) -> None:
+        """Others have gone on: the local group is no more."""
+        self._learn(changes, now)
+        gone = {index for indices in self._gone() for index in indices}
+        if self._layers and self._layers[0].node.index in gone:
+            self._move(now)
+
+    def _replan(self, stored: bytes) -> Change | None:
+        change = unpack(stored)
+        if not isinstance(change, Change) or not set(change.gone) <= self._plan.nodes.keys():
+            return None
+        self._plan = self._plan.changed(change.parent, change.gone, change.made)
+        return change
+
+    def _move(self, now: float) -> None:
+        """From a group that has given way to the one in its place."""
+        old, node = self._layers[0], self._plan.leaf(self.process)
+        if self.process in node.founders:
+            new = founding(self.process, node, self.options)
+            new.state.batches = set(node.founders)
+        else:
+            contacts = node.processes
+            new = joining(self.process, node, self.options, 0, 0, contacts)
+            new.state.memory = old.memory
+        new.state.resend = old.everything()
+        new.state.memory.changes = list(old.memory.changes)
+        new.state.above, new.state.above_epoch = old.state.above, old.state.above_epoch
+        above = self._above(old)
+        if above is not None and above.view is not None:
+            new.state.above, new.state.above_epoch = above.view.processes, above.state.epoch
+        is_server = self.process in node.founders[:1]
+        self.replace(old, new, now, is_server and above is not None)
 
     def _contacts(self, layer: Layer) -> ProcessSet:
         below = self._below(layer)

@@ -5,6 +5,7 @@ What is kept of a run is what the kernel needs: some tens of bytes a delivery. O
 pass (`antecede.trace.batches`); all others have to go the long way, which knows what is wrong.
 """
 
+import math
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -205,16 +206,18 @@ class _Layer:
                     larger = np.empty(room, column.dtype)
                     larger[: len(column[:used])] = column[:used]
                     self._columns[name] = larger
-        self._make_room_for_numbers(self._sent + more.sends)
+        self._make_room_for_numbers(self._sent + more.sends, more.expected)
 
-    def _make_room_for_numbers(self, needed: npt.NDArray[np.int64]) -> None:
+    def _make_room_for_numbers(self, needed: npt.NDArray[np.int64], expected: float) -> None:
         """Room for so many messages of every process, with some to spare."""
         had = np.zeros(len(needed), np.int64)
         had[: len(self._first) - 1] = np.diff(self._first)
         if (needed <= had).all():
             return
         old_first, old = self._first, self._message_of
-        self._first = np.concatenate([[0], np.cumsum(2 * needed + 16)])
+        # At the beginning of a run, all that is expected; later on, twice as much at a time.
+        spare = 2 if len(old) else max(2, math.ceil(1.25 * expected))
+        self._first = np.concatenate([[0], np.cumsum(needed * spare + 16)])
         self._message_of = np.empty(self._first[-1], np.int32)
         for process, count in enumerate(self._sent.tolist()):
             if count:

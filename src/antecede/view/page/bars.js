@@ -2,6 +2,7 @@
 // parts. What causality forced is thin, what was inherited is higher, what the protocol added
 // itself has the full height. The label names what the message waits for.
 import { RECEIVE, NOTHING, NEVER } from "./data.js";
+import { isHeld } from "./search.js";
 
 const PARTS = [
   ["forced", 0.5],
@@ -24,6 +25,7 @@ export function drawBars(context, scene, picture, messages, isSparse) {
         row = scene.lanes.rowOf[p];
       if (trace.kind[i] !== RECEIVE || trace.twin[i] < NOTHING || row < 0 || !isSparse[p]) continue;
       if (!shown[trace.layer[i]] || trace.sender[m] === p) continue;
+      if (trace.twin[i] !== NOTHING && !isHeld(trace, trace.twin[i])) continue;
       const bar = barOf(scene, picture, i, row);
       if (bar.right - bar.left < 1.5 || bar.right < scene.gutter || bar.left > scene.width)
         continue;
@@ -80,8 +82,13 @@ function cutBar(scene, { trace, places }, bar, parts, isPale) {
       ? bar.left
       : Math.min(bar.right, Math.max(bar.left, scene.x(places[event])));
   };
-  const allowed = until(trace.waitDelivered[bar.delivery]);
-  const possible = Math.min(allowed, until(trace.waitArrived[bar.delivery]));
+  // Where times are known they decide: on other axes, what takes no time still takes place.
+  const delay = trace.delayOf(bar.delivery);
+  const allowed = delay && delay.own <= 0 ? bar.right : until(trace.waitDelivered[bar.delivery]);
+  const possible =
+    delay && delay.inherited <= 0
+      ? allowed
+      : Math.min(allowed, until(trace.waitArrived[bar.delivery]));
   let from = bar.left;
   for (const [at, end] of [possible, allowed, bar.right].entries()) {
     const [name, share] = PARTS[at];

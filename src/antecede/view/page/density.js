@@ -41,7 +41,12 @@ export class Counts {
           this.tracks[process] = Math.max(this.tracks[process], track + 1);
         }
         held++;
-      } else if (isShown && trace.kind[i] === DELIVER && twin >= 0) {
+      } else if (
+        isShown &&
+        trace.kind[i] === DELIVER &&
+        twin >= 0 &&
+        trace.sender[trace.message[i]] !== process
+      ) {
         taken[this.track[twin]]--;
         held--;
       }
@@ -100,7 +105,7 @@ function paintCells(context, scene, palette, dense, { found, columns, most, most
   const [all, sends, held] = ["deliver", "send", "inherited"].map((name) =>
     surface.colour(palette[name]),
   );
-  const heldRoom = height >= 8 ? Math.max(2, Math.round(height * 0.28)) : 0;
+  const heldRoom = height >= 6 ? Math.max(2, Math.round(height * 0.28)) : 0;
   dense.forEach((lane, index) => {
     const top = densityTop(scene, lane.row, height, heldRoom);
     for (let column = 0; column < columns; column++) {

@@ -10,8 +10,11 @@ export function drawEmphasis(context, scene, picture, isSparse) {
   if (picture.selected !== NOTHING) drawSelected(context, scene, picture);
   if (picture.copy) drawPath(context, scene, picture);
   drawEarly(context, scene, picture, isSparse);
-  if (picture.hovered !== NOTHING)
+  if (picture.hovered !== NOTHING) {
+    const message = picture.trace.message[picture.hovered];
+    drawMessage(context, scene, picture, message, picture.palette.faint, 1.6);
     ring(context, scene, picture, picture.hovered, picture.palette.faint, 1.5);
+  }
   if (picture.selected !== NOTHING)
     ring(context, scene, picture, picture.selected, picture.palette.select, 3);
 }
@@ -122,28 +125,28 @@ function ring(context, scene, picture, event, colour, width) {
 
 // The selected event and all others of its message.
 function drawSelected(context, scene, picture) {
-  const { trace, palette, selected } = picture,
-    message = trace.message[selected];
-  if (message >= 0) {
-    const send = pointOf(scene, picture, trace.sendOf[message]);
-    context.strokeStyle = palette.select;
-    context.lineWidth = 2;
-    context.beginPath();
-    for (const i of trace.eventsOf(message)) {
-      const point = pointOf(scene, picture, i);
-      if (
-        !point ||
-        !send ||
-        trace.kind[i] === SEND ||
-        (trace.kind[i] === DELIVER && trace.twin[i] >= 0)
-      )
-        continue;
-      context.moveTo(...send);
-      context.lineTo(...point);
-    }
-    context.stroke();
-    for (const i of trace.eventsOf(message)) emphasise(context, scene, picture, i);
-  } else emphasise(context, scene, picture, selected);
+  const { trace, palette, selected } = picture;
+  const message = trace.message[selected];
+  drawMessage(context, scene, picture, message, palette.select, 2);
+  const events = message < 0 ? [selected] : trace.eventsOf(message);
+  for (const i of events) emphasise(context, scene, picture, i);
+}
+
+// The lines of one message, from its send to where it arrived.
+function drawMessage(context, scene, picture, message, colour, width) {
+  const { trace } = picture;
+  const send = message < 0 ? null : pointOf(scene, picture, trace.sendOf[message]);
+  if (!send) return;
+  context.strokeStyle = colour;
+  context.lineWidth = width;
+  context.beginPath();
+  for (const i of trace.eventsOf(message).slice(1)) {
+    const point = pointOf(scene, picture, i);
+    if (!point || (trace.kind[i] === DELIVER && trace.twin[i] >= 0)) continue;
+    context.moveTo(...send);
+    context.lineTo(...point);
+  }
+  context.stroke();
 }
 
 function emphasise(context, scene, picture, event) {

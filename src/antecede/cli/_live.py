@@ -1,0 +1,110 @@
+"""What the commands of the live runtime share: addresses, security, what is printed."""
+
+import asyncio
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from antecede.errors import Misuse
+
+if TYPE_CHECKING:
+    from antecede.live import Address, Event, Security
+
+SECURITY = "Who is who"
+Authority = Annotated[
+    Path | None,
+    typer.Option(help="PEM file of the authority that is believed.", rich_help_panel=SECURITY),
+]
+Certificate = Annotated[
+    Path | None,
+    typer.Option(
+        help="PEM file of this member's certificate, made out to its name.",
+        rich_help_panel=SECURITY,
+    ),
+]
+Key = Annotated[Path | None, typer.Option(help="PEM file of its key.", rich_help_panel=SECURITY)]
+PlainTcpFlag = Annotated[
+    bool,
+    typer.Option(
+        "--plain-tcp",
+        help="No TLS: whoever reaches the port may join under any name.",
+        rich_help_panel=SECURITY,
+    ),
+]
+
+
+def parse_address(flag: str, text: str) -> "Address":
+    """HOST:PORT."""
+    host, _, port = text.rpartition(":")
+    if not host or not port.isdecimal() or int(port) > 65_535:
+        raise Misuse(f"{flag} {text}: write it as HOST:PORT, for example 127.0.0.1:7001")
+    return host.strip("[]"), int(port)
+
+
+def choose_security(
+    authority: Path | None, certificate: Path | None, key: Path | None, plain_tcp: bool
+) -> "Security":
+    from antecede.live import PLAIN_TCP, Certificates  # noqa: PLC0415 - only where needed
+
+    if plain_tcp:
+        if authority or certificate or key:
+            raise Misuse("--plain-tcp uses no certificates; give one or the other")
+        return PLAIN_TCP
+    if authority is None or certificate is None or key is None:
+        raise Misuse(
+            "members prove who they are: give --authority, --certificate and --key, or "
+            "--plain-tcp if everybody who reaches the port may join"
+        )
+    return Certificates(authority, certificate, key)
+
+
+def described(event: "Event") -> dict[str, Any]:
+    """An event as plain values, for machines."""
+    from antecede import live  # noqa: PLC0415 - only where needed
+    from antecede.order import Notice  # noqa: PLC0415
+
+    match event:
+        case live.Delivery():
+            text = event.payload.decode("utf-8", "backslashreplace")
+            plain: dict[str, Any] = {"sender": event.sender, "number": event.number, "text": text}
+            if not event.ordered:
+                plain["ordered"] = False
+            return {"event": "deliver", **plain}
+        case live.ViewChange():
+            return {
+                "event": "view",
+                "number": event.number,
+                "members": event.members,
+                "joined": event.joined,
+                "departed": event.departed,
+            }
+        case live.Missing():
+            return {
+                "event": "missing",
+                "message": f"{event.sender}:{event.number}",
+                "awaited": event.awaited,
+                "waited_s": round(event.waited_s, 3),
+            }
+        case live.Interrupted():
+            return {"event": "interrupted", "reached": event.reached}
+        case live.Restored():
+            return {"event": "restored"}
+        case live.Excluded():
+            return {"event": "excluded"}
+        case Notice():
+            return {"event": event.event.value, "text": event.sentence()}
+
+
+def print_line(value: dict[str, Any]) -> None:
+    print(json.dumps(value, ensure_ascii=False), flush=True)
+
+
+async def read_lines() -> "asyncio.StreamReader":
+    """Standard input, line by line, without blocking anybody."""
+    reader = asyncio.StreamReader()
+    loop = asyncio.get_running_loop()
+    await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
+    return reader

@@ -1,0 +1,260 @@
+"""`antecede node`: a live member of a group, for people, scripts and other languages."""
+
+import asyncio
+import json
+import tomllib
+import urllib.error
+import urllib.request
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from antecede.cli._live import (
+    Authority,
+    Certificate,
+    Key,
+    PlainTcpFlag,
+    choose_security,
+    described,
+    parse_address,
+    print_line,
+    read_lines,
+)
+from antecede.cli._shared import OptionFlags, parse_option_flags
+from antecede.errors import BadFile, Misuse
+
+if TYPE_CHECKING:
+    from antecede.live import Address, Group
+
+OVERLAY = "Overlays"
+
+
+def node(
+    name: Annotated[str | None, typer.Option(help="The name of this member.")] = None,
+    group: Annotated[str, typer.Option(help="The group to join.")] = "group",
+    listen: Annotated[str, typer.Option(metavar="HOST:PORT", help="Port 0 takes a free one.")] = (
+        "127.0.0.1:0"
+    ),
+    peer: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="HOST:PORT", help="A member that is there; may repeat. Without: found it."
+        ),
+    ] = None,
+    protocol: Annotated[str, typer.Option(help="As in 'antecede protocols'.")] = "vector",
+    option: OptionFlags = None,
+    missing_after: Annotated[
+        float | None, typer.Option(metavar="SECONDS", help="Report what waits for longer.")
+    ] = None,
+    record: Annotated[Path | None, typer.Option(help="A folder for the trace.")] = None,
+    serve: Annotated[
+        str | None,
+        typer.Option(metavar="HOST:PORT", help="Answer /metrics (Prometheus) and /status here."),
+    ] = None,
+    authority: Authority = None,
+    certificate: Certificate = None,
+    key: Key = None,
+    plain_tcp: PlainTcpFlag = False,
+    scenario: Annotated[
+        Path | None,
+        typer.Option(help="Run a process of this scenario's overlay.", rich_help_panel=OVERLAY),
+    ] = None,
+    addresses: Annotated[
+        Path | None,
+        typer.Option(
+            help="A TOML file: the address of every process of the scenario, by name.",
+            rich_help_panel=OVERLAY,
+        ),
+    ] = None,
+    role: Annotated[
+        str | None,
+        typer.Option(
+            help="router: only forward; application: also send. Checked against the scenario.",
+            rich_help_panel=OVERLAY,
+        ),
+    ] = None,
+    status: Annotated[
+        str | None,
+        typer.Option(metavar="HOST:PORT", help="Show what the node that serves there is doing."),
+    ] = None,
+    finish: Annotated[
+        Path | None, typer.Option(help="Complete the traces of killed nodes in this folder.")
+    ] = None,
+) -> None:
+    """Take part in a group: a line of input is a message, a line of output an event (JSON).
+
+    A line "@bob,carol text" goes to those two only. The end of the input leaves the group.
+
+    Example: antecede node --name alice --listen 127.0.0.1:7001 --plain-tcp
+    """
+    if status is not None:
+        _show_status(status)
+        return
+    if finish is not None:
+        from antecede.live import finish as finish_logs  # noqa: PLC0415 - only where needed
+
+        for trace in finish_logs(finish):
+            print(trace)
+        return
+    if name is None:
+        raise Misuse("--name is missing; what is this member called?")
+    security = choose_security(authority, certificate, key, plain_tcp)
+    if scenario is not None:
+        asyncio.run(_overlay(name, scenario, addresses, role, security, record, serve))
+        return
+    if role == "router":
+        raise Misuse("--role router belongs to the overlay of a --scenario")
+    peers = [parse_address("--peer", text) for text in peer or ()]
+    asyncio.run(
+        _member(
+            group,
+            serve,
+            name=name,
+            listen=parse_address("--listen", listen),
+            security=security,
+            peers=peers,
+            protocol=protocol,
+            options=parse_option_flags(option),
+            record=record,
+            missing_after=missing_after,
+        )
+    )
+
+
+async def _member(
+    group: str, serve: str | None, *, missing_after: float | None, **settings: Any
+) -> None:
+    from antecede.live import Settings, join  # noqa: PLC0415 - only where needed
+
+    async with AsyncExitStack() as stack:
+        choice = Settings(missing_after_s=missing_after)
+        member = await stack.enter_async_context(
+            join(group, settings=choice, measures=serve is not None, **settings)
+        )
+        await _run(member, serve, stack)
+
+
+async def _overlay(
+    name: str,
+    file: Path,
+    addresses: Path | None,
+    role: str | None,
+    security: Any,
+    record: Path | None,
+    serve: str | None,
+) -> None:
+    from antecede.live import join_overlay  # noqa: PLC0415 - only where needed
+    from antecede.simulate import load_scenario  # noqa: PLC0415
+
+    scenario = load_scenario(file)
+    names = scenario.process_names
+    if addresses is None:
+        raise Misuse("--addresses is missing: a TOML file with the address of every process")
+    where = _read_addresses(addresses, names)
+    if name not in names:
+        raise Misuse(f"--name {name} is none of {', '.join(names)}")
+    process = names.index(name)
+    applications = scenario.applications.size
+    actual = "application" if process < applications else "router"
+    if role not in (None, actual):
+        raise Misuse(f"'{name}' is a process for {actual}s in {file}, not for {role}s")
+    order = scenario.order(process, scenario.membership, scenario.order_options)
+    late = [one.process for one in scenario.latecomers]
+    async with AsyncExitStack() as stack:
+        member = await stack.enter_async_context(
+            join_overlay(
+                scenario.run_name,
+                name=name,
+                addresses=where,
+                order=order,
+                applications=applications,
+                security=security,
+                joins=process in late,
+                record=record,
+            )
+        )
+        await _run(member, serve, stack)
+
+
+def _read_addresses(file: Path, names: list[str]) -> "dict[str, Address]":
+    try:
+        found = tomllib.loads(file.read_text(encoding="utf-8"))
+    except (OSError, UnicodeError, tomllib.TOMLDecodeError) as error:
+        raise BadFile(str(file), [f"cannot be read: {error}"]) from None
+    mistakes = [f"there is no address for '{name}'" for name in names if name not in found]
+    mistakes += [f"'{name}' is no process of the scenario" for name in found if name not in names]
+    if mistakes:
+        raise BadFile(str(file), mistakes)
+    return {name: parse_address(f"{file}: {name} =", str(found[name])) for name in names}
+
+
+async def _run(member: "Group", serve: str | None, stack: AsyncExitStack) -> None:
+    """Lines in, events out, until the input ends."""
+    from antecede.live.metrics import serve as serve_metrics  # noqa: PLC0415 - only where needed
+
+    host, port = member.address
+    print_line({"event": "listening", "address": f"{host}:{port}"})
+    if serve is not None:
+        address = parse_address("--serve", serve)
+        host, port = await stack.enter_async_context(serve_metrics([member], address))
+        print_line({"event": "serving", "address": f"{host}:{port}"})
+    talking = asyncio.create_task(_talk(member))
+    printing = asyncio.create_task(_print_events(member))
+    done, _ = await asyncio.wait([talking, printing], return_when=asyncio.FIRST_COMPLETED)
+    if talking in done:
+        await talking
+        await member.leave()
+        await printing
+    talking.cancel()
+    for task in done:
+        task.result()
+
+
+async def _talk(member: "Group") -> None:
+    reader = await read_lines()
+    while line := await reader.readline():
+        text = line.decode("utf-8", "backslashreplace").rstrip("\n")
+        to = None
+        if text.startswith("@") and " " in text:
+            names, text = text[1:].split(" ", 1)
+            to = names.split(",")
+        try:
+            await member.send(text.encode(), to)
+        except Misuse as error:
+            print_line({"event": "error", "text": str(error)})
+
+
+async def _print_events(member: "Group") -> None:
+    async for event in member:
+        print_line(described(event))
+
+
+def _show_status(text: str) -> None:
+    host, port = parse_address("--status", text)
+    try:
+        with urllib.request.urlopen(f"http://{host}:{port}/status", timeout=5) as answer:
+            groups = json.load(answer)
+    except (OSError, ValueError, urllib.error.URLError) as error:
+        raise Misuse(f"nobody serves a status at {text}: {error}") from None
+    for group in groups:
+        print(
+            f"{group['name']} in group {group['group']} ({group['protocol']}): {group['state']}, "
+            f"view {group['view']} of {', '.join(group['members'])}"
+        )
+        print(
+            f"  {group['sends']:,} sent, {group['deliveries']:,} delivered, "
+            f"{group['waiting_for_the_application']:,} events wait for the application"
+        )
+        for held in group["held"]:
+            print(
+                f"  holds {held['message']} for {held['waited_s']} s, until "
+                f"{'; '.join(held['awaited'])}"
+            )
+        for link in group["links"]:
+            state = "connected" if link["connected"] else "not connected"
+            print(
+                f"  to {link['peer']}: {state}, {link['waiting_bytes']:,} bytes unacknowledged, "
+                f"{link['reconnections']} reconnections"
+            )

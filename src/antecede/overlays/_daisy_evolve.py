@@ -1,0 +1,73 @@
+"""An evolving daisy: local groups that have grown are split, small ones are merged.
+
+The server of a local group tells the servers who its members are (`Roll`), with those that talk much
+with each other side by side, so that a cut in the middle parts few of them. The server of the
+servers decides, alone and one change at a time, and tells all (`Change`). A change reaches the
+servers in causal order, hence before anything that depends on it, and from them their groups.
+
+Who learns that its group has given way founds the new one with those whom the change names. As in a
+group that is founded anew, each first sends all that it keeps, and all take these batches in the
+order of Lamport time before anything else; so messages in flight go on, and none is lost or doubled.
+Who was away meanwhile and asks for the old group is told of the changes.
+"""
+
+from antecede.overlays._daisy_items import Change, Memory, Roll, unpack
+from antecede.overlays._daisy_plan import Plan
+
+_NUMBERS = 1 << 12
+"""Numbers of groups that changes under one group of servers may make, and the offset of the first:
+no plan has so many."""
+
+
+def decide(
+    plan: Plan, parent: int, memory: Memory, split_above: int, merge_below: int
+) -> Change | None:
+    """The change that is due under a group of servers, if any: a group above the limit is cut in
+    two, one below the limit joins the smallest other with which it stays within."""
+    rolls = {
+        node: processes
+        for node, processes in sorted(memory.rolls.items())
+        if node in plan.nodes[parent].children and node not in memory.away
+    }
+    version = 1 + sum(is_under(stored, parent) for stored in memory.changes)
+    first = (1 + parent) * _NUMBERS + 2 * version
+    for node, processes in rolls.items():
+        if split_above and len(processes) > split_above:
+            half = len(processes) // 2
+            made = ((first, processes[:half]), (first + 1, processes[half:]))
+            return Change(version, parent, (node,), made)
+    by_size = sorted((len(processes), node) for node, processes in rolls.items())
+    for (size, node), (other_size, other) in zip(by_size, by_size[1:], strict=False):
+        limit = split_above or size + other_size
+        if size < merge_below and size + other_size <= limit and len(by_size) > 1:
+            together = rolls[other] + rolls[node]
+            return Change(version, parent, (other, node), ((first, together),))
+    return None
+
+
+def is_under(stored: bytes, parent: int) -> bool:
+    change = unpack(stored)
+    return isinstance(change, Change) and change.parent == parent
+
+
+def side_by_side(members: tuple[int, ...], talk: dict[tuple[int, int], int]) -> tuple[int, ...]:
+    """The members in an order in which those who talk most are near each other: from the first one,
+    always the one that talks most with those already placed, up to the middle; then the rest."""
+    if len(members) < 3:
+        return members
+    placed = [members[0]]
+    left = list(members[1:])
+    while left:
+        near = placed if len(placed) < len(members) // 2 else placed[len(members) // 2 :]
+        best = max(left, key=lambda one: (_talk(one, near, talk), -left.index(one)))
+        left.remove(best)
+        placed.append(best)
+    return tuple(placed)
+
+
+def _talk(one: int, others: list[int], talk: dict[tuple[int, int], int]) -> int:
+    return sum(talk.get((min(one, other), max(one, other)), 0) for other in others)
+
+
+def roll(node: int, members: tuple[int, ...], talk: dict[tuple[int, int], int]) -> Roll:
+    return Roll(node, side_by_side(members, talk))
