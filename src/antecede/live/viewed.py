@@ -125,6 +125,7 @@ class Viewed:
         self._pending: dict[GroupMessageId, str] = {}
         """Newcomers whose entry in the roster is on its way to everybody."""
         self._suspended = False
+        self._leaving = False
         self._shunned: set[str] = set()
         self._out: list[Output] = []
 
@@ -212,6 +213,7 @@ class Viewed:
 
     def leave(self, now: float) -> list[Output]:
         """Leave; `Left` follows."""
+        self._leaving = True
         if self.member is None:
             self._out.append(Left())
         else:
@@ -341,7 +343,7 @@ class Viewed:
     def _let_in(self, name: str, address: Address, now: float) -> None:
         """Somebody wants to join."""
         member = self.member
-        if member is None or member.view is None or self._suspended:
+        if member is None or member.view is None or self._suspended or self._leaving:
             return
         self._out.append(Known(name, address))
         senior = member.view.members[0]

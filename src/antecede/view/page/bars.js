@@ -2,6 +2,7 @@
 // parts. What causality forced is thin, what was inherited is higher, what the protocol added
 // itself has the full height. The label names what the message waits for.
 import { RECEIVE, NOTHING, NEVER } from "./data.js";
+import { FONT } from "./scene.js";
 import { isHeld } from "./search.js";
 
 const PARTS = [
@@ -9,7 +10,8 @@ const PARTS = [
   ["inherited", 0.75],
   ["own", 1],
 ];
-const LABEL_ROOM = 54;
+const LABEL_ROOM = 54,
+  LABEL_HEIGHT = 7;
 
 // Draw the bars of these messages; where they are is noted in `picture.bars`, for the mouse.
 export function drawBars(context, scene, picture, messages, isSparse) {
@@ -38,7 +40,7 @@ export function drawBars(context, scene, picture, messages, isSparse) {
       if (bar.delivery === NOTHING) endless.push({ ...bar, isPale });
       else cutBar(scene, picture, bar, parts, isPale);
       picture.bars.push(bar);
-      if (bar.height >= 8 && !isPale) labels.push(bar);
+      if (bar.height >= LABEL_HEIGHT && !isPale) labels.push(bar);
     }
   }
   for (const [name] of PARTS) {
@@ -71,7 +73,7 @@ function barOf(scene, { trace, places, counts, crashedAt }, reception, row) {
     left: scene.x(places[reception]),
     right: delivery === NOTHING ? scene.x(end) : scene.x(places[delivery]),
     top: top + counts.track[reception] * height,
-    height: Math.max(1.5, height - (height > 4 ? 1.5 : 0)),
+    height: Math.max(1.5, height - (height > 4 ? 1 : 0)),
   };
 }
 
@@ -100,31 +102,34 @@ function cutBar(scene, { trace, places }, bar, parts, isPale) {
   }
 }
 
-// Held to the end of the run and never delivered: open to the right.
+// Held to the end of the run and never delivered: pale, and open to the right.
 function drawEndless(context, scene, palette, bars) {
-  context.strokeStyle = palette.early;
-  context.lineWidth = 1.2;
-  context.setLineDash([4, 3]);
+  context.fillStyle = palette.early;
   for (const bar of bars) {
-    const left = Math.max(scene.gutter - 5, bar.left),
-      right = Math.min(scene.width + 5, bar.right);
+    const left = Math.max(scene.gutter - 5, bar.left);
+    const right = Math.min(scene.width + 5, bar.right);
+    context.globalAlpha = bar.isPale ? 0.07 : 0.2;
+    context.fillRect(left, bar.top, right - left, bar.height);
     context.globalAlpha = bar.isPale ? 0.3 : 1;
-    context.strokeRect(left, bar.top + 0.5, right - left, Math.max(1, bar.height - 1));
+    context.fillRect(bar.left, bar.top, 2.5, bar.height);
   }
   context.globalAlpha = 1;
-  context.setLineDash([]);
 }
 
+// Where bars share a track, the first label stays.
 function drawBarLabels(context, scene, { trace, palette }, bars) {
-  context.font = "10px system-ui, sans-serif";
+  const taken = new Map();
   context.textBaseline = "middle";
   context.textAlign = "left";
   for (const bar of bars) {
-    const left = Math.max(bar.left, scene.gutter) + 4,
-      right = Math.min(bar.right, scene.width);
-    if (right - left < LABEL_ROOM) continue;
-    const text = barText(trace, bar),
-      most = Math.floor((right - left - 4) / 5.6);
+    const left = Math.max(bar.left, scene.gutter) + 4;
+    const right = Math.min(bar.right, scene.width);
+    if (right - left < LABEL_ROOM || left < (taken.get(bar.top) ?? 0)) continue;
+    taken.set(bar.top, right);
+    const size = Math.min(10, bar.height + 2);
+    const text = barText(trace, bar);
+    const most = Math.floor((right - left - 4) / (size * 0.56));
+    context.font = `${size}px system-ui, sans-serif`;
     context.fillStyle = bar.delivery === NOTHING ? palette.early : palette.ink;
     context.fillText(
       text.length > most ? `${text.slice(0, most - 1)}…` : text,
@@ -132,6 +137,7 @@ function drawBarLabels(context, scene, { trace, palette }, bars) {
       bar.top + bar.height / 2 + 0.5,
     );
   }
+  context.font = FONT;
 }
 
 // What a held message waits for, in a few words.

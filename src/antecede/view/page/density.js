@@ -3,7 +3,7 @@
 import { SEND, RECEIVE, DELIVER, NOTHING } from "./data.js";
 
 const LINEAR_STEPS = 24;
-const TRACKS = 6;
+const TRACKS = 5;
 
 // Running counts along the lanes, one trace at one choice of layers.
 export class Counts {

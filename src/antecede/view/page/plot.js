@@ -7,14 +7,13 @@ import { drawBars } from "./bars.js";
 import { drawEmphasis } from "./emphasis.js";
 import { drawGrid, drawLabels, drawLaneLines } from "./frame.js";
 import { colourOf, isFilled, traceMark } from "./marks.js";
-import { TOP } from "./scene.js";
+import { FONT, TOP } from "./scene.js";
 
 const MARKS_PER_PIXEL = 1 / 4,
   MOST_MARKS = 9000;
 const MOST_LINES = 2000,
   LINES_OVER_DENSITY = 500,
   MOST_BARS = 40_000;
-export const FONT = "11px system-ui, sans-serif";
 
 // A run as it is to be drawn: the trace and what is highlighted in it.
 export class Picture {

@@ -1,6 +1,7 @@
 // Which part of the picture is seen, and where things are on the screen, in CSS pixels. Both plots
 // of a comparison share one scene.
 export const TOP = 26;
+export const FONT = "11px system-ui, sans-serif";
 const LOWEST_LANE = 3,
   HIGHEST_LANE = 140,
   COMFORTABLE_LANE = 110;

@@ -84,7 +84,7 @@ export class SvgContext {
   fillText(text, x, y) {
     const anchor = { center: "middle", right: "end" }[this.textAlign] ?? "start";
     const shift = { middle: 4, top: 10, bottom: -2 }[this.textBaseline] ?? 0;
-    const size = /(\d+)px/.exec(this.font)?.[1] ?? "11";
+    const size = /([\d.]+)px/.exec(this.font)?.[1] ?? "11";
     this.add(
       "text",
       `x="${short(x)}" y="${short(y + shift)}" text-anchor="${anchor}" font-size="${size}" fill="${escaped(this.fillStyle)}"`,
