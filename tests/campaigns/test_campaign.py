@@ -129,7 +129,7 @@ def test_tables_have_the_columns_that_are_documented(
             out / name
             for name in (
                 *("campaign.toml", "campaign.json", "summary.csv", ".lock"),
-                *("results", "failed", "traces", "work"),
+                *("results", "failed", "traces"),
             )
         ),
     }
@@ -300,6 +300,7 @@ def test_a_full_disk_stops_the_campaign_which_can_be_resumed(
     with pytest.raises(CannotWrite, match=str(again)):
         run(file, again, lambda: spark, block)
     assert not (again / "campaign.json").exists()
+    assert not (again / "work").exists()
     run(file, again, lambda: spark)
     assert outcome(again) == outcome(out)
 

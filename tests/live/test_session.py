@@ -94,7 +94,7 @@ class World:
             assert isinstance(item, Carried | Settle | Report)
             self.apply(to, self.sessions[to].receive(source, [item], 0.0))
             if self.random.random() < 0.5:
-                self.sessions[to].take(source)
+                self.sessions[to].take(source, b"x")
         return True
 
     def change_view(self) -> None:

@@ -23,6 +23,11 @@ MUTANTS = [
 
 RULES = [
     Mutant(
+        name="moves-empty-handed",
+        old="        new.state.resend = old.everything()\n",
+        new="        new.state.resend = []\n",
+    ),
+    Mutant(
         name="origin-keeps-nothing",
         old="        if not self._is_done(layer, kept):\n            return\n        message, node = kept.message, layer.node\n",
         new="        if not self._is_done(layer, kept):\n            return\n"
@@ -36,6 +41,11 @@ RULES = [
         new="            self._report_done(above, node, message.id, now)\n"
         "        if not node.level and not node.processes >> message.id.sender & 1:\n"
         "            layer.memory.kept.pop(message.id, None)\n\n    def _report_done(",
+    ),
+    Mutant(
+        name="merges-out-of-step",
+        old="                if kept.message.destinations & node.processes\n",
+        new="                if not kept.message.destinations\n",
     ),
     Mutant(
         name="no-new-server",
@@ -60,8 +70,8 @@ RULES = [
     ),
     Mutant(
         name="rows-of-processes",
-        old="                    child = self._plan.child_of(layer.node, sender)\n",
-        new="                    child = sender\n",
+        old="                    self._on_done(layer, node, ids, now)\n",
+        new="                    self._on_done(layer, sender, ids, now)\n",
     ),
     Mutant(
         name="at-once-and-only-its-own",
@@ -84,8 +94,8 @@ RULES = [
     ),
     Mutant(
         name="away-is-done",
-        old="            kept.done >> child & 1 or child in memory.forgotten\n",
-        new="            kept.done >> child & 1 or child in memory.forgotten or child in memory.away\n",
+        old="            child in kept.done or child in memory.forgotten\n",
+        new="            child in kept.done or child in memory.forgotten or child in memory.away\n",
     ),
     Mutant(
         name="nobody-poked",

@@ -205,7 +205,60 @@ def false_suspicion_of_a_live_member(order: type[Order], **options: object) -> L
     return lab
 
 
+def a_split_with_messages_in_flight(order: type[Order], **options: object) -> Lab:
+    """0 to 5 are one group too many; some have had a message and others not when it is cut."""
+    groups = [[0, 1, 2, 3, 4, 5], [6, 7, 8]]
+    lab = Lab(order, groups=groups, split_above=4, **options)
+    lab.lose = lambda copy: copy[0] == 1 and copy[1] > 3 and lab.now < 1.0
+
+    def answer(process: int, message: Message) -> None:
+        if process == 2 and message.id.sender == 1:
+            lab.send(2, 5, 7)
+
+    lab.answer = answer
+    for _ in range(3):
+        lab.send(1, 2, 5, 7)
+        lab.send(7, 0, 4, 5)
+        lab.run(0.05)
+    lab.run(3.0)
+    lab.send(5, 0, 8)
+    lab.run()
+    assert lab.told(Event.SPLIT)
+    return lab
+
+
+def a_merge_with_messages_in_flight(order: type[Order], **options: object) -> Lab:
+    groups = [[0, 1], [2, 3], [4, 5, 6, 7, 8]]
+    lab = Lab(order, groups=groups, split_above=5, merge_below=3, **options)
+    lab.lose = lambda copy: copy[1] == 3 and lab.now < 1.0 and bool(carried(copy[2]))
+    for _ in range(3):
+        lab.send(1, 0, 3, 7)
+        lab.send(7, 0, 3, 5)
+        lab.run(0.05)
+    lab.run(3.0)
+    lab.send(3, 0, 8)
+    lab.run()
+    assert lab.told(Event.MERGE)
+    return lab
+
+
+def a_server_dies_in_a_split(order: type[Order], **options: object) -> Lab:
+    lab = Lab(order, groups=[[0, 1, 2, 3, 4, 5], [6, 7, 8]], split_above=4, **options)
+    lab.send(1, 2, 5, 7)
+    for _ in range(100):
+        lab.run(0.01)
+        if lab.told(Event.SPLIT):
+            break
+    lab.crash(0)
+    lab.send(7, 1, 5)
+    lab.send(3, 1, 8)
+    return lab.run()
+
+
 SCENARIOS: dict[Scenario, list[str]] = {
+    a_split_with_messages_in_flight: ["moves-empty-handed"],
+    a_merge_with_messages_in_flight: ["merges-out-of-step"],
+    a_server_dies_in_a_split: ["no-new-server"],
     server_dies_before_forwarding: ["origin-keeps-nothing", "no-new-server"],
     server_dies_with_half_of_the_servers_reached: ["no-new-server"],
     server_dies_with_half_of_its_group_reached: ["no-new-server"],

@@ -42,6 +42,8 @@ class ProtocolEntry(Part):
 
     name: str
     options: dict[str, Any] = Field(default={})
+    processes: list[Size] | None = Field(default=None, min_length=1)
+    """With these numbers of processes only, for one that cannot be had with many."""
 
     @field_validator("name")
     @classmethod

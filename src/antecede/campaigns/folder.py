@@ -89,7 +89,10 @@ class Folder:
                     folder.mkdir(exist_ok=True)
                     for left in folder.glob(f".*{PARTIAL}-*"):
                         left.unlink(missing_ok=True)
-            yield
+            try:
+                yield
+            finally:
+                shutil.rmtree(self.work, ignore_errors=True)
 
     def _is_ours(self) -> bool:
         """Whether a campaign, or nothing, is there."""

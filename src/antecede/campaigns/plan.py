@@ -105,7 +105,7 @@ def make_plan(campaign: Campaign, file: str = "the campaign") -> Plan:
         except AntecedeError as error:
             mistakes.append(f"{place}: {error}")
             continue
-        for variant in _variants(campaign):
+        for variant in _variants(campaign, size):
             setting = Setting(
                 variant.protocol,
                 str(variant),
@@ -151,10 +151,12 @@ def _shown(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, separators=(",", ":"))
 
 
-def _variants(campaign: Campaign) -> Iterator[_Variant]:
-    """Every variant once, however often the file has it."""
+def _variants(campaign: Campaign, size: int) -> Iterator[_Variant]:
+    """Every variant that takes part with so many processes, once, however often the file has it."""
     seen: set[str] = set()
     for entry in campaign.protocols:
+        if entry.processes is not None and size not in entry.processes:
+            continue
         for protocol, options in product(entry.protocols(), entry.combinations()):
             variant = _Variant(protocol, options)
             if str(variant) not in seen:

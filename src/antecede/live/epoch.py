@@ -6,14 +6,14 @@ has reached everybody it is for.
 """
 
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from itertools import takewhile
 
 import msgspec
 
 from antecede.errors import MalformedStamp
 from antecede.groups import MemberId, View
-from antecede.live.items import Copy, copy_of, prefix_of
+from antecede.live.items import Copy, copy_of, prefix_of, weight
 from antecede.message import (
     NO_GROUP,
     Membership,
@@ -29,18 +29,19 @@ OrderFactory = Callable[[int, Membership], Order]
 
 
 class Peer(msgspec.Struct):
-    """What passes between this member and another in this view. Counts are of messages."""
+    """What passes between this member and another in this view. Counts are in units (`weight`):
+    a message, or some thousand bytes of a long one."""
 
     put: int = 0
     """Put on the link to it,"""
     received_there: int = 0
     """of these received, as it says,"""
-    taken_there: int = 0
-    """and taken by its application."""
+    untaken_there: int = 0
+    """and not yet taken by its application, with what it has from former views."""
     received: int = 0
     """Received from it,"""
-    taken: int = 0
-    """and taken by the application here."""
+    undelivered: int = 0
+    """and waiting for others."""
     stable: int = 0
     """Up to this number its messages have reached everybody, as it says."""
     last: int = 0
@@ -58,7 +59,7 @@ class Epoch:
         me: MemberId,
         names: tuple[str, ...],
         make_order: OrderFactory,
-        groups: Sequence[Iterable[int]],
+        groups: Mapping[str, Iterable[int]],
     ) -> None:
         self.view = view
         self.names = names
@@ -66,9 +67,8 @@ class Epoch:
         self.ranks = {member: rank for rank, member in enumerate(view.members)}
         self.me = self.ranks[me]
         self.groups = self._local_groups(groups)
-        bits = tuple(group for group in self.groups if group)
-        self._indices = [sum(map(bool, self.groups[:index])) for index in range(len(self.groups))]
-        self._numbers = [number for number, group in enumerate(self.groups) if group]
+        self._group_names = list(self.groups)
+        bits = tuple(self.groups.values())
         self.order = make_order(self.me, Membership(len(view.members), bits))
         self.sent = 0
         self.peers = [Peer() for _ in view.members]
@@ -85,32 +85,37 @@ class Epoch:
         self.gone_on: set[int] = set()
         """The ranks that are known to have settled it and gone on."""
 
-    def _local_groups(self, groups: Sequence[Iterable[int]]) -> list[ProcessSet]:
-        """The groups as sets of ranks; those nobody of this view belongs to are empty."""
+    def _local_groups(self, groups: Mapping[str, Iterable[int]]) -> dict[str, ProcessSet]:
+        """The groups as sets of ranks, without those that nobody of this view belongs to."""
         rank_of = {member.process: rank for member, rank in self.ranks.items()}
-        return [process_set(rank_of[p] for p in group if p in rank_of) for group in groups]
+        local = {
+            name: process_set(rank_of[p] for p in group if p in rank_of)
+            for name, group in groups.items()
+        }
+        return {name: ranks for name, ranks in local.items() if ranks}
 
-    def group_index(self, group: int) -> int:
+    def group_index(self, group: str) -> int:
         """The index of a group among those that have members in this view."""
-        return self._indices[group]
+        return self._group_names.index(group)
 
-    def group_number(self, index: int) -> int:
+    def group_name(self, index: int) -> str | None:
         """The group that has this index in this view."""
-        return self._numbers[index] if self._numbers else NO_GROUP
+        return self._group_names[index] if self._group_names and index != NO_GROUP else None
 
     def survivors(self, view: View) -> list[int]:
         """The ranks that are still there in a later view."""
         later = set(view.members)
         return [rank for member, rank in self.ranks.items() if member in later]
 
-    def note_sent(self, number: int, destinations: ProcessSet) -> None:
+    def note_sent(self, message: Message) -> None:
         """A message has been put on the links to its destinations."""
         places = []
-        for rank in members(destinations & ~(1 << self.me)):
+        units = weight(len(message.payload))
+        for rank in members(message.destinations & ~(1 << self.me)):
             peer = self.peers[rank]
-            peer.put += 1
+            peer.put += units
             places.append((rank, peer.put))
-        self._unstable.append((number, tuple(places)))
+        self._unstable.append((message.id.number, tuple(places)))
 
     def check_received(self, message: Message) -> None:
         """Refuse a message that cannot have come on the link of its sender."""
@@ -124,22 +129,32 @@ class Epoch:
         sender, number = message.id
         peer = self.peers[sender]
         peer.last = number
-        peer.received += 1
+        peer.received += weight(len(message.payload))
         # It may be known from a survivor's copy, or delivered: it came inside another packet.
         if number not in peer.copies:
-            peer.copies[number] = self.undelivered[message.id] = message
+            peer.copies[number] = message
+            self._wait(message)
+
+    def _wait(self, message: Message) -> None:
+        self.undelivered[message.id] = message
+        self.peers[message.id.sender].undelivered += weight(len(message.payload))
 
     def note_delivered(self, message: Message) -> None:
         sender, number = message.id
-        if sender != self.me and self.undelivered.pop(message.id, None) is None:
-            self.peers[sender].copies[number] = message
+        if sender == self.me:
+            return
+        peer = self.peers[sender]
+        if self.undelivered.pop(message.id, None) is None:
+            peer.copies[number] = message
+        else:
+            peer.undelivered -= weight(len(message.payload))
 
-    def note_report(self, rank: int, received: int, taken: int, stable: int) -> None:
+    def note_report(self, rank: int, received: int, untaken: int, stable: int) -> None:
         """What another member says of itself."""
         peer = self.peers[rank]
-        if received > peer.put or taken > received:
-            raise MalformedStamp("received", f"is {received}, taken {taken}, of {peer.put} sent")
-        peer.received_there, peer.taken_there, peer.stable = received, taken, stable
+        if received > peer.put:
+            raise MalformedStamp("received", f"is {received}, of {peer.put} sent")
+        peer.received_there, peer.untaken_there, peer.stable = received, untaken, stable
         for number in list(takewhile(stable.__ge__, peer.copies)):
             del peer.copies[number]
         self._advance()
@@ -151,8 +166,8 @@ class Epoch:
 
     @property
     def untaken(self) -> int:
-        """How many messages the slowest destination has yet to take."""
-        return max((peer.put - peer.taken_there for peer in self.peers), default=0)
+        """How much the slowest destination has yet to take."""
+        return max(peer.put - peer.received_there + peer.untaken_there for peer in self.peers)
 
     def copies_for(self, rank: int, departed: Iterable[int]) -> tuple[Copy, ...]:
         """The messages of departed members that are for this rank and may be missing there."""
@@ -174,7 +189,8 @@ class Epoch:
                 raise MalformedStamp("copies", f"brings message {message.id}, which is not for me")
             peer = self.peers[sender]
             if number > peer.stable and number not in peer.copies:
-                peer.copies[number] = self.undelivered[message.id] = message
+                peer.copies[number] = message
+                self._wait(message)
 
     def leftovers(self) -> list[Message]:
         """What is received and not delivered, in an order that respects causality."""

@@ -72,6 +72,8 @@ class FrameDecoder:
         self.limit = limit
         """May be changed between two calls: little before the handshake, more after it."""
         self._rest = bytearray()
+        self._wanted = _HEAD.size
+        """How many bytes have to be there before there is anything new to say."""
 
     @property
     def pending(self) -> int:
@@ -80,13 +82,15 @@ class FrameDecoder:
 
     def feed(self, data: bytes) -> list[Frame]:
         """The frames that these bytes complete."""
+        source = data
         if self._rest:
             self._rest += data
+            if len(self._rest) < self._wanted:
+                return []  # A frame that trickles in is not looked at again with every drop.
             source = bytes(self._rest)
-        else:
-            source = data
         frames: list[Frame] = []
         start, end = 0, len(source)
+        self._wanted = _HEAD.size
         while end - start >= _HEAD.size:
             length, kind = _HEAD.unpack_from(source, start)
             if not 1 <= length <= self.limit:
@@ -95,6 +99,7 @@ class FrameDecoder:
                 raise BadFrame(f"a frame of unknown kind {kind}")
             until = start + 4 + length
             if until > end:
+                self._wanted = 4 + length
                 break
             frames.append((kind, source[start + 5 : until]))
             start = until

@@ -9,15 +9,16 @@ from collections import deque
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from heapq import heappop, heappush
 from typing import Final, Literal
 
 import msgspec
 
-from antecede.errors import AntecedeError, Misuse
+from antecede.errors import AntecedeError, BadInput, Misuse
 from antecede.live import viewed
 from antecede.live.handshake import VERSION, Hello, Refused, Welcome
 from antecede.live.incoming import Listener, Received
-from antecede.live.items import decode_items, is_membership
+from antecede.live.items import decode_items, is_membership, is_repeated
 from antecede.live.outgoing import Address, LinkLimits, Outgoing
 from antecede.live.overlaid import Overlaid
 from antecede.live.recording import Recording
@@ -28,6 +29,7 @@ from antecede.protocols import find
 
 _TICK_S: Final = 0.05
 _DRAIN_S: Final = 10.0
+_REFUSED_S: Final = 1.0
 _TAKEN_BETWEEN_REPORTS: Final = 512
 
 
@@ -119,6 +121,8 @@ class Group:
         self._listener = listener
         self._seeds = [address for address in peers if address != core.identity.address]
         self._settings = settings
+        self._payload_bytes = settings.links.item_bytes // 2
+        """Half of what fits: the rest is for what a protocol adds."""
         self._lags_s = settings.lags_s
         self._recording = recording
         self._stamp_type = find(core.protocol).stamp_type
@@ -126,14 +130,19 @@ class Group:
         self._unnamed: list[Outgoing] = []
         """Links to addresses whose owners have not said their names yet."""
         self._tasks: dict[Outgoing, asyncio.Task[None]] = {}
+        self._ending: set[asyncio.Task[None]] = set()
         self._dialled = 0
+        self._refusals: list[str] = []
         self._addresses: dict[str, Address] = {}
         self._inbox: deque[Event] = deque()
         self._arrival: asyncio.Event = asyncio.Event()
         self._progress: asyncio.Event = asyncio.Event()
         """Set whenever a sender that waits should look again."""
-        self._wake_at: float | None = None
+        self._wakes: list[float] = []
+        """When the core wants to be woken, as a heap."""
         self._wake_handle: asyncio.TimerHandle | None = None
+        self._late: dict[str, deque[bytes]] = {}
+        """By process, what leaves later on purpose."""
         self._ticker: asyncio.TimerHandle | None = None
         self._untold = 0
         self.counters = Counted()
@@ -186,6 +195,11 @@ class Group:
     ) -> bool:
         """Send if nobody has to be waited for; otherwise do nothing and say so."""
         self._check_open()
+        if len(payload) > self._payload_bytes:
+            raise Misuse(
+                f"a message of {len(payload):,} bytes; at most {self._payload_bytes:,} fit into a "
+                "frame (LinkLimits.frame_bytes)"
+            )
         core = self._core
         if not core.is_open or core.untaken >= self._settings.window or self._is_full():
             return False
@@ -263,7 +277,8 @@ class Group:
                 handle.cancel()
         self._drop_links()
         self._listener.drop(self.name)
-        await asyncio.sleep(0)
+        if self._ending:
+            await asyncio.wait(self._ending)
         if self._recording is not None:
             self._recording.close()
         self._arrival.set()
@@ -273,8 +288,15 @@ class Group:
 
     def take(self, sender: str, incarnation: int, items: memoryview) -> None:
         """A batch from a peer."""
+        if self._failure is not None:
+            return
         decoded = decode_items(items, self._stamp_type)
-        self._carry_out(self._core.receive(sender, incarnation, decoded, self._now()))
+        try:
+            self._carry_out(self._core.receive(sender, incarnation, decoded, self._now()))
+        except BadInput:
+            raise
+        except AntecedeError as error:
+            self._fail(error)
 
     # -- inside
 
@@ -294,7 +316,7 @@ class Group:
     def _take_one(self) -> Event:
         event = self._inbox.popleft()
         if type(event) is Delivery and event.member is not None:
-            self._core.take(event.member)
+            self._core.take(event.member, event.payload)
             self._untold += 1
             if self._untold >= _TAKEN_BETWEEN_REPORTS:
                 self._untold = 0
@@ -309,13 +331,7 @@ class Group:
         for output in outputs:
             kind = type(output)
             if kind is viewed.ToPeer:
-                link = self._links.get(output.name)  # type: ignore[union-attr]
-                if link is None:
-                    continue
-                if self._lags_s and output.name in self._lags_s:  # type: ignore[union-attr]
-                    self._put_later(link, output)  # type: ignore[arg-type]
-                else:
-                    link.put(output.item)  # type: ignore[union-attr]
+                self._transmit(output)  # type: ignore[arg-type]
             elif kind is Delivery:
                 self.counters.deliveries += 1
                 self._inbox.append(output)  # type: ignore[arg-type]
@@ -326,13 +342,22 @@ class Group:
         if self._inbox and not self._arrival.is_set():
             self._arrival.set()
 
-    def _put_later(self, link: Outgoing, output: viewed.ToPeer) -> None:
-        """Late on purpose. The substrate must not take the lag for a death."""
-        if is_membership(output.item):
-            link.put(output.item)
+    def _transmit(self, output: viewed.ToPeer) -> None:
+        link = self._links.get(output.name)
+        if link is None or (not link.connected and is_repeated(output.item)):
+            return
+        # Late on purpose, perhaps. The substrate must not take the lag for a death.
+        if self._lags_s and output.name in self._lags_s and not is_membership(output.item):
+            self._late.setdefault(output.name, deque()).append(output.item)
+            lag_s = self._lags_s[output.name]
+            asyncio.get_running_loop().call_later(lag_s, self._put_late, output.name)
         else:
-            loop = asyncio.get_running_loop()
-            loop.call_later(self._lags_s[output.name], link.put, output.item)
+            link.put(output.item)
+
+    def _put_late(self, name: str) -> None:
+        item = self._late[name].popleft()
+        if name in self._links:
+            self._links[name].put(item)
 
     def _carry_out_rarely(self, output: viewed.Output) -> None:
         match output:
@@ -360,6 +385,8 @@ class Group:
                 self._progress.set()
             case viewed.Reborn():
                 self._be_reborn(output.incarnation)
+            case viewed.NameTaken():
+                self._fail(Refused(f"the name '{self.me}' is taken in '{self.name}'"))
             case viewed.Left():
                 self._left = True
                 self.condition = "left"
@@ -404,26 +431,43 @@ class Group:
             self._know(name, address)
 
     def _wake_not_later_than(self, at: float) -> None:
-        if self._wake_at is None or at < self._wake_at:
-            if self._wake_handle is not None:
-                self._wake_handle.cancel()
-            self._wake_at = at
-            self._wake_handle = asyncio.get_running_loop().call_at(at, self._wake)
+        if at in self._wakes:
+            return
+        heappush(self._wakes, at)
+        if self._wakes[0] == at:
+            self._set_alarm()
+
+    def _set_alarm(self) -> None:
+        if self._wake_handle is not None:
+            self._wake_handle.cancel()
+        self._wake_handle = asyncio.get_running_loop().call_at(self._wakes[0], self._wake)
 
     def _wake(self) -> None:
-        self._wake_at = None
-        self._carry_out(self._core.wake(self._now()))
+        # The loop may be early by the resolution of its clock.
+        now = max(self._now(), self._wakes[0])
+        while self._wakes and self._wakes[0] <= now:
+            heappop(self._wakes)
+        try:
+            self._carry_out(self._core.wake(now))
+        except AntecedeError as error:
+            self._fail(error)
+        if self._wakes:
+            self._set_alarm()
 
     def _tick(self) -> None:
+        if self._failure is not None or self._listener.groups.get(self.name) is not self:
+            return
         named = [name for name, link in self._links.items() if link.connected]
-        self._carry_out(self._core.tick(named, self._now()))
+        try:
+            self._carry_out(self._core.tick(named, self._now()))
+            if self._recording is not None:
+                self._recording.flush()
+            if self._settings.missing_after_s is not None:
+                self._look_for_missing(self._settings.missing_after_s)
+        except AntecedeError as error:
+            self._fail(error)
         self._progress.set()
-        if self._recording is not None:
-            self._recording.flush()
-        if self._settings.missing_after_s is not None:
-            self._look_for_missing(self._settings.missing_after_s)
-        if self._listener.groups.get(self.name) is self:
-            self._ticker = asyncio.get_running_loop().call_later(_TICK_S, self._tick)
+        self._ticker = asyncio.get_running_loop().call_later(_TICK_S, self._tick)
 
     def _look_for_missing(self, limit_s: float) -> None:
         held = {one.message: one for one in self._core.held()}
@@ -487,12 +531,23 @@ class Group:
         return link
 
     async def _keep(self, link: Outgoing) -> None:
-        """Run a link; being refused while nobody has let this process in is the end."""
-        try:
-            await link.run()
-        except Refused as error:
-            if not self.members:
-                self._fail(Refused(f"group '{self.name}' at {link.address}: {error}"))
+        """Run a link. Being refused by all that this process was told to ask is the end; a member
+        that refuses (it has just been started, and not joined yet) is asked again."""
+        while True:
+            try:
+                await link.run()
+            except Refused as error:
+                if link in self._unnamed:
+                    self._unnamed.remove(link)
+                    self._refusals.append(f"{link.address[0]}:{link.address[1]}: {error}")
+                    if len(self._refusals) >= len(self._seeds) and not self.members:
+                        reasons = "; ".join(self._refusals)
+                        self._fail(Refused(f"'{self.me}' may not join '{self.name}': {reasons}"))
+                    return
+                await asyncio.sleep(_REFUSED_S)
+            except AntecedeError as error:
+                self._fail(error)
+                return
 
     def _fail(self, error: AntecedeError) -> None:
         self._failure = error
@@ -518,6 +573,8 @@ class Group:
     def _end(self, link: Outgoing) -> None:
         task = self._tasks.pop(link, None)
         if task is not None:
+            self._ending.add(task)
+            task.add_done_callback(self._ending.discard)
             task.cancel()
 
     def _drop_links(self) -> None:

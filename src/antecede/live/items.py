@@ -4,6 +4,7 @@ A message begins with its Lamport number and its number among all messages of it
 both stay with it wherever it goes (inside another packet, forwarded by a survivor).
 """
 
+from collections.abc import Sequence
 from functools import cache
 from struct import Struct
 from typing import Any, Final, Generic
@@ -21,6 +22,15 @@ PREFIX_BYTES: Final = _PREFIX.size
 
 pack_prefix = _PREFIX.pack
 """A Lamport number and a number among all messages of a sender, as bytes."""
+
+
+_UNIT_BYTES: Final = 4096
+_PART_BYTES: Final = 2**20
+
+
+def weight(size: int) -> int:
+    """What a message of this many bytes counts for where what is under way is limited."""
+    return 1 + size // _UNIT_BYTES
 
 
 def prefix_of(payload: bytes) -> tuple[int, int]:
@@ -52,6 +62,19 @@ class Copy(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=T
 def copy_of(message: Message) -> Copy:
     sender, number = message.id
     return Copy(sender, number, set_to_bytes(message.destinations), message.group, message.payload)
+
+
+def in_parts(copies: Sequence[Copy]) -> list[tuple[Copy, ...]]:
+    """The same, in parts that fit into a frame; at least one."""
+    parts: list[list[Copy]] = [[]]
+    size = 0
+    for copy in copies:
+        size += len(copy.payload)
+        if size > _PART_BYTES and parts[-1]:
+            parts.append([])
+            size = len(copy.payload)
+        parts[-1].append(copy)
+    return [tuple(part) for part in parts]
 
 
 class Carried(
@@ -87,7 +110,8 @@ class Carried(
 
 class Settle(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True, tag=1):
     """The sender's last word in `view`, given that the group has come to view `attempt` since:
-    these are the messages of departed members that it has and that you should have, too."""
+    these are the messages of departed members that it has and that you should have, too. Where
+    `attempt` is 0 there are more to come."""
 
     view: Count
     attempt: Count
@@ -95,12 +119,13 @@ class Settle(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields
 
 
 class Report(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True, tag=2):
-    """How many messages of yours I have received and how many my application has taken, in this
-    view; and up to which number all my messages have reached all their destinations."""
+    """How much of yours I have received in this view, and how much my application has yet to take
+    (in units, see `weight`); and up to which number all my messages have reached all their
+    destinations."""
 
     view: Count
     received: Count
-    taken: Count
+    untaken: Count
     stable: Count
 
 
@@ -144,11 +169,12 @@ class Hop(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=Tr
     packet: bytes
 
 
-Item = (
-    Carried[Any] | Settle | Report | Membership | Direct | Introduce | Introduced | Redirect | Hop
-)
+class Taken(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True, tag=9):
+    """A process of your name is a member, elsewhere."""
 
-_Greeting = Introduce | Introduced | Redirect | Hop
+
+_Greeting = Introduce | Introduced | Redirect | Taken | Hop
+Item = Carried[Any] | Settle | Report | Membership | Direct | _Greeting
 
 _encoder = msgspec.msgpack.Encoder()
 encode_item = _encoder.encode
@@ -174,6 +200,12 @@ def carry(view: int, packet: Packet[Any]) -> bytes:
 def is_membership(item: bytes) -> bool:
     """Whether an encoded item belongs to the substrate: its tag follows the head of the array."""
     return item[1] == 3
+
+
+def is_repeated(item: bytes) -> bool:
+    """Whether an encoded item is of a kind that is said again and again, so that one more or less
+    does not matter."""
+    return item[1] in (2, 3)
 
 
 @cache

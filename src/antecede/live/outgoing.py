@@ -9,12 +9,13 @@ meant for the old one is dropped, and the owner is told.
 
 import asyncio
 import random
+import ssl
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from antecede.errors import BadInput
+from antecede.errors import BadInput, Misuse
 from antecede.live.frames import (
     FRAME_LIMIT,
     HELLO_LIMIT,
@@ -52,6 +53,11 @@ class LinkLimits:
     buffer_bytes: int = 4 * 2**20
     frame_bytes: int = FRAME_LIMIT
     silence_s: float = 10.0
+
+    @property
+    def item_bytes(self) -> int:
+        """What one item may take: a frame is sent as soon as half of it is full."""
+        return self.frame_bytes // 2 - 64
 
 
 class Outgoing:
@@ -97,6 +103,11 @@ class Outgoing:
 
     def put(self, item: bytes) -> None:
         """Send one encoded item as soon as this turn of the event loop is over."""
+        if len(item) > self._limits.item_bytes:
+            raise Misuse(
+                f"an item of {len(item):,} bytes; at most {self._limits.item_bytes:,} fit into a "
+                "frame (LinkLimits.frame_bytes)"
+            )
         self._items.append(item)
         self._items_bytes += len(item)
         self.waiting_bytes += len(item)
@@ -134,6 +145,9 @@ class Outgoing:
             started = asyncio.get_running_loop().time()
             try:
                 await self._talk()
+            except ssl.SSLError as error:
+                if error.reason and "CERTIFICATE" in error.reason:
+                    raise Refused(f"TLS: {error.reason.lower().replace('_', ' ')}") from None
             except (OSError, BadInput, TimeoutError):
                 pass  # The next attempt is the answer to whatever broke this one.
             finally:
@@ -185,12 +199,12 @@ class Outgoing:
             self._forget()
         self.peer, self.incarnation = welcome.receiver, welcome.incarnation
         self.acknowledge(welcome.received)
-        self.connected = True
         self._acknowledged_at = asyncio.get_running_loop().time()
-        self._welcomed(self, welcome)
-        for _, frame in list(self._unacknowledged):
+        for _, frame in self._unacknowledged:
             self.frames_resent += self.reconnections > 0
             self._write(frame)
+        self.connected = True
+        self._welcomed(self, welcome)
 
     def _forget(self) -> None:
         """The peer is a new incarnation: what was for the old one is for nobody."""

@@ -129,7 +129,7 @@ class Overlaid:
             self._out.append(ToPeer(name, item))
         return self._take_out()
 
-    def take(self, sender: MemberId) -> None:
+    def take(self, sender: MemberId, payload: bytes) -> None:
         """Back-pressure is the links' alone here."""
 
     def leave(self, now: float) -> list[Output]:
@@ -170,9 +170,6 @@ class Overlaid:
     def address_of(self, name: str) -> Address:
         return self._addresses[name]
 
-    def group_name(self, number: int) -> str | None:
-        return None
-
     # -- inside
 
     def _take_out(self) -> list[Output]:
@@ -206,7 +203,7 @@ class Overlaid:
                 self._names[sender],
                 message.payload[PREFIX_BYTES:],
                 number,
-                NO_GROUP,
+                None,
                 True,
                 self._lamport,
                 MemberId(sender, 0),

@@ -118,10 +118,10 @@ class Recording:
         """Give the events so far to the operating system."""
         if self._file is not None and self._buffer:
             try:
-                os.write(self._file, self._buffer)
+                while self._buffer:
+                    del self._buffer[: os.write(self._file, self._buffer)]
             except OSError as error:
                 raise CannotWrite(str(self._path), error.strerror or str(error)) from None
-            self._buffer.clear()
 
     def close(self) -> None:
         """The life ends in peace: its log becomes a trace."""

@@ -16,7 +16,8 @@ It is pure: inputs return effects, to be carried out in order.
 """
 
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping
+from heapq import heappop, heappush
 from typing import Any
 
 import msgspec
@@ -31,8 +32,10 @@ from antecede.live.items import (
     Settle,
     carry,
     encode_item,
+    in_parts,
     pack_prefix,
     prefix_of,
+    weight,
 )
 from antecede.message import NO_GROUP, Message, MessageId, ProcessSet, members, process_set
 from antecede.order import Deliver, Effect, Held, Notice, Transmit, Wake
@@ -53,7 +56,8 @@ class Delivery(msgspec.Struct, frozen=True, gc=False):
     payload: bytes
     number: int = 0
     """Among all messages of the sender in this life of it."""
-    group: int = NO_GROUP
+    group: str | None = None
+    """The named group that it was addressed to, if any."""
     ordered: bool = True
     lamport: int = 0
     """Of the delivery."""
@@ -106,7 +110,7 @@ class Session:
         self,
         me: MemberId,
         make_order: OrderFactory,
-        groups: Sequence[Iterable[int]] = (),
+        groups: Mapping[str, Iterable[int]] | None = None,
         *,
         name_of: Callable[[MemberId], str] = str,
         hold: Hold | None = None,
@@ -114,7 +118,7 @@ class Session:
     ) -> None:
         self.me = me
         self._make_order = make_order
-        self._groups = groups
+        self._groups = groups or {}
         self._records = records
         self._name_of = name_of
         self._hold = hold or Hold()
@@ -127,6 +131,10 @@ class Session:
         self._buffered: dict[int, list[_Buffered]] = {}
         """By view, what came before this member got there."""
         self._sent = 0
+        self._wakes: list[float] = []
+        """When the protocol asked to be woken in this epoch, as a heap."""
+        self.untaken: dict[MemberId, int] = {}
+        """Units (`weight`) of each member's messages that the application has yet to take."""
         self.lamport = 0
 
     @property
@@ -154,7 +162,7 @@ class Session:
         return effects
 
     def send(
-        self, payload: bytes, to: Iterable[int] | None, now: float, group: int = NO_GROUP
+        self, payload: bytes, to: Iterable[int] | None, now: float, group: str | None = None
     ) -> list[SessionEffect]:
         """Send to these processes, to a group, or to everybody in the view. Members that have
         departed are left out; `is_open` has to be true."""
@@ -162,18 +170,18 @@ class Session:
         if epoch is None or self._later:
             raise Misuse("the group is changing its view; wait until is_open")
         destinations, local_group = self._address(epoch, to, group)
-        epoch.sent += 1
-        self._sent += 1
-        self.lamport += 1
+        lamport = self.lamport + 1
         message = Message(
-            MessageId(epoch.me, epoch.sent),
+            MessageId(epoch.me, epoch.sent + 1),
             destinations,
             local_group,
-            pack_prefix(self.lamport, self._sent) + payload,
+            pack_prefix(lamport, self._sent + 1) + payload,
         )
-        lamport = self.lamport
-        order_effects = epoch.order.send(message, now)
-        epoch.note_sent(epoch.sent, destinations)
+        order_effects = epoch.order.send(message, now)  # Refuses what it cannot address.
+        epoch.sent += 1
+        self._sent += 1
+        self.lamport = lamport
+        epoch.note_sent(message)
         effects: list[SessionEffect] = []
         if self._records:
             effects.append(self._sent_record(epoch, message, lamport, order_effects))
@@ -195,17 +203,20 @@ class Session:
         return effects
 
     def wake(self, now: float) -> list[SessionEffect]:
-        """A time that the protocol asked for has come."""
+        """A time that somebody asked for has come; the protocol is woken if it was the one."""
         effects: list[SessionEffect] = []
-        if self._epoch is not None and not self._later:
+        due = False
+        while self._wakes and self._wakes[0] <= now:
+            heappop(self._wakes)
+            due = True
+        if due and self._epoch is not None and not self._later:
             self._apply(self._epoch, self._epoch.order.wake(now), effects)
         return effects
 
-    def take(self, sender: MemberId) -> None:
-        """The application has taken one message of this member."""
-        if self._epoch is not None and sender in self._epoch.ranks:
-            peer = self._epoch.peers[self._epoch.ranks[sender]]
-            peer.taken = min(peer.taken + 1, peer.received)
+    def take(self, sender: MemberId, payload: bytes) -> None:
+        """The application has taken a message of this member."""
+        if sender in self.untaken:
+            self.untaken[sender] -= weight(PREFIX_BYTES + len(payload))
 
     def report(self) -> list[SessionEffect]:
         """Tell the others what has come; to be called now and then."""
@@ -214,9 +225,10 @@ class Session:
             return []
         effects: list[SessionEffect] = []
         for rank in self._others(epoch):
-            peer = epoch.peers[rank]
-            item = Report(epoch.number, peer.received, peer.taken, epoch.stable)
-            effects.append(Put((epoch.view.members[rank],), encode_item(item)))
+            peer, member = epoch.peers[rank], epoch.view.members[rank]
+            untaken = self.untaken.get(member, 0) + peer.undelivered
+            item = Report(epoch.number, peer.received, untaken, epoch.stable)
+            effects.append(Put((member,), encode_item(item)))
         return effects
 
     def held(self) -> list[Held]:
@@ -226,13 +238,12 @@ class Session:
     # -- inside
 
     def _address(
-        self, epoch: Epoch, to: Iterable[int] | None, group: int
+        self, epoch: Epoch, to: Iterable[int] | None, group: str | None
     ) -> tuple[ProcessSet, int]:
-        if group != NO_GROUP:
-            destinations = epoch.groups[group]
-            if not destinations:
-                raise Misuse(f"group {group} has no members in this view")
-            return destinations, epoch.group_index(group)
+        if group is not None:
+            if group not in epoch.groups:
+                raise Misuse(f"group '{group}' has no members in this view")
+            return epoch.groups[group], epoch.group_index(group)
         everybody = (1 << len(epoch.view.members)) - 1
         if to is None:
             return everybody, NO_GROUP if self._groups else 0
@@ -251,6 +262,8 @@ class Session:
         former = self._epoch
         names = tuple(map(self._name_of, view.members))
         self._epoch = epoch = Epoch(view, self.me, names, self._make_order, self._groups)
+        self._wakes.clear()
+        self.untaken = {member: self.untaken.get(member, 0) for member in view.members}
         before = former.view.members if former is not None else ()
         joined = tuple(member for member in view.members if member not in before)
         departed = tuple(member for member in before if member not in view.members)
@@ -286,7 +299,7 @@ class Session:
             epoch.settled_with[rank] = max(item.attempt, epoch.settled_with.get(rank, 0))
             self._settle_if_complete(now, effects)
         elif type(item) is Report:
-            epoch.note_report(rank, item.received, item.taken, item.stable)
+            epoch.note_report(rank, item.received, item.untaken, item.stable)
             self._forget_settled(sender, item.view)
 
     def _carry(
@@ -326,6 +339,7 @@ class Session:
                 to = tuple(epoch.view.members[r] for r in members(effect.to))  # type: ignore[union-attr]
                 effects.append(Put(to, carry(epoch.number, effect.packet)))  # type: ignore[union-attr]
             elif kind is Wake:
+                heappush(self._wakes, effect.at)  # type: ignore[union-attr]
                 effects.append(effect)  # type: ignore[arg-type]
             elif kind is not Notice:
                 raise Misuse(f"{epoch.order.name} wants {effect!r}, which no link can do")
@@ -340,15 +354,17 @@ class Session:
         epoch.note_delivered(message)
         self.lamport = lamport = max(self.lamport, lamport) + 1
         rank = message.id.sender
+        member = epoch.view.members[rank]
+        self.untaken[member] += weight(len(payload))
         effects.append(
             Delivery(
                 epoch.names[rank],
                 payload[PREFIX_BYTES:],
                 number,
-                epoch.group_number(message.group),
+                epoch.group_name(message.group),
                 True,
                 lamport,
-                epoch.view.members[rank],
+                member,
             )
         )
 
@@ -369,9 +385,13 @@ class Session:
         survivors = epoch.survivors(view)
         departed = [rank for rank in range(len(epoch.view.members)) if rank not in survivors]
         for rank in survivors:
-            if rank != epoch.me:
-                item = Settle(epoch.number, view.number, epoch.copies_for(rank, departed))
-                effects.append(Put((epoch.view.members[rank],), encode_item(item)))
+            if rank == epoch.me:
+                continue
+            to = (epoch.view.members[rank],)
+            *parts, last = in_parts(epoch.copies_for(rank, departed))
+            for part in parts:
+                effects.append(Put(to, encode_item(Settle(epoch.number, 0, part))))
+            effects.append(Put(to, encode_item(Settle(epoch.number, view.number, last))))
 
     def _settle_if_complete(self, now: float, effects: list[SessionEffect]) -> None:
         epoch = self._epoch

@@ -39,7 +39,8 @@ class Certificates:
                 raise BadFile(str(file), [f"there is no such file; {fix}"])
         try:
             context.load_verify_locations(self.authority)
-            context.load_cert_chain(self.certificate, self.key)
+            # A key under a password would ask for it on the terminal.
+            context.load_cert_chain(self.certificate, self.key, password="")
         except ssl.SSLError as error:
             names = f"{self.authority}, {self.certificate} and {self.key}"
             raise BadFile(names, [f"do not go together: {error.reason or error}"]) from None

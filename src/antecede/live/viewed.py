@@ -9,7 +9,8 @@ incarnation.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
+from zlib import crc32
 
 import msgspec
 
@@ -26,15 +27,22 @@ from antecede.live.items import (
     Redirect,
     Report,
     Settle,
+    Taken,
     encode_item,
     prefix_of,
 )
 from antecede.live.outgoing import Address
 from antecede.live.roster import Entry, Roster, decode_entries, encode_entries
 from antecede.live.session import Arrived, Delivery, Hold, Put, Sent, Session, ViewChanged
-from antecede.message import NO_GROUP, process_set
+from antecede.message import process_set
 from antecede.order import Held, Notice, Order, Wake
 from antecede.protocols import find, parse_options
+
+
+_KEPT_ITEMS: Final = 1 << 17
+_PATIENCE: Final = 10
+"""How many times the silence that makes a member suspect a newcomer waits for its former life to be
+found dead."""
 
 
 class ToPeer(msgspec.Struct, frozen=True, gc=False):
@@ -68,6 +76,10 @@ class Resumed(msgspec.Struct, frozen=True):
     """Enough members are within reach again."""
 
 
+class NameTaken(msgspec.Struct, frozen=True):
+    """Another member has this process' name, and goes on having it."""
+
+
 class Left(msgspec.Struct, frozen=True):
     """This process has left the group, as it asked to."""
 
@@ -83,6 +95,7 @@ Output = (
     | Suspended
     | Resumed
     | Left
+    | NameTaken
     | Notice
     | Wake
 )
@@ -126,7 +139,11 @@ class Viewed:
         """Newcomers whose entry in the roster is on its way to everybody."""
         self._suspended = False
         self._leaving = False
+        self._taken_since: float | None = None
         self._shunned: set[str] = set()
+        self._kept: list[_Batch] = []
+        """What came while it could not be taken: from members that the roster does not know yet,
+        or while most members were out of reach. Links bring everything only once."""
         self._out: list[Output] = []
 
     # -- inputs
@@ -153,7 +170,6 @@ class Viewed:
         """What a link has brought."""
         if sender in self._shunned:
             return []
-        entry = self.roster.named(sender)
         ordered: list[Any] = []
         for item in items:
             kind = type(item)
@@ -161,9 +177,10 @@ class Viewed:
                 ordered.append(item)
             else:
                 self._control(sender, item, now)
-        if ordered and entry is not None and self.session is not None and not self._suspended:
-            member = MemberId(entry.number, incarnation)
-            self._session(self.session.receive(member, ordered, now))
+        if ordered and self.session is not None:
+            if self._kept and not self._suspended:
+                self._receive_kept(now)
+            self._receive(_Batch(sender, incarnation, ordered), now)
         return self._take_out()
 
     def wake(self, now: float) -> list[Output]:
@@ -177,7 +194,7 @@ class Viewed:
     def tick(self, peers: Sequence[str], now: float) -> list[Output]:
         """Now and then: tell the others what has come; knock again where nobody answered."""
         if self.member is None:
-            for name in peers:
+            for name in () if self._leaving else peers:
                 self._introduce(name)
         elif self.session is not None and not self._suspended:
             self._session(self.session.report())
@@ -189,13 +206,10 @@ class Viewed:
         """Send to these members, to a named group or to everybody; `is_open` has to be true."""
         if self.session is None:
             raise Misuse("not in the group yet")
-        index = NO_GROUP
-        if group is not None:
-            if group not in self._named_groups:
-                raise Misuse(f"there is no group '{group}'; there are {sorted(self._named_groups)}")
-            index = list(self._named_groups).index(group)
+        if group is not None and group not in self._named_groups:
+            raise Misuse(f"there is no group '{group}'; there are {sorted(self._named_groups)}")
         numbers = None if to is None else [self._number(name) for name in to]
-        self._session(self.session.send(payload, numbers, now, index))
+        self._session(self.session.send(payload, numbers, now, group))
         return self._take_out()
 
     def send_direct(self, payload: bytes, to: Sequence[str]) -> list[Output]:
@@ -206,10 +220,10 @@ class Viewed:
             self._out.append(ToPeer(name, item))
         return self._take_out()
 
-    def take(self, sender: MemberId) -> None:
-        """The application has taken one message of this member."""
+    def take(self, sender: MemberId, payload: bytes) -> None:
+        """The application has taken a message of this member."""
         if self.session is not None:
-            self.session.take(sender)
+            self.session.take(sender, payload)
 
     def leave(self, now: float) -> list[Output]:
         """Leave; `Left` follows."""
@@ -224,10 +238,14 @@ class Viewed:
 
     @property
     def protocol_text(self) -> str:
-        """The protocol with its options: what all members must have in common."""
+        """The protocol with its options and named groups: what all members must have in common."""
         options = msgspec.to_builtins(self._options)
         chosen = ", ".join(f"{key}={value}" for key, value in sorted(options.items()))
-        return f"{self.protocol}({chosen})" if chosen else self.protocol
+        text = f"{self.protocol}({chosen})" if chosen else self.protocol
+        if self._named_groups:
+            groups_text = repr([(name, sorted(of)) for name, of in self._named_groups.items()])
+            text += f" with groups {crc32(groups_text.encode()):08x}"
+        return text
 
     @property
     def is_open(self) -> bool:
@@ -242,9 +260,11 @@ class Viewed:
 
     @property
     def untaken(self) -> int:
-        """How many messages the slowest receiver has yet to take."""
-        epoch = None if self.session is None else self.session.epoch
-        return 0 if epoch is None else epoch.untaken
+        """How much the slowest receiver, this process included, has yet to take."""
+        session = self.session
+        if session is None or session.epoch is None:
+            return 0
+        return max(session.epoch.untaken, session.untaken[session.me])
 
     def address_of(self, name: str) -> Address:
         entry = self.roster.named(name)
@@ -252,23 +272,21 @@ class Viewed:
             raise Misuse(f"'{name}' is unknown here")
         return entry.address
 
-    def group_name(self, number: int) -> str | None:
-        """The name of a group that a delivery speaks of."""
-        return None if number == NO_GROUP else list(self._named_groups)[number]
-
     def describe(self, held: Held) -> tuple[str, int, tuple[str, ...]]:
         """Sender and number of a held message, and what it waits for, with names."""
         epoch = None if self.session is None else self.session.epoch
         if epoch is None:
             raise Misuse("not in the group")
         members = epoch.view.members
-        waiting = epoch.undelivered[held.message]
+        waiting = epoch.undelivered.get(held.message)
         awaited = tuple(
             f"{self.name_of(members[one.process])}: {one.scope.value} {one.count}"
             for one in held.awaited
         )
         sender = self.name_of(members[held.message.sender])
-        return sender, prefix_of(waiting.payload)[1], awaited
+        # What came inside another packet only is known by its number in this view.
+        number = held.message.number if waiting is None else prefix_of(waiting.payload)[1]
+        return sender, number, awaited
 
     def shun(self, held: Held) -> None:
         """Take those that a message waits for as dead: hear nothing more from them, so that the
@@ -310,7 +328,9 @@ class Viewed:
     def _become(self, member: GroupMember, now: float) -> None:
         """Begin a life in the group."""
         self.member = member
-        numbers = [_Numbers(self.roster, names) for names in self._named_groups.values()]
+        numbers = {
+            name: _Numbers(self.roster, names) for name, names in self._named_groups.items()
+        }
         self.session = Session(
             member.me,
             self._make_order,
@@ -320,6 +340,24 @@ class Viewed:
             records=self._records,
         )
         self._substrate(member.start(now), now)
+
+    def _receive(self, batch: "_Batch", now: float) -> None:
+        entry = self.roster.named(batch.sender)
+        if self.session is None:
+            return
+        if entry is None or self._suspended:
+            if sum(len(kept.items) for kept in self._kept) > _KEPT_ITEMS:
+                raise MalformedStamp("items", "are too many before their time")
+            self._kept.append(batch)
+        else:
+            member = MemberId(entry.number, batch.incarnation)
+            self._session(self.session.receive(member, batch.items, now))
+
+    def _receive_kept(self, now: float) -> None:
+        """Look again at what could not be taken before."""
+        kept, self._kept = self._kept, []
+        for batch in kept:
+            self._receive(batch, now)
 
     def _make_order(self, process: int, membership: message.Membership) -> Order:
         return find(self.protocol)(process, membership, self._options)
@@ -339,6 +377,8 @@ class Viewed:
                 if self.member is None:
                     self._out.append(Known(item.name, (item.host, item.port)))
                     self._introduce(item.name)
+            case Taken():
+                self._taken(now)
 
     def _let_in(self, name: str, address: Address, now: float) -> None:
         """Somebody wants to join."""
@@ -356,6 +396,11 @@ class Viewed:
         if name in self._pending.values():
             return
         known = self.roster.named(name)
+        present = {self.name_of(one) for one in member.view.members}
+        if name in present and known is not None and known.address != address:
+            # Its former life has to be over; another process of the same name never gets in.
+            self._out.append(ToPeer(name, encode_item(Taken())))
+            return
         if known is not None and known.address == address:
             item_out = Introduced(known.number, self.roster.entries())
             self._out.append(ToPeer(name, encode_item(item_out)))
@@ -364,6 +409,14 @@ class Viewed:
         self._pending[GroupMessageId(member.me, member.next_number)] = name
         entry = Entry(number, name, *address)
         self._substrate(member.send(encode_entries((entry,)), now), now)
+
+    def _taken(self, now: float) -> None:
+        """Somebody of this name is in: a former life of this process, soon found dead, or another
+        one."""
+        if self._taken_since is None:
+            self._taken_since = now
+        elif now - self._taken_since > _PATIENCE * self._config.suspect_after_s:
+            self._out.append(NameTaken())
 
     def _introduced(self, item: Introduced, now: float) -> None:
         if self.member is not None:
@@ -413,6 +466,9 @@ class Viewed:
                 case groups.Resumed():
                     self._suspended = False
                     self._out.append(Resumed())
+                    self._receive_kept(now)
+                    if self.session is not None:
+                        self._session(self.session.wake(now))
                 case groups.Stopped():
                     self._stopped(effect)
                 case groups.Wake():
@@ -435,6 +491,7 @@ class Viewed:
         self._shunned &= {self.name_of(member) for member in effect.view.members}
         if self.session is not None:
             self._session(self.session.install(effect.view, now))
+            self._receive_kept(now)
 
     def _provide(self, view: int, now: float) -> None:
         if self.member is not None:
@@ -445,6 +502,7 @@ class Viewed:
         self.member = None
         self.session = None
         self._pending.clear()
+        self._kept.clear()
         self._suspended = False
         if effect.reason is groups.StopReason.LEFT:
             self._out.append(Left())
@@ -453,6 +511,14 @@ class Viewed:
         incarnation = self.identity.incarnation + 1
         self.identity = Identity(self.identity.name, self.identity.address, incarnation)
         self._out.append(Reborn(incarnation))
+
+
+class _Batch(msgspec.Struct, frozen=True):
+    """What a link has brought at one time, for the session."""
+
+    sender: str
+    incarnation: int
+    items: list[Any]
 
 
 class _Numbers:

@@ -39,8 +39,9 @@ class Carry(msgspec.Struct, frozen=True, array_like=True, tag=0):
 
 
 class Done(msgspec.Struct, frozen=True, array_like=True, tag=1):
-    """All whom these messages are for, in my group or below, have them."""
+    """All whom these messages are for, in this group or below, have them."""
 
+    node: Count
     ids: Ids
 
 

@@ -32,7 +32,7 @@ Delivery", ICDCS 1997 (report of 1996).
 
 from collections import deque
 from collections.abc import Iterable
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import msgspec
 
@@ -64,6 +64,7 @@ from antecede.overlays._daisy_items import (
     DaisyStamp,
     Done,
     Forget,
+    Ids,
     Item,
     Kept,
     Memory,
@@ -341,9 +342,8 @@ class Daisy(Order):
             match item:
                 case Carry():
                     self._arrive(layer, item, within, now)
-                case Done(ids):
-                    child = self._plan.child_of(layer.node, sender)
-                    self._on_done(layer, child, ids, now)
+                case Done(node, ids):
+                    self._on_done(layer, node, ids, now)
                 case Release(ids):
                     self._on_release(layer, ids, now)
                 case Forget(who):
@@ -469,14 +469,21 @@ class Daisy(Order):
         reported = above.state.reported
         if kept is not None and node.index not in kept.done and message not in reported:
             reported.add(message)
-            above.tell(Done((message,)), now, self.options.tidy_s)
+            above.tell(Done(node.index, (message,)), now, self.options.tidy_s)
 
-    def _on_done(self, layer: Layer, child: int | None, ids: Any, now: float) -> None:
+    def _on_done(self, layer: Layer, node: int, ids: Ids, now: float) -> None:
+        """A group below is done, whoever serves it. Where it has given way to others, they are."""
         for id_ in ids:
             kept = layer.memory.kept.get(MessageId(*id_))
-            if kept is not None and child is not None:
-                kept.done.add(child)
+            if kept is not None:
+                kept.done.add(node)
+                for stored in layer.memory.changes:
+                    self._carry_over(kept, unpack(stored))
                 self._check_done(layer, kept, now)
+
+    def _carry_over(self, kept: Kept, change: Item) -> None:
+        if isinstance(change, Change) and kept.done.issuperset(change.gone):
+            kept.done.update(index for index, _ in change.made)
 
     def _release(self, layer: Layer, message: MessageId, now: float) -> None:
         """Nobody need keep it, here and below."""
@@ -486,7 +493,7 @@ class Daisy(Order):
         if below is not None and below.is_server and message in below.memory.kept:
             below.tell(Release((message,)), now, self.options.tidy_s)
 
-    def _on_release(self, layer: Layer, ids: Any, now: float) -> None:
+    def _on_release(self, layer: Layer, ids: Ids, now: float) -> None:
         for id_ in ids:
             self._release(layer, MessageId(*id_), now)
 
@@ -730,24 +737,23 @@ class Daisy(Order):
                 above.tell(word, now, self.options.tidy_s)
 
     def _evolve(self, layer: Layer, now: float) -> None:
-        """The server of the servers decides."""
-        options = self.options
-        if layer.is_server:
-            change = decide(
-                self._plan,
-                layer.node.index,
-                layer.memory,
-                options.split_above,
-                options.merge_below,
-            )
-            if change is not None and not layer.is_told(change):
-                layer.tell(change, now, options.tidy_s)
+        """The server of the servers decides, one change after the other."""
+        options, memory = self.options, layer.memory
+        if not layer.is_server or layer.state.batches or layer.member.state.queue:
+            return
+        change = decide(
+            self._plan, layer.node.index, memory, options.split_above, options.merge_below
+        )
+        if change is not None:
+            self._do(layer, layer.send_word(change, now))
 
     def _on_change(self, layer: Layer, change: Change, now: float) -> None:
         """Among servers: from now on the plan is another, and the groups that give way hear of it.
         In a local group: it gives way as soon as nothing is under way in it."""
         stored = pack(change)
-        if stored in layer.memory.changes:
+        children = self._plan.nodes[change.parent].children
+        is_new = layer.node.level and set(change.gone) <= set(children)
+        if stored in layer.memory.changes or not (is_new or layer.node.index in change.gone):
             return
         layer.memory.changes.append(stored)
         self._learn([stored], now)
@@ -763,8 +769,7 @@ class Daisy(Order):
     def _relabel(self, layer: Layer, change: Change, now: float) -> None:
         """What the old groups were done with, so are the new ones."""
         for kept in layer.memory.kept.values():
-            if kept.done.issuperset(change.gone):
-                kept.done.update(index for index, _ in change.made)
+            self._carry_over(kept, change)
         for index in change.gone:
             layer.memory.rolls.pop(index, None)
             layer.memory.away.pop(index, None)
@@ -823,6 +828,13 @@ class Daisy(Order):
         above = self._above(old)
         if above is not None and above.view is not None:
             new.state.above, new.state.above_epoch = above.view.processes, above.state.epoch
+            # Of two groups that are merged, one may be ahead of the other: all that the servers
+            # keep for the new group has to come in order with the rest.
+            new.state.resend += [
+                pack(carry(kept.message, kept.clock))
+                for kept in above.in_order()
+                if kept.message.destinations & node.processes
+            ]
         is_server = self.process in node.founders[:1]
         self.replace(old, new, now, is_server and above is not None)
 

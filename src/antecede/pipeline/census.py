@@ -110,7 +110,7 @@ def _look(part: tuple[File, int, tuple[int, ...]]) -> list[Found] | BadInput:
         return unreadable(Path(file.path), error)
     found = []
     for code in np.unique(codes).tolist():
-        rows = np.flatnonzero(codes == code)
+        places = np.flatnonzero(codes == code)
         name = names.names[code] if code >= 0 else None
-        found.append(Found(name, len(rows), start + int(rows[0]), start + int(rows[-1])))
+        found.append(Found(name, len(places), start + int(places[0]), start + int(places[-1])))
     return found

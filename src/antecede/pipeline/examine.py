@@ -7,6 +7,7 @@ task cannot know; it gives back what it takes to find out.
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -78,7 +79,7 @@ def examine(columns: Columns, processes: int, extent: Extent, judged: int) -> Ex
     last_delivery = np.full(processes, NONE)
     late, late_send = np.empty(rows, np.int32), np.empty(rows, np.int64)
     counts = np.zeros(2 + len(LAYERS), np.int64)
-    state = (
+    state: tuple[Any, ...] = (
         *(next_seq, sent, np.zeros(authors, np.int64)),
         offsets_of(np.bincount(author, minlength=authors)),
         *(np.zeros(len(author), np.int64), np.zeros(len(author), bool), delivered),

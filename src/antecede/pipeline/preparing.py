@@ -46,7 +46,8 @@ def prepare_by_sql(job: Job, run: RunRows, folder: Path) -> Log:
         raise _named(suspect)
     return Log(
         processes,
-        *(counts.of(job.layer, kind) for kind in (SEND, DELIVER)),
+        counts.of(job.layer, SEND),
+        counts.of(job.layer, DELIVER),
         *(counts.first, counts.last, counts.crashed),
         str(folder / "copies"),
     )

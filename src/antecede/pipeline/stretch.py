@@ -6,6 +6,7 @@ the task takes more of them as long as that helps, up to a limit; what is then s
 leaves to `antecede.pipeline.settle`.
 """
 
+import sys
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -60,17 +61,18 @@ def find_stretch(layout: Layout, window: int) -> Stretch | None:
     reader = GroupReader(layout.run, layout.several)
     parts = _read(reader, layout, span.start, span.stop)
     examined = _examine(reader, layout, span, parts)
-    open_to = unknown = None
+    was_open = was_unknown = sys.maxsize
     while examined:
         start, end = span.start, span.stop
-        before, open_to = open_to, _still_open(examined)
-        if open_to and (before is None or open_to < before):
+        still_open = _still_open(examined)
+        if 0 < still_open < was_open:
             end = _farther(layout, stop, span.stop)
-        before, unknown = unknown, int(np.count_nonzero(examined.late_send < 0))
-        if unknown and (before is None or unknown < before):
+        unknown = int(np.count_nonzero(examined.late_send < 0))
+        if 0 < unknown < was_unknown:
             start = _earlier(layout, first, span.start)
         if (start, end) == (span.start, span.stop):
             return Stretch(span, tuple(reader.processes.names), examined)
+        was_open, was_unknown = still_open, unknown
         parts = {
             **_read(reader, layout, start, span.start),
             **parts,

@@ -159,7 +159,8 @@ def _judge(stretch: Stretch, layout: Layout, file: Path | None) -> Swept:
 def _kernel_positions(events: Events) -> Integers:
     """The positions of the events that the kernel sees."""
     by_others = (events.kind == DELIVER) & (events.process != events.sender)
-    return events.position[(events.kind == SEND) | by_others]
+    positions: Integers = events.position[(events.kind == SEND) | by_others]
+    return positions
 
 
 def _write_findings(file: Path, run: Run, events: Events, joined: Joined, early: Integers) -> None:
@@ -186,6 +187,7 @@ def _digest(
     events, own = examined.events, slice(examined.extent.first, examined.extent.stop)
     sends = events.kind[own] == SEND
     author = events.layer[own][sends].astype(np.int64) * size + events.process[own][sends]
+    first, last, start, end = events.position[[own.start, own.stop - 1, 0, -1]].tolist()
     crashed = np.unique(events.process[own][events.kind[own] == CRASH])
     return Swept(
         stretch.span,
@@ -194,7 +196,7 @@ def _digest(
         examined.next_seq,
         np.bincount(author, minlength=len(LAYERS) * size),
         examined.sent,
-        *(int(events.position[row]) for row in (own.start, own.stop - 1, 0, -1)),
+        *(first, last, start, end),
         tuple(crashed.tolist()),
         examined.deliveries,
         examined.last_delivery,

@@ -1,0 +1,89 @@
+"""The campaigns that ship: their files, their hashes, running them whole or in little."""
+
+import json
+import tomllib
+from hashlib import sha256
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+from antecede.campaigns.file import Campaign, load_campaign
+from antecede.campaigns.plan import make_plan
+from antecede.errors import Misuse
+from bench.docs import ROOT
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+CAMPAIGNS = ROOT / "campaigns"
+QUICK_SEEDS = [1, 2]
+QUICK_SIZES = 2
+QUICK_MESSAGES = 24
+
+
+class Shipped(NamedTuple):
+    name: str
+    file: Path
+
+    @property
+    def digest(self) -> str:
+        """Of what the file says, whatever its comments are: a page names the one it was made of."""
+        fields = tomllib.loads(self.file.read_text("utf-8"))
+        return sha256(json.dumps(fields, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def find(name: str, folder: Path = CAMPAIGNS) -> Shipped:
+    return Shipped(name, folder / f"{name}.toml")
+
+
+class Session:
+    """A Spark session that is started when somebody asks for it."""
+
+    def __init__(self, master: str) -> None:
+        self._master = master
+        self._spark: SparkSession | None = None
+
+    def __call__(self) -> "SparkSession":
+        from antecede.pipeline.session import build_session  # noqa: PLC0415 - takes a second
+
+        if self._spark is None:
+            self._spark = build_session(self._master, short=True)
+        return self._spark
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._spark is not None:
+            self._spark.stop()
+
+
+def run(shipped: Shipped, out: Path, session: Any, *, quick: bool = False) -> Path:
+    """Do what is left of the campaign in the folder, which is returned. `session` gives a Spark
+    session when it is called."""
+    from antecede.pipeline.campaign import run_campaign  # noqa: PLC0415 - only where needed
+
+    campaign = load_campaign(shipped.file)
+    if quick:
+        campaign = shrunk(campaign)
+    plan = make_plan(campaign, str(shipped.file))
+    finished = run_campaign(campaign, plan, shipped.file.read_text("utf-8"), out, session)
+    if finished.failed or finished.broken:
+        raise Misuse(
+            f"{finished.failed} runs failed and {finished.broken} broke the order that they "
+            f"promised; see {out}"
+        )
+    return out
+
+
+def shrunk(campaign: Campaign) -> Campaign:
+    """The same questions at the smallest sizes, with few messages and two seeds."""
+    sizes = campaign.processes and sorted(campaign.processes)[:QUICK_SIZES]
+    few = [load.model_copy(update={"messages": QUICK_MESSAGES}) for load in campaign.workloads]
+    changes = {"seeds": QUICK_SEEDS, "processes": sizes, "workloads": few, "traces": "none"}
+    return campaign.model_copy(update=changes)

@@ -1,0 +1,141 @@
+"""Random schedules of the daisy with losses, duplicates, crashes, partitions and changes, judged by
+what was sent and delivered alone."""
+
+from random import Random
+from typing import Any
+
+import pytest
+
+from antecede.message import MessageId, ProcessSet, members
+from antecede.simulate import make_scenario
+from antecede.simulate.recorder import Recorder
+from antecede.simulate.run import Simulation
+from antecede.verify import OnlineOracle, Violation
+
+SEEDS = 8
+
+
+class Judge(OnlineOracle):
+    """The oracle, and who has sent, delivered and crashed."""
+
+    def __init__(self, names: list[str]) -> None:
+        super().__init__(names)
+        self.to: dict[MessageId, ProcessSet] = {}
+        self.got: dict[MessageId, ProcessSet] = {}
+        self.dead: ProcessSet = 0
+        self.faults: list[str] = []
+
+    def send(self, process: int, sender: int, number: int, destinations: ProcessSet) -> None:
+        super().send(process, sender, number, destinations)
+        self.to[MessageId(sender, number)] = destinations & ~(1 << sender)
+        self.got[MessageId(sender, number)] = 0
+
+    def deliver(
+        self, process: int, sender: int, number: int, time: float | None = None
+    ) -> Violation | None:
+        violation = super().deliver(process, sender, number, time)
+        self.got[MessageId(sender, number)] |= 1 << process
+        if violation is not None:
+            self.faults.append(self.witness(violation).sentence())
+        return violation
+
+    def crash(self, process: int) -> None:
+        super().crash(process)
+        self.dead |= 1 << process
+
+    def verdict(self) -> list[str]:
+        """What survivors sent reaches all survivors; what one of them has, all have."""
+        for message, to in self.to.items():
+            missing = to & ~self.dead & ~self.got[message]
+            is_owed = not self.dead >> message.sender & 1 or self.got[message] & ~self.dead
+            if missing and is_owed:
+                self.faults.append(f"{message} is missing at {list(members(missing))}")
+        return self.faults
+
+
+def judge(data: dict[str, Any]) -> list[str]:
+    scenario = make_scenario({"protocol": "daisy", **data})
+    log = Judge(scenario.process_names)
+    Simulation(scenario, Recorder(None, log)).run()
+    return log.verdict()
+
+
+def draw(random: Random, seed: int) -> dict[str, Any]:
+    """Traffic and a network."""
+    return {
+        "processes": random.randint(4, 12),
+        "messages": random.randint(10, 40),
+        "seed": seed,
+        "rate": random.choice([1.0, 3.0, 10.0]),
+        "workload": {
+            "kind": "multicast",
+            "probability": random.choice([0.2, 0.4, 0.8]),
+            "cascade": random.choice([0.0, 0.3]),
+        },
+        "network": {
+            "delay": random.choice(["exponential:0.1", "uniform:0.01,0.3", "lognormal:0.05,0.8"]),
+            "loss": random.choice([0.0, 0.1, 0.3]),
+            "duplication": random.choice([0.0, 0.1]),
+        },
+    }
+
+
+def crashes(random: Random, processes: int, most: int) -> list[dict[str, Any]]:
+    """Some at once, some apart; two survive."""
+    victims = random.sample(range(processes), random.randint(1, min(most, processes - 2)))
+    time_s = random.uniform(0, 4)
+    found: list[dict[str, Any]] = []
+    for victim in victims:
+        if random.random() < 0.5:
+            time_s = random.uniform(0, 6)
+        found.append({"process": victim, "time_s": time_s})
+    return found
+
+
+def calm(random: Random, data: dict[str, Any]) -> None:
+    """Nobody crashes."""
+
+
+def crashing(random: Random, data: dict[str, Any]) -> None:
+    data["crashes"] = crashes(random, data["processes"], 5)
+    data["options"] = {"quorum": "survivors"}
+
+
+def returning(random: Random, data: dict[str, Any]) -> None:
+    crashing(random, data)
+    for crash in data["crashes"]:
+        crash["back_s"] = crash["time_s"] + random.uniform(0.1, 6)
+
+
+def three_levels(random: Random, data: dict[str, Any]) -> None:
+    crashing(random, data)
+    data["options"]["sizes"] = [2, 2]
+
+
+def partitioned(random: Random, data: dict[str, Any]) -> None:
+    size = data["processes"]
+    side = random.sample(range(size), random.randint(1, size // 4))
+    start_s = random.uniform(0, 5)
+    cut = {"start_s": start_s, "end_s": start_s + random.uniform(0.2, 6), "sides": [side]}
+    data["network"]["partitions"] = [{**cut, "packets": "lost"}]
+
+
+def evolving(random: Random, data: dict[str, Any]) -> None:
+    crashing(random, data)
+    data["options"] |= {"sizes": [random.choice([2, 4])], "split_above": 4, "merge_below": 3}
+
+
+def packing(random: Random, data: dict[str, Any]) -> None:
+    crashing(random, data)
+    data["options"]["pack_s"] = 0.2
+
+
+@pytest.mark.parametrize(
+    "trouble", [calm, crashing, returning, three_levels, partitioned, evolving, packing]
+)
+@pytest.mark.parametrize("seed", range(SEEDS))
+def test_survivors_get_everything_in_order(trouble: Any, seed: int) -> None:
+    random = Random(f"{trouble.__name__} {seed}")
+    data = draw(random, seed)
+    trouble(random, data)
+    assert judge(data) == []
