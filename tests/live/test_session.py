@@ -56,6 +56,8 @@ class World:
             elif isinstance(effect, Delivery):
                 assert effect.member is not None
                 self.log[member].append((effect.member, effect.number))
+                if self.random.random() < 0.5:
+                    self.sessions[member].take(effect.member, effect.payload)
             elif isinstance(effect, ViewChanged):
                 self.log[member].append(effect.view.number)
 
@@ -93,8 +95,6 @@ class World:
         for item in decode_items(array_head(count) + b"".join(batch), self.stamp_type):
             assert isinstance(item, Carried | Settle | Report)
             self.apply(to, self.sessions[to].receive(source, [item], 0.0))
-            if self.random.random() < 0.5:
-                self.sessions[to].take(source, b"x")
         return True
 
     def change_view(self) -> None:

@@ -7,10 +7,13 @@ from typing import Any
 import pytest
 
 from antecede.message import MessageId, ProcessSet, members
+from antecede.order import Order
 from antecede.simulate import make_scenario
 from antecede.simulate.recorder import Recorder
 from antecede.simulate.run import Simulation
 from antecede.verify import OnlineOracle, Violation
+from tests.mutants import mutated
+from tests.mutants.daisy import FOUND_BY_CHANCE
 
 SEEDS = 8
 
@@ -53,10 +56,10 @@ class Judge(OnlineOracle):
         return self.faults
 
 
-def judge(data: dict[str, Any]) -> list[str]:
+def judge(data: dict[str, Any], order: type[Order] | None = None) -> list[str]:
     scenario = make_scenario({"protocol": "daisy", **data})
     log = Judge(scenario.process_names)
-    Simulation(scenario, Recorder(None, log)).run()
+    Simulation(scenario, Recorder(None, log), order).run()
     return log.verdict()
 
 
@@ -139,3 +142,25 @@ def test_survivors_get_everything_in_order(trouble: Any, seed: int) -> None:
     data = draw(random, seed)
     trouble(random, data)
     assert judge(data) == []
+
+
+OUT_OF_STEP = {
+    "processes": 9,
+    "messages": 10,
+    "seed": 242,
+    "rate": 10.0,
+    "workload": {"kind": "multicast", "probability": 0.4, "cascade": 0.3},
+    "network": {"loss": 0.3, "delay": "exponential:0.1"},
+    "crashes": [{"process": 4, "time_s": 0.796}, {"process": 3, "time_s": 0.796}],
+    "options": {"quorum": "survivors", "sizes": [2], "split_above": 4, "merge_below": 3},
+}
+"""Of two groups that are merged, one is ahead of the other, and its server has died."""
+
+
+def test_a_schedule_that_chance_has_found() -> None:
+    assert judge(OUT_OF_STEP) == []
+
+
+@pytest.mark.parametrize("rule", FOUND_BY_CHANCE, ids=lambda rule: rule.name)
+def test_it_fails_without_the_rule(rule: Any) -> None:
+    assert judge(OUT_OF_STEP, mutated("daisy", rule)) != []

@@ -389,8 +389,7 @@ class Session:
                 continue
             to = (epoch.view.members[rank],)
             *parts, last = in_parts(epoch.copies_for(rank, departed))
-            for part in parts:
-                effects.append(Put(to, encode_item(Settle(epoch.number, 0, part))))
+            effects += [Put(to, encode_item(Settle(epoch.number, 0, part))) for part in parts]
             effects.append(Put(to, encode_item(Settle(epoch.number, view.number, last))))
 
     def _settle_if_complete(self, now: float, effects: list[SessionEffect]) -> None:

@@ -38,7 +38,6 @@ from antecede.message import process_set
 from antecede.order import Held, Notice, Order, Wake
 from antecede.protocols import find, parse_options
 
-
 _KEPT_ITEMS: Final = 1 << 17
 _PATIENCE: Final = 10
 """How many times the silence that makes a member suspect a newcomer waits for its former life to be

@@ -7,8 +7,6 @@ and for a while when it is poked. Packets of a busy member say so, and keep the 
 report at every tick, and notice who does not.
 """
 
-from typing import Annotated
-
 import msgspec
 
 from antecede.groups import (
@@ -18,14 +16,12 @@ from antecede.groups import (
     GroupMember,
     GroupMessageId,
     MemberId,
-    Quorum,
     View,
     founding_view,
 )
 from antecede.groups.packets import NO_BALLOT
 from antecede.groups.state import Phase
 from antecede.message import MessageId, ProcessSet, process_set
-from antecede.order import Options
 from antecede.overlays._daisy_items import (
     Carry,
     Item,
@@ -37,6 +33,7 @@ from antecede.overlays._daisy_items import (
     pack,
     unpack,
 )
+from antecede.overlays._daisy_options import DaisyOptions
 from antecede.overlays._daisy_plan import Node
 
 _EPOCHS = 1 << 20
@@ -47,21 +44,6 @@ TAKING_BATCHES = -1
 """As `merged`: not all of what came in batches has been taken."""
 _AWAKE_TICKS = 4
 """For how many ticks a member stays awake after it has heard a busy one."""
-
-
-class Timing(Options, frozen=True):
-    """The clockwork of the groups: see `antecede.groups.GroupConfig`. `pack_s`: how long a message
-    may wait for others, to travel with them in one packet."""
-
-    quorum: Quorum = Quorum.MAJORITY
-    tick_s: float = 0.1
-    suspect_after_s: float = 2.0
-    flush_timeout_s: float = 1.0
-    retry_s: float = 0.3
-    retry_limit_s: float = 1.2
-    fanout: int = 0
-    window: int = 64
-    pack_s: Annotated[float, msgspec.Meta(ge=0)] = 0.0
 
 
 class LayerState(msgspec.Struct, array_like=True):
@@ -106,22 +88,22 @@ class LayerState(msgspec.Struct, array_like=True):
 class Layer:
     """A process in a group."""
 
-    def __init__(self, process: int, node: Node, timing: Timing, state: LayerState) -> None:
+    def __init__(self, process: int, node: Node, options: DaisyOptions, state: LayerState) -> None:
         self.process = process
         self.node = node
-        self.timing = timing
+        self.options = options
         self.state = state
         self.config = GroupConfig(
             group=node.index + state.epoch * _EPOCHS,
-            quorum=timing.quorum,
+            quorum=options.quorum,
             transfers_state=True,
-            tick_s=timing.tick_s,
-            suspect_after_s=timing.suspect_after_s,
-            flush_timeout_s=timing.flush_timeout_s,
-            retry_s=timing.retry_s,
-            retry_limit_s=timing.retry_limit_s,
-            fanout=timing.fanout,
-            window=timing.window,
+            tick_s=options.tick_s,
+            suspect_after_s=options.suspect_after_s,
+            flush_timeout_s=options.flush_timeout_s,
+            retry_s=options.retry_s,
+            retry_limit_s=options.retry_limit_s,
+            fanout=options.fanout,
+            window=options.window,
         )
         me = MemberId(process, state.incarnation)
         if state.member:  # it has been started: who founded the group does not matter any more
@@ -182,8 +164,8 @@ class Layer:
         if not self.is_in or self.state.moving:
             self.state.outbox.append(pack(item))
             return []
-        if self.timing.pack_s:
-            self.tell(item, now, self.timing.pack_s)
+        if self.options.pack_s:
+            self.tell(item, now, self.options.pack_s)
             return []
         return self._issue([item], now)
 
@@ -275,7 +257,7 @@ class Layer:
 
     def hear_busy(self, now: float) -> None:
         """Another member is busy."""
-        self.state.awake_until = now + _AWAKE_TICKS * self.timing.tick_s
+        self.state.awake_until = now + _AWAKE_TICKS * self.options.tick_s
 
     def rouse(self, now: float) -> float | None:
         """From rest to work: the others have had no reason to speak, so their silence so far says
@@ -285,29 +267,34 @@ class Layer:
         self.state.resting = False
         for peer in self.member.state.peers:
             peer.heard_at = max(peer.heard_at, now)
-        self.state.wake_at = now + self.timing.tick_s
+        self.state.wake_at = now + self.options.tick_s
         return self.state.wake_at
 
 
 def joining(
-    process: int, node: Node, timing: Timing, incarnation: int, epoch: int, contacts: ProcessSet
+    process: int,
+    node: Node,
+    options: DaisyOptions,
+    incarnation: int,
+    epoch: int,
+    contacts: ProcessSet,
 ) -> Layer:
     """A process that is about to ask to be let in."""
     others = contacts & ~(1 << process)
-    return Layer(process, node, timing, LayerState(node.index, incarnation, epoch, others))
+    return Layer(process, node, options, LayerState(node.index, incarnation, epoch, others))
 
 
-def founding(process: int, node: Node, timing: Timing) -> Layer:
+def founding(process: int, node: Node, options: DaisyOptions) -> Layer:
     """A founder of a group of the plan."""
-    return Layer(process, node, timing, LayerState(node.index, 0, 0, 0))
+    return Layer(process, node, options, LayerState(node.index, 0, 0, 0))
 
 
 def founding_anew(
-    process: int, node: Node, timing: Timing, epoch: int, processes: tuple[int, ...]
+    process: int, node: Node, options: DaisyOptions, epoch: int, processes: tuple[int, ...]
 ) -> Layer:
     """A founder of a group of servers whose servers had all died."""
     anew = msgspec.structs.replace(node, founders=processes)
-    return Layer(process, anew, timing, LayerState(node.index, 0, epoch, 0))
+    return Layer(process, anew, options, LayerState(node.index, 0, epoch, 0))
 
 
 def everyone(node: Node) -> ProcessSet:

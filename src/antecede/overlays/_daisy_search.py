@@ -107,7 +107,7 @@ class Search:
         }
         if any(child < own.index for child in fresh):
             return
-        if layer.timing.quorum is Quorum.MAJORITY and 2 * (1 + len(fresh)) <= len(node.children):
+        if layer.options.quorum is Quorum.MAJORITY and 2 * (1 + len(fresh)) <= len(node.children):
             return
         founders = (self._home.process, *fresh.values())
         epoch = (state.epoch // _FOUNDERS + 1) * _FOUNDERS + self._home.process
@@ -147,7 +147,7 @@ class Search:
     def _look(self, now: float) -> None:
         """Look whether all is well in the groups of this process."""
         for layer in self._home.layers():
-            layer.state.busy_until = now + 2 * layer.timing.suspect_after_s
+            layer.state.busy_until = now + 2 * layer.options.suspect_after_s
 
     def _on_seek(self, source: int, node: int, now: float) -> None:
         plan = self._home.groups_plan
@@ -177,7 +177,7 @@ class Search:
         if word.again:
             if word.epoch <= state.epoch or home.process not in word.processes:
                 return
-            new = founding_anew(home.process, layer.node, layer.timing, word.epoch, word.processes)
+            new = founding_anew(home.process, layer.node, layer.options, word.epoch, word.processes)
             new.state.batches = set(word.processes)
         else:
             contacts = process_set(word.processes) & ~(1 << home.process)
@@ -189,7 +189,7 @@ class Search:
             new = joining(
                 home.process,
                 layer.node,
-                layer.timing,
+                layer.options,
                 state.incarnation,
                 word.epoch,
                 contacts | known,

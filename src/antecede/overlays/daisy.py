@@ -32,7 +32,6 @@ Delivery", ICDCS 1997 (report of 1996).
 
 from collections import deque
 from collections.abc import Iterable
-from typing import Annotated, Literal
 
 import msgspec
 
@@ -81,33 +80,13 @@ from antecede.overlays._daisy_layer import (
     TAKING_BATCHES,
     Layer,
     LayerState,
-    Timing,
     founding,
     joining,
 )
+from antecede.overlays._daisy_options import DaisyOptions
 from antecede.overlays._daisy_plan import Node, Plan, plan
 from antecede.overlays._daisy_search import Arrival, Search, absent, batch, gather, ready
 from antecede.snapshot import freeze, thaw
-
-Positive = Annotated[float, msgspec.Meta(gt=0)]
-
-
-class DaisyOptions(Timing, frozen=True):
-    """`sizes`: members of a local group, groups under one of servers, and so on; without it two
-    levels with groups of about √n. `groups`: the local groups themselves. `latecomers`: processes
-    that are not there at the start, but may join. `forward`: whether a message is sent on when all
-    members have it, or as soon as it is delivered. `tidy_s`: how long word of what is done may wait
-    for others. `forget_after_s`: how long messages are kept for one that is away. `split_above`,
-    `merge_below`: the sizes beyond which a local group is split or merged; 0 for never."""
-
-    sizes: tuple[Annotated[int, msgspec.Meta(ge=2)], ...] = ()
-    groups: tuple[tuple[int, ...], ...] = ()
-    latecomers: tuple[int, ...] = ()
-    forward: Literal["stable", "delivered"] = "stable"
-    tidy_s: Positive = 0.1
-    forget_after_s: Positive = 30.0
-    split_above: Annotated[int, msgspec.Meta(ge=0)] = 0
-    merge_below: Annotated[int, msgspec.Meta(ge=0)] = 0
 
 
 class State(msgspec.Struct, array_like=True):
@@ -331,8 +310,8 @@ class Daisy(Order):
             layer.state.merged = TAKING_BATCHES
             self._take(layer, batches, now)
             layer.state.merged = layer.memory.places
-            self._take(layer, others, now)
             self._reconcile(layer, now)
+            self._take(layer, others, now)
 
     def _take(self, layer: Layer, arrivals: Iterable[Arrival], now: float) -> None:
         """Word that may be the end of the group comes last."""

@@ -1,0 +1,120 @@
+"""Different k at different processes: the other open question of "insertion"."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+from bench.results.answers.contract import Answer
+from bench.results.reading import Reading, is_less, number, table, with_interval
+
+PAPER = """
+C. Sanchez and A. Alvarez, "A lightweight asynchronous algorithm for causal delivery using extra
+message insertion", section 5, name as future work, without figures, the influence of different
+values of k at different processes. The other questions are on [insertion-k](insertion-k.md).
+"""
+MEASURES = {
+    "extra messages a message": "control_per_message",
+    "ordering bytes a message": "ordering_bytes_per_message",
+    "delay, s": "delay_s_mean",
+}
+
+
+def body(reading: Reading) -> str:
+    (size,) = reading.sizes
+    (workload,) = reading.workloads
+    budgets: dict[int, list[str]] = {}
+    for name in reading.variants("bounded"):
+        budgets.setdefault(sum(thresholds(reading, name, size)), []).append(name)
+    shared = [names for names in budgets.values() if len(names) > 1]
+    rows = [
+        [
+            shown(thresholds(reading, name, size)),
+            number(sum(thresholds(reading, name, size)) / size),
+            *(with_interval(reading.mean(name, workload, size, m)) for m in MEASURES.values()),
+        ]
+        for names in budgets.values()
+        for name in names
+    ]
+    return (
+        f"\n## The same and different\n\n{size} processes; every message goes to one other "
+        f"process. The lists with the same mean of k have the same room in all.\n"
+        + table(("k", "mean of k", *MEASURES), rows)
+        + "".join(_same_budget(reading, names, workload, size) for names in shared)
+        + _who_pays(reading, workload, size)
+    )
+
+
+def thresholds(reading: Reading, variant: str, size: int) -> list[int]:
+    """The k of every process."""
+    given = reading.results.options[variant]["k"]
+    if isinstance(given, list):
+        return given
+    return [
+        size**2 if given == "n^2" else int(reading.results.option(variant, "k", size) or 0)
+    ] * size
+
+
+def shown(each: Sequence[int]) -> str:
+    """How many processes have which k."""
+    counted = sorted(Counter(each).items())
+    if len(counted) == 1:
+        return f"all {counted[0][0]}"
+    return ", ".join(f"{count} × {k}" for k, count in counted)
+
+
+def _same_budget(reading: Reading, names: Sequence[str], workload: str, size: int) -> str:
+    """Whether all the same is best among those with one budget."""
+    same = [name for name in names if len({*thresholds(reading, name, size)}) == 1]
+    lines = []
+    for title, measure in MEASURES.items():
+        found = {
+            name: value for name in names if (value := reading.mean(name, workload, size, measure))
+        }
+        best = min(found, key=lambda name: found[name].mean)
+        worst = max(found, key=lambda name: found[name].mean)
+        told = (
+            f"- {title}: least with {shown(thresholds(reading, best, size))} "
+            f"({number(found[best].mean)}), most with {shown(thresholds(reading, worst, size))} "
+            f"({number(found[worst].mean)})"
+        )
+        for name in same:
+            beaten = [other for other in found if is_less(found[other], found[name])]
+            told += (
+                f"; {len(beaten)} of {len(found) - 1} mixtures beat the same k for all by more "
+                f"than chance"
+            )
+        lines.append(f"{told}.\n")
+    mean = number(sum(thresholds(reading, names[0], size)) / size)
+    return f"\nWith a mean of {mean}:\n\n" + "".join(lines)
+
+
+def _who_pays(reading: Reading, workload: str, size: int) -> str:
+    """Where the others have n², nobody but those with a small k sends extra messages."""
+    rows = []
+    found: dict[int, float] = {}
+    for name in reading.variants("bounded"):
+        each = thresholds(reading, name, size)
+        low = [k for k in each if k != size**2]
+        if not low or {*low} != {min(each)} or min(each) != size:
+            continue
+        extra = reading.mean(name, workload, size, "control_per_message")
+        if extra is None:
+            continue
+        share = size / len(low)
+        found[len(low)] = extra.mean * share
+        rows.append([str(len(low)), with_interval(extra, share)])
+    none = reading.mean("bounded k=n^2", workload, size, "control_per_message")
+    few, most = min(found), max(found)
+    word = "more" if found[few] > found[most] else "fewer"
+    return (
+        f"\n## Who pays\n\nSome processes have k = n = {size}, all others n², who "
+        + ("send none" if none and not none.mean else "send few")
+        + ". Extra messages that one of the first kind sends for each application message of its "
+        "own.\n"
+        + table(("processes with k = n", "extra messages"), rows)
+        + f"\nWhere {few} of {size} has k = n, it sends {number(found[few])} extra messages for "
+        f"each of its messages, {number(abs(found[few] / found[most] - 1) * 100)} % {word} than "
+        f"where all {most} have it ({number(found[most])}).\n"
+    )
+
+
+ANSWER = Answer("Insertion: different k at different processes", PAPER, body)

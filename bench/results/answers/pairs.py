@@ -1,0 +1,161 @@
+"""Pairs against whole messages, matrices and the optimal algorithm."""
+
+from collections.abc import Callable, Sequence
+
+from antecede.report.charts.canvas import Estimate
+from bench.results.answers.contract import Answer, Picture
+from bench.results.reading import Reading, holds, number, table, with_interval
+
+PAPER = """
+A. Schiper, J. Eggli and A. Sandoz, "A new algorithm to implement causal ordering", section 4.2: the
+ordering buffer holds at most N - 1 pairs of a site and a time vector, whatever happens, whereas the
+buffer of whole messages of ISIS (here `piggyback`) is bounded by nothing but its clean-up. Section
+5 says that the costs of the two should be evaluated precisely; there are no figures. `matrix` and
+`optimal` are later algorithms for the same task.
+"""
+TITLES = {
+    "pairs delete_obsolete=true": "`pairs`",
+    "pairs delete_obsolete=false": "`pairs`, obsolete pairs kept (without 4.2.4)",
+    "piggyback cleanup=repaired": "`piggyback`, cleaned up",
+    "piggyback cleanup=off": "`piggyback`, never cleaned up",
+    "matrix": "`matrix`",
+    "optimal": "`optimal`",
+}
+PAIRS, ALL_PAIRS, CLEANED, KEPT, *_ = TITLES
+SHORT, LONG = "short", "long"
+STEADY = 0.25
+"""What counts as growth with time: a long run has stamps larger by so much than a short one."""
+
+
+def body(reading: Reading) -> str:
+    return _stamps(reading) + _totals(reading) + _time(reading) + _answer(reading)
+
+
+def _grid(
+    reading: Reading,
+    workloads: Sequence[str],
+    cell: Callable[[str, str, int], Estimate | None],
+) -> str:
+    columns = [(workload, size) for workload in workloads for size in reading.sizes]
+    rows = [
+        [title, *(with_interval(cell(name, workload, size)) for workload, size in columns)]
+        for name, title in TITLES.items()
+    ]
+    return table(["", *(f"{workload}, n = {size}" for workload, size in columns)], rows)
+
+
+def _stamps(reading: Reading) -> str:
+    workloads = [workload for workload in reading.workloads if workload != SHORT]
+    return (
+        "\n## What a message carries\n\nBytes of ordering information on a message as it sets out, "
+        "mean; whole messages of 100 bytes, in the case of `piggyback`. *long*: every message goes "
+        "to one other process; *sets*: to a quarter of all.\n"
+        + _grid(reading, workloads, lambda v, w, n: reading.mean(v, w, n, "stamp_bytes_mean"))
+    )
+
+
+def _totals(reading: Reading) -> str:
+    workloads = [workload for workload in reading.workloads if workload != SHORT]
+    return (
+        "\n## In all\n\nBytes of ordering information for one message, on all its copies and on "
+        "the protocol's own packets (the clean-up of `piggyback`).\n"
+        + _grid(
+            reading, workloads, lambda v, w, n: reading.mean(v, w, n, "ordering_bytes_per_message")
+        )
+    )
+
+
+def _time(reading: Reading) -> str:
+    rows = []
+    growing = []
+    size = reading.sizes[-1]
+    for name, title in TITLES.items():
+        factors = []
+        for n in reading.sizes:
+            short = reading.mean(name, SHORT, n, "stamp_bytes_mean")
+            long = reading.mean(name, LONG, n, "stamp_bytes_mean")
+            factors.append(long.mean / short.mean if short and long and short.mean else None)
+        if (last := factors[-1]) is not None and last > 1 + STEADY:
+            growing.append(f"{title} ({number(last)} times)")
+        rows.append([title, *("–" if factor is None else number(factor) for factor in factors)])
+    bound = _bound(reading)
+    return (
+        "\n## What grows with time\n\nStamps of the long runs, four times as many messages, as a "
+        "multiple of those of the short ones.\n"
+        + table(["", *(f"n = {n}" for n in reading.sizes)], rows)
+        + f"\nWith {size} processes, those that grow by more than {STEADY:.0%}: "
+        + (", ".join(growing) or "none")
+        + f".\n{bound}"
+    )
+
+
+def _bound(reading: Reading) -> str:
+    """At most N - 1 pairs of N numbers, and the message's own time."""
+    largest = {}
+    for size in reading.sizes:
+        found = [
+            value.mean
+            for name in (PAIRS, ALL_PAIRS)
+            for workload in reading.workloads
+            if (value := reading.mean(name, workload, size, "stamp_entries_max"))
+        ]
+        largest[size] = max(found)
+    kept = all(value <= size * size for size, value in largest.items())
+    shown = ", ".join(f"{number(value)} of {size * size}" for size, value in largest.items())
+    return (
+        f"\nThat a message of `pairs` carries at most N - 1 pairs of N numbers, and a time of its "
+        f"own, {holds(kept)}: the largest stamps have {shown} elements (mean over seeds).\n"
+    )
+
+
+def _answer(reading: Reading) -> str:
+    lines = []
+    size = reading.sizes[-1]
+    for workload in reading.workloads:
+        if workload == SHORT:
+            continue
+        own = {
+            name: found.mean
+            for name in TITLES
+            if (found := reading.mean(name, workload, size, "ordering_bytes_per_message"))
+        }
+        if PAIRS not in own:
+            continue
+        told = ", ".join(
+            f"{number(own[name] / own[PAIRS])} times as much with {TITLES[name]}"
+            for name in own
+            if name not in (PAIRS, ALL_PAIRS)
+        )
+        least = min(own, key=lambda name: own[name])
+        lines.append(
+            f"- {workload}, {size} processes: {number(own[PAIRS])} bytes a message in all with "
+            f"`pairs`; {told}. {TITLES[least]} needs the least.\n"
+        )
+    return "\n## The answer\n\n" + "".join(lines) + _crossing(reading)
+
+
+def _crossing(reading: Reading) -> str:
+    """From which number of processes on pairs are the larger ones."""
+    told = []
+    for other in (CLEANED, KEPT, "matrix", "optimal"):
+        larger = [
+            n
+            for n in reading.sizes
+            if (mine := reading.mean(PAIRS, LONG, n, "ordering_bytes_per_message"))
+            and (theirs := reading.mean(other, LONG, n, "ordering_bytes_per_message"))
+            and mine.mean > theirs.mean
+        ]
+        told.append(
+            f"- against {TITLES[other]}: "
+            + (f"larger with {', '.join(map(str, larger))}" if larger else "smaller with all")
+            + f" of {', '.join(map(str, reading.sizes))} processes\n"
+        )
+    return "\nBytes in all with `pairs`, messages to one process, long runs:\n\n" + "".join(told)
+
+
+ANSWER = Answer(
+    "Pairs against whole messages, matrices and the optimum",
+    PAPER,
+    body,
+    (Picture("stamps", r"stamp-bytes-mean-\d+", "long", "Bytes on a message, long runs"),),
+)

@@ -1,0 +1,42 @@
+"""What can be chosen about a daisy."""
+
+from typing import Annotated, Literal
+
+import msgspec
+
+from antecede.groups import Quorum
+from antecede.order import Count, Options
+
+Seconds = Annotated[float, msgspec.Meta(gt=0)]
+
+
+class DaisyOptions(Options, frozen=True):
+    """`sizes`: members of a local group, groups under one of servers, and so on; without it two
+    levels with groups of about √n. `groups`: the local groups themselves. `latecomers`: processes
+    that are not there at the start, but may join. `split_above`, `merge_below`: the sizes beyond
+    which a local group is split or merged; 0 for never.
+
+    `forward`: whether a message is sent on when all members have it, or as soon as it is delivered.
+    `pack_s`: how long a message may wait for others, to travel with them in one packet. `tidy_s`:
+    how long word of what is done may wait for others. `forget_after_s`: how long messages are kept
+    for one that is away.
+
+    The rest is the clockwork of the groups: see `antecede.groups.GroupConfig`."""
+
+    sizes: tuple[Annotated[int, msgspec.Meta(ge=2)], ...] = ()
+    groups: tuple[tuple[int, ...], ...] = ()
+    latecomers: tuple[int, ...] = ()
+    split_above: Count = 0
+    merge_below: Count = 0
+    forward: Literal["stable", "delivered"] = "stable"
+    pack_s: Annotated[float, msgspec.Meta(ge=0)] = 0.0
+    tidy_s: Seconds = 0.1
+    forget_after_s: Seconds = 30.0
+    quorum: Quorum = Quorum.MAJORITY
+    tick_s: Seconds = 0.1
+    suspect_after_s: Seconds = 2.0
+    flush_timeout_s: Seconds = 1.0
+    retry_s: Seconds = 0.3
+    retry_limit_s: Seconds = 1.2
+    fanout: Count = 0
+    window: Annotated[int, msgspec.Meta(ge=1)] = 64
