@@ -17,8 +17,9 @@ help: ## list the targets
 
 setup: $(STAMP) ## make .venv with the pinned dependencies and this package
 
-demo: setup ## compare every protocol on the same simulated traffic
-	$(BIN)/antecede simulate --protocol all --processes 8 --messages 2000 --seed 1
+demo: setup ## run the campaign that compares every protocol, and write its report
+	$(BIN)/antecede campaign run campaigns/demo.toml --out build/demo
+	$(BIN)/antecede campaign report build/demo --out build/demo/report.html --force
 
 test: lint ## lint, then run all tests
 	$(BIN)/python -m pytest -n 2 --dist loadgroup
