@@ -139,7 +139,7 @@ def with_interval(found: Estimate | None, factor: float = 1.0) -> str:
     if found is None:
         return NOTHING
     mean, half = found.mean * factor, (found.high - found.low) / 2 * factor
-    if abs(half) < abs(mean) * 1e-9 or found.runs == 1:
+    if abs(half) <= abs(mean) * 1e-9 or found.runs == 1:
         return number(mean)
     digits = min(MOST_DIGITS, max(0, 1 - floor(log10(half))))
     if abs(mean) >= 10**SIGNIFICANT:

@@ -124,7 +124,9 @@ class Notice(msgspec.Struct, frozen=True, gc=False):
             case Event.STOPPED:
                 return f"{self.where} has lost its majority and stops"
             case Event.GAP:
-                return f"{self.where} goes on without {', '.join(map(str, self.messages))}"
+                if self.messages:
+                    return f"{self.where} goes on without {', '.join(map(str, self.messages))}"
+                return f"{self.where} goes on without what only these had"
 
 
 Effect = Transmit | Deliver | Wake | Notice

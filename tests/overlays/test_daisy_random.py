@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from antecede.message import MessageId, ProcessSet, members
-from antecede.order import Order
+from antecede.order import Event, Order
 from antecede.simulate import make_scenario
 from antecede.simulate.recorder import Recorder
 from antecede.simulate.run import Simulation
@@ -26,7 +26,7 @@ class Judge(OnlineOracle):
         self.to: dict[MessageId, ProcessSet] = {}
         self.got: dict[MessageId, ProcessSet] = {}
         self.dead: ProcessSet = 0
-        self.faults: list[str] = []
+        self.early: list[Violation] = []
 
     def send(self, process: int, sender: int, number: int, destinations: ProcessSet) -> None:
         super().send(process, sender, number, destinations)
@@ -39,28 +39,38 @@ class Judge(OnlineOracle):
         violation = super().deliver(process, sender, number, time)
         self.got[MessageId(sender, number)] |= 1 << process
         if violation is not None:
-            self.faults.append(self.witness(violation).sentence())
+            self.early.append(violation)
         return violation
 
     def crash(self, process: int) -> None:
         super().crash(process)
         self.dead |= 1 << process
 
-    def verdict(self) -> list[str]:
-        """What survivors sent reaches all survivors; what one of them has, all have."""
+    def is_owed(self, message: MessageId) -> bool:
+        """Whether its sender or somebody who has it survives."""
+        return not self.dead >> message.sender & 1 or self.got[message] & ~self.dead != 0
+
+    def verdict(self, is_gap_told: bool) -> list[str]:
+        """What survivors sent reaches all survivors; what one of them has, all have. A message may
+        be overtaken if it died with all who had it, and that is told."""
+        faults = [
+            self.witness(violation).sentence()
+            for violation in self.early
+            if self.is_owed(violation.first) or not is_gap_told
+        ]
         for message, to in self.to.items():
             missing = to & ~self.dead & ~self.got[message]
-            is_owed = not self.dead >> message.sender & 1 or self.got[message] & ~self.dead
-            if missing and is_owed:
-                self.faults.append(f"{message} is missing at {list(members(missing))}")
-        return self.faults
+            if missing and self.is_owed(message):
+                faults.append(f"{message} is missing at {list(members(missing))}")
+        return faults
 
 
 def judge(data: dict[str, Any], order: type[Order] | None = None) -> list[str]:
     scenario = make_scenario({"protocol": "daisy", **data})
     log = Judge(scenario.process_names)
-    Simulation(scenario, Recorder(None, log), order).run()
-    return log.verdict()
+    simulation = Simulation(scenario, Recorder(None, log), order)
+    simulation.run()
+    return log.verdict(any(notice.event is Event.GAP for notice in simulation.notices))
 
 
 def draw(random: Random, seed: int) -> dict[str, Any]:

@@ -328,6 +328,24 @@ def test_figure_2_does_not_block() -> None:
     assert lab.faults() == lab.kept() == []
 
 
+def test_a_gap_that_cannot_be_avoided_is_told() -> None:
+    """m1, for 7 alone, dies with the whole group of its sender and with the servers; what depends
+    on it survives in group 1."""
+    lab = Lab()
+    lab.lose = lambda copy: copy[0] == 6 and copy[1] in (7, 8)
+    m1, m2 = lab.send(1, 7), lab.send(1, 4)
+    lab.run(0.6)
+    assert lab.delivered[4] == [m2]
+    m3 = lab.send(4, 7)
+    lab.crash(0, 1, 2, 3, 6)
+    lab.run()
+    assert lab.delivered[7] == [m3]
+    assert lab.faults() == [f"7 delivers {m3} before {m1}"]
+    told = lab.told(Event.GAP)
+    assert told
+    assert {notice.members for notice in told} == {0b111}
+
+
 def test_the_lab_can_fail() -> None:
     lab = Lab()
     lab.lose = lambda copy: copy[1] == 7

@@ -1,8 +1,9 @@
 """Different k at different processes: the other open question of "insertion"."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+from antecede.report.charts.canvas import Estimate
 from bench.results.answers.contract import Answer
 from bench.results.reading import Reading, is_less, number, table, with_interval
 
@@ -89,32 +90,51 @@ def _same_budget(reading: Reading, names: Sequence[str], workload: str, size: in
 
 def _who_pays(reading: Reading, workload: str, size: int) -> str:
     """Where the others have n², nobody but those with a small k sends extra messages."""
-    rows = []
-    found: dict[int, float] = {}
+    few: dict[int, tuple[str, Estimate]] = {}
     for name in reading.variants("bounded"):
         each = thresholds(reading, name, size)
         low = [k for k in each if k != size**2]
-        if not low or {*low} != {min(each)} or min(each) != size:
-            continue
         extra = reading.mean(name, workload, size, "control_per_message")
-        if extra is None:
-            continue
-        share = size / len(low)
-        found[len(low)] = extra.mean * share
-        rows.append([str(len(low)), with_interval(extra, share)])
-    none = reading.mean("bounded k=n^2", workload, size, "control_per_message")
-    few, most = min(found), max(found)
-    word = "more" if found[few] > found[most] else "fewer"
+        if extra and low and {*low} == {size}:
+            few[len(low)] = (name, _scaled(extra, size / len(low)))
+    rows = [[str(count), with_interval(extra)] for count, (_, extra) in sorted(few.items())]
     return (
-        f"\n## Who pays\n\nSome processes have k = n = {size}, all others n², who "
-        + ("send none" if none and not none.mean else "send few")
-        + ". Extra messages that one of the first kind sends for each application message of its "
-        "own.\n"
+        f"\n## Who pays\n\nSome processes have k = n = {size}, all others n². Extra messages that "
+        "one of the first kind sends for each application message of its own, if the others send "
+        "none.\n"
         + table(("processes with k = n", "extra messages"), rows)
-        + f"\nWhere {few} of {size} has k = n, it sends {number(found[few])} extra messages for "
-        f"each of its messages, {number(abs(found[few] / found[most] - 1) * 100)} % {word} than "
-        f"where all {most} have it ({number(found[most])}).\n"
+        + _verdict(reading, workload, size, few)
     )
+
+
+def _verdict(
+    reading: Reading, workload: str, size: int, few: Mapping[int, tuple[str, Estimate]]
+) -> str:
+    least, most = few[min(few)][1], few[max(few)][1]
+    differ = is_less(least, most) or is_less(most, least)
+    told = "depends on" if differ else "does not, beyond chance, depend on"
+    measure = "ordering_bytes_per_message"
+    free = reading.mean("bounded k=n^2", workload, size, measure)
+    spared = [
+        count
+        for count, (name, _) in sorted(few.items())
+        if count < size and is_less(reading.mean(name, workload, size, measure), free)
+    ]
+    helps = (
+        f"with {' and '.join(map(str, spared))} such processes"
+        if spared
+        else "in none of these cases"
+    )
+    return (
+        f"\nWhat a process with k = n sends {told} how many others have it: {number(least.mean)} "
+        f"extra messages for one of its own where {min(few)} of {size} has it, {number(most.mean)} "
+        f"where {max(few)} have. A small k at some processes makes fewer ordering bytes in all "
+        f"than n² at everybody {helps}.\n"
+    )
+
+
+def _scaled(found: Estimate, factor: float) -> Estimate:
+    return Estimate(found.mean * factor, found.low * factor, found.high * factor, found.runs)
 
 
 ANSWER = Answer("Insertion: different k at different processes", PAPER, body)

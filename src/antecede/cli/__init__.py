@@ -11,6 +11,7 @@ import typer
 from antecede.cli import (
     _campaign,
     _chat,
+    _cluster,
     _explain,
     _explore,
     _fuzz,
@@ -42,6 +43,7 @@ app.command("fuzz")(_fuzz.fuzz)
 app.command("view")(_view.view)
 app.command("node")(_node.node)
 app.command("chat")(_chat.chat)
+app.command("cluster")(_cluster.cluster)
 app.add_typer(_campaign.app, name="campaign")
 app.add_typer(_topology.app, name="topology")
 

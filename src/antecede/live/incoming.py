@@ -39,6 +39,8 @@ _HELLO_S: Final = 5.0
 """How long a connection may take to say who it is, and how long a frame may stay unfinished."""
 _STRANGERS: Final = 256
 """Connections that have not said hello yet. More are closed at once."""
+_NAMES: Final = 10_000
+"""Processes of which it is remembered up to where they have been heard."""
 
 
 class Received(msgspec.Struct):
@@ -216,6 +218,7 @@ class _Accepted(asyncio.Protocol):
             self._refuse(reason)
             return
         if received is None or life > (received.incarnation, received.link):
+            self._make_room(group)
             received = group.received[hello.sender] = Received(*life)
         key = (group.name, hello.sender)
         former = self._listener.connections.get(key)
@@ -228,6 +231,14 @@ class _Accepted(asyncio.Protocol):
         self._decoder.limit = group.limits.frame_bytes
         welcome = Welcome(group.me, group.incarnation, received.number)
         self._write(encode_frame(Kind.WELCOME, encode(welcome)))
+
+    def _make_room(self, group: Served) -> None:
+        """Forget somebody who is not connected, if very many names have been here."""
+        if len(group.received) >= _NAMES:
+            for name in group.received:
+                if (group.name, name) not in self._listener.connections:
+                    del group.received[name]
+                    return
 
     def _is_genuine(self, hello: Hello) -> bool:
         if not isinstance(self._listener.security, Certificates) or self._transport is None:

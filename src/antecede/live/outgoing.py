@@ -27,13 +27,14 @@ from antecede.live.frames import (
     split_number,
 )
 from antecede.live.handshake import Hello, Refusal, Refused, Welcome, decode, encode
-from antecede.live.tls import Certificates, Security, certified_names
+from antecede.live.tls import PLAIN_TCP, Certificates, Security, certified_names
 
 Address = tuple[str, int]
 
 _FIRST_PAUSE_S: Final = 0.05
 _LONGEST_PAUSE_S: Final = 2.0
 _HANDSHAKE_S: Final = 5.0
+_WORDLESS: Final = 5
 
 
 def array_head(count: int) -> bytes:
@@ -96,6 +97,8 @@ class Outgoing:
         self._connection: _Dialled | None = None
         self._was_full = False
         self._acknowledged_at = 0.0
+        self._wordless = 0
+        """Attempts in a row that ended after TLS and before a welcome."""
 
     @property
     def is_full(self) -> bool:
@@ -146,10 +149,11 @@ class Outgoing:
             try:
                 await self._talk()
             except ssl.SSLError as error:
-                if error.reason and "CERTIFICATE" in error.reason:
+                # Either side's certificate is not believed; trying again would not help.
+                if any(word in (error.reason or "") for word in ("CERTIFICATE", "UNKNOWN_CA")):
                     raise Refused(f"TLS: {error.reason.lower().replace('_', ' ')}") from None
             except (OSError, BadInput, TimeoutError):
-                pass  # The next attempt is the answer to whatever broke this one.
+                self._check_wordless()  # Else the next attempt is the answer to what broke this.
             finally:
                 self.connected = False
                 self._connection = None
@@ -157,6 +161,15 @@ class Outgoing:
                 pause_s = _FIRST_PAUSE_S
             await asyncio.sleep(pause_s * random.uniform(0.5, 1.0))
             pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
+
+    def _check_wordless(self) -> None:
+        """Who does not believe a certificate just ends the connection, once it is encrypted."""
+        if self._security is PLAIN_TCP or self._connection is None:
+            return
+        self._wordless = 0 if self.connected else self._wordless + 1
+        if self._wordless >= _WORDLESS:
+            self._wordless = 0
+            raise Refused("refused without a word; is the certificate one that is believed there?")
 
     async def _talk(self) -> None:
         """One connection, from dialling to its end."""

@@ -1,15 +1,18 @@
 """An evolving daisy: local groups that have grown are split, small ones are merged.
 
-The server of a local group tells the servers who its members are (`Roll`), with those that talk much
-with each other side by side, so that a cut in the middle parts few of them. The server of the
+The server of a local group tells the servers who its members are (`Roll`), with those that talk
+much with each other side by side, so that a cut in the middle parts few of them. The server of the
 servers decides, alone and one change at a time, and tells all (`Change`). A change reaches the
 servers in causal order, hence before anything that depends on it, and from them their groups.
 
-Who learns that its group has given way founds the new one with those whom the change names. As in a
+A group that gives way is emptied first: its members send no more in it (`Ready`), and leave it when
+they have all that was sent. Then they found the new one with those whom the change names. As in a
 group that is founded anew, each first sends all that it keeps, and all take these batches in the
-order of Lamport time before anything else; so messages in flight go on, and none is lost or doubled.
-Who was away meanwhile and asks for the old group is told of the changes.
+order of Lamport time before anything else; so what is in flight goes on, and nothing is lost or
+doubled. Who was away meanwhile and asks for the old group is told of the changes.
 """
+
+from itertools import pairwise
 
 from antecede.overlays._daisy_items import Change, Memory, Roll, unpack
 from antecede.overlays._daisy_plan import Plan
@@ -37,7 +40,7 @@ def decide(
             made = ((first, processes[:half]), (first + 1, processes[half:]))
             return Change(version, parent, (node,), made)
     by_size = sorted((len(processes), node) for node, processes in rolls.items())
-    for (size, node), (other_size, other) in zip(by_size, by_size[1:], strict=False):
+    for (size, node), (other_size, other) in pairwise(by_size):
         limit = split_above or size + other_size
         if size < merge_below and size + other_size <= limit and len(by_size) > 1:
             together = rolls[other] + rolls[node]

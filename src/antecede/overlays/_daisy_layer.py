@@ -37,7 +37,7 @@ from antecede.overlays._daisy_options import DaisyOptions
 from antecede.overlays._daisy_plan import Node
 
 _EPOCHS = 1 << 20
-"""A group of servers that is founded anew is another group: its number has its epoch above these."""
+"""A group of servers that is founded anew is another group: its epoch stands above these."""
 
 
 TAKING_BATCHES = -1
@@ -47,12 +47,13 @@ _AWAKE_TICKS = 4
 
 
 class LayerState(msgspec.Struct, array_like=True):
-    """All that is known of one group. `member` is the snapshot of the group's own member; `unstable`
-    are the messages in group messages that are not stable; `sent` is the last number of each process
-    that was sent into the group from here; `outbox` waits until the process is in, `items` for the
-    next payload; `resend` has to be sent again after an exclusion. `lost`, `batches`,
-    `aside`, `settled` (stable, though still aside) and `merged` (the last place of what came in
-    batches): see `_daisy_search`; `moving` and `ready`: see `_daisy_evolve`."""
+    """All that is known of one group. `member` is the snapshot of the group's own member;
+    `unstable` are the messages in group messages that are not stable; `sent` is the last number of
+    each process that was sent into the group from here; `outbox` waits until the process is in,
+    `items` for the next payload; `resend` has to be sent again after an exclusion. `lost`,
+    `batches`, `aside`, `settled` (stable, though still aside) and `merged` (the last place of what
+    came in batches): see `_daisy_search`; `moving` and `ready`: see `_daisy_evolve`.
+    """
 
     node: int
     incarnation: int

@@ -6,6 +6,7 @@ the bottom to the top, level by level.
 """
 
 from functools import lru_cache
+from itertools import pairwise
 from math import isqrt
 
 import msgspec
@@ -129,7 +130,7 @@ def _rows(items: list[int], width: int) -> list[tuple[int, ...]]:
     two members one alone is no majority."""
     count = max(1, len(items) // width)
     ends = [len(items) * row // count for row in range(count + 1)]
-    return [tuple(items[first:end]) for first, end in zip(ends, ends[1:], strict=False)]
+    return [tuple(items[first:end]) for first, end in pairwise(ends)]
 
 
 def _check_groups(groups: list[tuple[int, ...]], founders: list[int]) -> None:

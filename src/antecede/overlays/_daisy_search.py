@@ -1,14 +1,15 @@
 """How servers find each other when the group above does not answer, and found it anew.
 
-A new server asks those who were in the group above to let it in. Where nobody does, all of them may
-have died at once. It then asks around in the groups beside its own (`Seek`): one that is in the
-group above says who else is (`Found`); one that looks for it, too, says so (`Lost`); all others look
-whether their own server lives. If for a while nobody is found who is in, the one whose group has the
-lowest number founds the group anew, with all that look for it, in a new epoch.
+A new server asks those who were in the group above to let it in. Where nobody does, all of them
+may have died at once. It then asks around in the groups beside its own (`Seek`): one that is in the
+group above says who else is (`Found`); one that looks for it, too, says so (`Lost`); all others
+look whether their own server lives. If for a while nobody is found who is in, the one whose group
+has the lowest number founds the group anew, with all that look for it, in a new epoch.
 
-The new servers have no common past. Each of them first sends all that its group keeps (`Batch`), and
-none looks at anything before it has the batches of all; then it takes them in the order of Lamport
-time, which respects causality whatever they came through.
+The new servers have no common past. Each of them first sends all that its group keeps (`Batch`),
+and none looks at anything before it has the batches of all; then it takes them in the order of
+Lamport time, which respects causality whatever they came through. A group that brings no batch may
+have died with messages that others depend on: that is told as a gap.
 """
 
 from typing import Protocol

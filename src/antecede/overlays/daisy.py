@@ -1,10 +1,10 @@
 """The hierarchical daisy (Baldoni, Friedman, van Renesse): causal order that survives crashes.
 
 Processes live in local groups. A message is broadcast in the group of its sender, in the causal
-order of that group (a vector as long as the group). Where it has destinations elsewhere, the group's
-*server* (its most senior member) broadcasts it in the group of servers, whose members broadcast it
-in theirs; with more levels, groups of servers have servers in turn (`_daisy_plan`). The groups
-themselves are `antecede.groups`: views, flushes, reliable channels, stability.
+order of that group (a vector as long as the group). Where it has destinations elsewhere, the
+group's *server* (its most senior member) broadcasts it in the group of servers, whose members
+broadcast it in theirs; with more levels, groups of servers have servers in turn (`_daisy_plan`).
+The groups themselves are `antecede.groups`: views, flushes, reliable channels, stability.
 
 What a process knows of each of its groups (`_daisy_layer`): the group's member; of each process the
 number of its last message that came by; the messages that the group keeps, with the groups below
@@ -306,6 +306,7 @@ class Daisy(Order):
     def _take_batches(self, layer: Layer, now: float) -> None:
         """When all batches are here, or will not come: these first, then what came meanwhile."""
         if not layer.state.batches:
+            self._tell_gap(layer)
             batches, others = ready(layer)
             layer.state.merged = TAKING_BATCHES
             self._take(layer, batches, now)
@@ -338,6 +339,16 @@ class Daisy(Order):
                 case Ready():
                     layer.state.ready.add(sender)
                     self._move_if_ready(layer, now)
+
+    def _tell_gap(self, layer: Layer) -> None:
+        """A group of servers goes on without what only these groups had."""
+        view, node = layer.view, layer.node
+        if view is not None and node.level:
+            present = {self._plan.child_of(node, member.process) for member in view.members}
+            silent = [child for child in node.children if child not in present]
+            lost = sum(self._plan.nodes[child].processes for child in silent)
+            if lost:
+                self._effects.append(Notice(Event.GAP, node.name, members=lost))
 
     def _arrive(self, layer: Layer, item: Carry, within: groups.GroupMessageId, now: float) -> None:
         message, memory = item.message, layer.memory
@@ -758,9 +769,10 @@ class Daisy(Order):
     def _move_if_ready(self, layer: Layer, now: float) -> None:
         """When all who are in the group have sent all that they send in it."""
         view = layer.view
-        if layer.state.moving and view is not None:
-            if {member.process for member in view.members} <= layer.state.ready:
-                self._move(now)
+        if not layer.state.moving or view is None:
+            return
+        if {member.process for member in view.members} <= layer.state.ready:
+            self._move(now)
 
     def _learn(self, changes: Iterable[bytes], now: float) -> None:
         """Take note of the changes that are news."""

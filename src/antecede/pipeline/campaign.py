@@ -25,6 +25,7 @@ from antecede.campaigns.plan import Plan, PlannedRun
 from antecede.campaigns.runs import FAILED, Outcome, commit, execute, failure, keep_trace
 from antecede.campaigns.tables import HISTOGRAMS, RUNS, SETTING, SKIPPED, SUMMARY
 from antecede.errors import AntecedeError, CannotWrite, Misuse
+from antecede.pipeline import reach
 from antecede.pipeline.spread import WorkLost, spread
 
 if TYPE_CHECKING:
@@ -97,7 +98,9 @@ def run_campaign(
             folder.about.unlink(missing_ok=True)
             write(folder.file, text)
         tell(Progress("plan"))
-        work = _Work(folder, plan, session(), tell)
+        spark = session()
+        reach.check_folder(spark, folder.work, "name such a folder with --out")
+        work = _Work(folder, plan, spark, tell)
         work.do_runs(keep=campaign.traces == "all")
         work.make_tables()
         work.keep_traces(campaign.traces)

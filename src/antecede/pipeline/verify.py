@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
+from pathlib import Path
 from typing import Final
 from urllib.parse import unquote
 
@@ -13,6 +14,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from antecede.errors import BadFile, BadInput
+from antecede.pipeline import reach
 from antecede.pipeline.census import find_runs
 from antecede.pipeline.huge import verify_huge
 from antecede.pipeline.job import Job, Limits
@@ -40,8 +42,12 @@ def verify_on_spark(
     `out`, if there is to be one, gets the verdict and all findings; on a cluster it must be
     where all workers can reach it. `tell` is told what is being done."""
     code = layer_code(layer)
+    if reach.is_remote(spark):  # whose executors have working directories of their own
+        path, out = Path(path).absolute(), out and Path(out).absolute()
     source = look_at(path)
     with output_folder(out, force=force) as output, _blaming_files(source):
+        reach.check_files(spark, [file.path for file in source.files], "move the trace there")
+        reach.check_folder(spark, output.work, "name a folder there with --out")
         verdict = _verify(spark, source, code, output, limits or Limits(), tell)
         if out is not None:
             output.write(verdict)

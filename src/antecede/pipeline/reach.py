@@ -1,0 +1,143 @@
+"""Whether a cluster can do the work, asked before the work begins: it would hang, or fail late.
+
+Its master answers; somebody takes a task; the Python there has what Antecede needs; the folder that
+executors are to write to is the one that this process reads.
+"""
+
+import os
+import re
+import socket
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import partial
+from importlib.util import find_spec
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+from threading import Event, Timer
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from antecede.errors import CannotWrite, Misuse
+from antecede.pipeline.spread import WorkLost, spread
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+Answer = TypeVar("Answer")
+
+NEEDED: Final = ("msgspec", "networkx", "numba", "numpy", "pyarrow", "pydantic")
+"""What tasks import."""
+PATIENCE_S: Final = 300.0
+"""Seconds that a cluster has for its first task."""
+_ANSWER_S: Final = 10.0
+_TASKS_PER_CORE: Final = 4
+"""So that it is not one worker who does all of them."""
+
+
+def is_remote(spark: "SparkSession") -> bool:
+    """Whether tasks run in processes of a cluster, elsewhere."""
+    return not str(spark.sparkContext.master).startswith("local")
+
+
+def check_master(master: str) -> None:
+    """Raise an error if nobody listens there; Spark itself takes a minute to say so."""
+    if not master.startswith("spark://"):
+        return
+    addresses = re.findall(r"([^,/]+):(\d+)", master.removeprefix("spark://"))
+    if not addresses:
+        raise Misuse(f"'{master}' is no address of a cluster; write spark://HOST:PORT")
+    reasons = []
+    for host, port in addresses:
+        try:
+            socket.create_connection((host, int(port)), _ANSWER_S).close()
+        except (OSError, OverflowError) as error:
+            reasons.append(str(error))
+        else:
+            return
+    raise Misuse(f"no master of a cluster answers at '{master}': {reasons[0]}")
+
+
+def check_workers(spark: "SparkSession", patience_s: float = PATIENCE_S) -> None:
+    """Raise an error if no worker takes a task, or one lacks a module."""
+    for answer in _ask(spark, _lacking, patience_s):
+        if answer is not None:
+            raise Misuse(
+                f"{answer} that Antecede needs; install it there, or name another Python by "
+                "PYSPARK_PYTHON"
+            )
+
+
+def check_folder(spark: "SparkSession", folder: Path, fix: str) -> None:
+    """Raise an error if the executors of a cluster do not see what is written into this folder;
+    `fix` says what to do about it."""
+    if not is_remote(spark):
+        return
+    try:
+        with NamedTemporaryFile(dir=folder, prefix=".reach-") as mark:
+            os.fchmod(mark.fileno(), 0o644)
+            _check_seen(spark, [mark.name], str(folder), fix)
+    except OSError as error:
+        raise CannotWrite(str(folder), error.strerror or str(error)) from error
+
+
+def check_files(spark: "SparkSession", files: Sequence[str], fix: str) -> None:
+    """Raise an error if the executors of a cluster do not see these files."""
+    if is_remote(spark):
+        _check_seen(spark, files, "", fix)
+
+
+def _check_seen(spark: "SparkSession", files: Sequence[str], named: str, fix: str) -> None:
+    sizes = [(file, Path(file).stat().st_size) for file in files]
+    for unseen in _ask(spark, partial(_unseen, sizes)):
+        if unseen is not None:
+            file, host = unseen
+            raise Misuse(
+                f"a worker on {host} does not see {named or file} as it is here; on a cluster it "
+                f"has to be on a file system that all workers share with this machine: {fix}"
+            )
+
+
+def _lacking(_: int) -> str | None:
+    """On an executor: what is missing there, as the beginning of a sentence."""
+    missing = [name for name in NEEDED if find_spec(name) is None]
+    if not missing:
+        return None
+    return f"a worker's Python ({sys.executable} on {socket.gethostname()}) has no {missing[0]}"
+
+
+def _unseen(sizes: Sequence[tuple[str, int]], _: int) -> tuple[str, str] | None:
+    """On an executor: the first of these files that is not there, and where that is."""
+    for file, size in sizes:
+        with suppress(OSError):
+            if Path(file).stat().st_size == size:
+                continue
+        return file, socket.gethostname()
+    return None
+
+
+def _ask(
+    spark: "SparkSession", task: Callable[[int], Answer], patience_s: float = PATIENCE_S
+) -> list[Answer]:
+    """What executors answer. A cluster without a free worker never says so: it is waited for."""
+    context = spark.sparkContext
+    in_vain = Event()
+
+    def give_up() -> None:
+        in_vain.set()
+        context.cancelAllJobs()
+
+    timer = Timer(patience_s, give_up)
+    timer.daemon = True
+    timer.start()
+    count = _TASKS_PER_CORE * context.defaultParallelism
+    try:
+        return list(spread(spark, range(count), task, slices=count))
+    except WorkLost as lost:
+        if not in_vain.is_set():
+            raise
+        raise Misuse(
+            f"no worker of '{context.master}' has taken a task for {patience_s:g} s: are there "
+            "workers, with cores and memory that no other application has taken?"
+        ) from lost
+    finally:
+        timer.cancel()

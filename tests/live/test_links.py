@@ -1,0 +1,246 @@
+"""Links over real sockets: nothing lost, nothing doubled, whatever breaks, and bounded memory."""
+
+import asyncio
+import random
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+
+from antecede.errors import Misuse
+from antecede.live import incoming
+from antecede.live.frames import FRAME_LIMIT, HELLO_LIMIT, Kind, encode_data, encode_frame
+from antecede.live.handshake import Welcome, encode
+from antecede.live.incoming import Listener
+from antecede.live.outgoing import LinkLimits, array_head
+from tests.live.served import Notebook, Raw, connected, hello, linked, listening, until
+
+
+def batch(*items: bytes) -> bytes:
+    return array_head(len(items)) + b"".join(map(encode, items))
+
+
+@asynccontextmanager
+async def greeted(group: Notebook) -> AsyncIterator[tuple[Listener, Raw]]:
+    """A connection that has been let in."""
+    async with listening(group) as (listener, address), connected(address) as raw:
+        assert isinstance(await raw.greet(hello()), Welcome)
+        yield listener, raw
+
+
+def test_a_replayed_frame_is_taken_once() -> None:
+    group = Notebook()
+
+    async def run() -> None:
+        async with greeted(group) as (listener, raw):
+            for number in (1, 2, 1, 2, 3):
+                raw.write(encode_data(number, batch(b"%d" % number)))
+            await until(lambda: len(group.items) == 3 and listener.counters.replayed == 2)
+
+    asyncio.run(run())
+    assert group.items == [b"1", b"2", b"3"]
+
+
+@pytest.mark.parametrize(
+    "stream",
+    [
+        pytest.param(encode_data(2, batch(b"x")), id="gap in the numbers"),
+        pytest.param((FRAME_LIMIT + 1).to_bytes(4, "big") + b"\x04", id="oversized frame"),
+        pytest.param(encode_frame(Kind.DATA, b"short"), id="no number"),
+        pytest.param(encode_data(1, b"\xc1 nonsense"), id="no items"),
+        pytest.param(encode_frame(Kind.WELCOME, b""), id="wrong kind"),
+        pytest.param(encode_frame(Kind.HELLO, encode(hello())), id="second hello"),
+        pytest.param(b"\x00\x00\x00\x00\x00", id="empty frame"),
+    ],
+)
+def test_what_cannot_be_right_ends_the_connection(stream: bytes) -> None:
+    group = Notebook()
+
+    async def run() -> None:
+        async with greeted(group) as (listener, raw):
+            raw.write(stream)
+            assert await raw.is_closed()
+            await until(lambda: not listener.connections)
+            assert listener.counters.broken == 1
+
+    asyncio.run(run())
+    assert not group.items
+
+
+def test_before_the_hello_little_is_allowed() -> None:
+    async def run() -> None:
+        async with listening(Notebook()) as (listener, address):
+            for stream in (
+                (HELLO_LIMIT + 1).to_bytes(4, "big") + b"\x01",
+                encode_data(1, batch(b"x")),
+                encode_frame(Kind.HELLO, b"\x93\x01"),
+            ):
+                async with connected(address) as raw:
+                    raw.write(stream)
+                    assert await raw.is_closed()
+            await until(lambda: not listener.strangers)
+            assert listener.counters.broken == 3
+
+    asyncio.run(run())
+
+
+def test_who_takes_too_long_over_a_frame_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Silent from the start, with half a hello, and with half a data frame after a good hello, one
+    byte now and then."""
+    monkeypatch.setattr(incoming, "_HELLO_S", 0.2)
+    whole = encode_frame(Kind.HELLO, encode(hello()))
+
+    async def trickle(raw: Raw, stream: bytes) -> None:
+        for byte in stream:
+            raw.write(bytes((byte,)))
+            await asyncio.sleep(0.05)
+
+    async def run() -> None:
+        async with listening(Notebook()) as (listener, address):
+            async with connected(address) as silent:
+                assert await silent.is_closed()
+            async with connected(address) as slow:
+                writing = asyncio.create_task(trickle(slow, whole[:-1]))
+                assert await slow.is_closed()
+                writing.cancel()
+            async with connected(address) as slow:
+                assert isinstance(await slow.greet(hello()), Welcome)
+                await asyncio.sleep(0.5)  # Who is let in may be silent between frames.
+                assert listener.connections
+                writing = asyncio.create_task(trickle(slow, encode_data(1, bytes(10_000))))
+                assert await slow.is_closed()
+                writing.cancel()
+            await until(lambda: not listener.strangers and not listener.connections)
+
+    asyncio.run(run())
+
+
+def test_strangers_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(incoming, "_STRANGERS", 3)
+
+    async def run() -> None:
+        async with listening(Notebook()) as (listener, address):
+            raws = [connected(address) for _ in range(4)]
+            opened = []
+            for raw in raws:
+                opened.append(await raw.__aenter__())
+                expected = min(len(opened), 3)
+                await until(lambda: len(listener.strangers) == expected)  # noqa: B023
+            assert await opened[-1].is_closed()
+            for raw in raws:
+                await raw.__aexit__(None, None, None)
+
+    asyncio.run(run())
+
+
+def test_broken_connections_lose_and_double_nothing() -> None:
+    """The connection is cut again and again, at either end, in mid-stream."""
+    group = Notebook()
+    chance = random.Random(8)
+    sent: list[bytes] = []
+
+    async def run() -> None:
+        async with listening(group) as (listener, address), linked(address) as (link, _):
+            for turn in range(60):
+                for _ in range(chance.randint(0, 40)):
+                    sent.append(b"%d" % len(sent) * chance.randint(1, 400))
+                    link.put(encode(sent[-1]))
+                await asyncio.sleep(chance.choice([0, 0, 0.001]))
+                if turn % 6 == 5:
+                    for connection in list(listener.connections.values()):
+                        connection.abort()
+                    await until(lambda: bool(listener.connections))
+                elif turn % 6 == 2 and link._connection is not None:
+                    transport = link._connection.transport
+                    assert transport is not None
+                    transport.abort()
+            await until(lambda: not link.waiting_bytes)
+            assert link.reconnections >= 5
+            assert link.frames_resent > 0
+
+    asyncio.run(run())
+    assert group.items == sent
+
+
+def test_a_peer_that_was_started_anew_gets_only_what_is_new() -> None:
+    former, anew = Notebook(), Notebook()
+    anew.incarnation = 2
+
+    async def run() -> None:
+        async with listening(former) as (listener, address), linked(address) as (link, _):
+            link.put(encode(b"before"))
+            await until(lambda: former.items == [b"before"])
+            listener.groups["room"] = anew
+            listener.drop("room")
+            await until(lambda: link.incarnation == 2 and link.connected)
+            link.put(encode(b"after"))
+            await until(lambda: bool(anew.items))
+
+    asyncio.run(run())
+    assert anew.items == [b"after"]
+
+
+def test_a_peer_that_acknowledges_nothing_fills_no_memory() -> None:
+    """What waits for it is bounded by the limit plus one item, and stays whole."""
+    limits = LinkLimits(buffer_bytes=10_000, silence_s=0.2)
+
+    async def deaf(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readexactly(5)
+        writer.write(encode_frame(Kind.WELCOME, encode(Welcome("server", 1, 0))))
+        await reader.read()
+        writer.close()
+
+    async def run() -> None:
+        server = await asyncio.start_server(deaf, "127.0.0.1", 0)
+        address = server.sockets[0].getsockname()[:2]
+        async with linked(address, limits) as (link, _):
+            put = 0
+            while not link.is_full:
+                link.put(encode(bytes(1000)))
+                put += 1
+                await asyncio.sleep(0)
+            assert put <= 11
+            await until(lambda: link.reconnections >= 2)  # Silence is taken for a broken line.
+            assert link.waiting_bytes < 12_000
+        server.close()
+        await server.wait_closed()
+
+    asyncio.run(run())
+
+
+def test_an_item_that_does_not_fit_is_refused() -> None:
+    limits = LinkLimits(frame_bytes=1000)
+    group = Notebook(limits=limits)
+
+    async def run() -> None:
+        async with listening(group) as (_, address), linked(address, limits) as (link, _):
+            with pytest.raises(Misuse, match="at most 436 fit"):
+                link.put(bytes(437))
+            for _ in range(50):  # Together they are more than a frame.
+                link.put(encode(bytes(400)))
+            await until(lambda: len(group.items) == 50)
+
+    asyncio.run(run())
+
+
+def test_welcomes_that_cannot_be_right_are_not_believed() -> None:
+    """A peer that has received what was never sent."""
+    asked = 0
+
+    async def liar(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal asked
+        asked += 1
+        await reader.readexactly(5)
+        writer.write(encode_frame(Kind.WELCOME, encode(Welcome("server", 1, 99))))
+        await reader.read()
+        writer.close()
+
+    async def run() -> None:
+        server = await asyncio.start_server(liar, "127.0.0.1", 0)
+        async with linked(server.sockets[0].getsockname()[:2]) as (link, _):
+            await until(lambda: asked >= 2)
+            assert not link.connected
+        server.close()
+        await server.wait_closed()
+
+    asyncio.run(run())
