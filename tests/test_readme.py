@@ -108,7 +108,8 @@ def test_python_block_runs(block: Block, tmp_path: Path, monkeypatch: pytest.Mon
 
 def test_commands_run(tmp_path: Path) -> None:
     """One after the other, as a reader would run them: later ones read what earlier ones wrote."""
-    (tmp_path / "scenarios").symlink_to(README.parent / "scenarios")
+    for folder in ("campaigns", "scenarios"):
+        (tmp_path / folder).symlink_to(README.parent / folder)
     assert COMMANDS
     for command in COMMANDS:
         result = subprocess.run(
