@@ -14,13 +14,14 @@ from bench.results.answers import ANSWERS
 from bench.results.page import write_page
 from bench.results.shipped import Session, find, run
 
+HERE = "here"
 PAGES = ROOT / "docs" / "results"
 
 
 def main(arguments: list[str] | None = None) -> int:
     parser = ArgumentParser("python -m bench.results", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(ANSWERS))
-    parser.add_argument("--master", default="local[2]", help="where Spark runs")
+    parser.add_argument("--master", default="local[2]", help="where Spark runs, or `here`")
     parser.add_argument("--work", type=Path, default=ROOT / "build" / "results")
     parser.add_argument("--out", type=Path, help="where pages go; by default docs/results")
     parser.add_argument("--quick", action="store_true", help="a few tiny runs, pages in --work")
@@ -32,10 +33,11 @@ def main(arguments: list[str] | None = None) -> int:
     pages = chosen.out or (work / "pages" if chosen.quick else PAGES)
     failed = False
     with Session(chosen.master) as session:
+        where = None if chosen.master == HERE else session
         for name in chosen.names or ANSWERS:
             try:
                 shipped = find(name)
-                folder = run(shipped, work / name, session, quick=chosen.quick)
+                folder = run(shipped, work / name, where, quick=chosen.quick)
                 print(f"written: {write_page(shipped, folder, pages)}", flush=True)
             except AntecedeError as error:
                 print(f"{name}: {error}", file=sys.stderr)

@@ -2,15 +2,17 @@
 
 import json
 import tomllib
+from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 from antecede.campaigns.file import Campaign, load_campaign
 from antecede.campaigns.plan import make_plan
 from antecede.errors import Misuse
 from bench.docs import ROOT
+from bench.results.here import run_here
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
 CAMPAIGNS = ROOT / "campaigns"
 QUICK_SEEDS = [1, 2]
 QUICK_SIZES = 2
+QUICK_LARGEST = (8, 16)
+"""The sizes of those that begin with more."""
 QUICK_MESSAGES = 24
 
 
@@ -63,27 +67,45 @@ class Session:
             self._spark.stop()
 
 
-def run(shipped: Shipped, out: Path, session: Any, *, quick: bool = False) -> Path:
+def run(
+    shipped: Shipped,
+    out: Path,
+    session: "Callable[[], SparkSession] | None" = None,
+    *,
+    quick: bool = False,
+) -> Path:
     """Do what is left of the campaign in the folder, which is returned. `session` gives a Spark
-    session when it is called."""
-    from antecede.pipeline.campaign import run_campaign  # noqa: PLC0415 - only where needed
-
+    session when it is called; without it, everything happens in this process."""
     campaign = load_campaign(shipped.file)
     if quick:
         campaign = shrunk(campaign)
     plan = make_plan(campaign, str(shipped.file))
-    finished = run_campaign(campaign, plan, shipped.file.read_text("utf-8"), out, session)
-    if finished.failed or finished.broken:
-        raise Misuse(
-            f"{finished.failed} runs failed and {finished.broken} broke the order that they "
-            f"promised; see {out}"
-        )
+    text = shipped.file.read_text("utf-8")
+    if session is None:
+        about = run_here(campaign, plan, text, out)
+        failed, broken = about["failed"], about["broken"]
+    else:
+        from antecede.pipeline.campaign import run_campaign  # noqa: PLC0415 - only where needed
+
+        finished = run_campaign(campaign, plan, text, out, session)
+        failed, broken = finished.failed, finished.broken
+    if failed or broken:
+        raise Misuse(f"{failed} runs failed and {broken} broke the order that they promised: {out}")
     return out
 
 
 def shrunk(campaign: Campaign) -> Campaign:
     """The same questions at the smallest sizes, with few messages and two seeds."""
-    sizes = campaign.processes and sorted(campaign.processes)[:QUICK_SIZES]
+    sizes = sorted(campaign.processes or ())[:QUICK_SIZES]
+    if sizes and sizes[-1] > max(QUICK_LARGEST):
+        sizes = [*QUICK_LARGEST]
     few = [load.model_copy(update={"messages": QUICK_MESSAGES}) for load in campaign.workloads]
-    changes = {"seeds": QUICK_SEEDS, "processes": sizes, "workloads": few, "traces": "none"}
+    anywhere = [entry.model_copy(update={"processes": None}) for entry in campaign.protocols]
+    changes = {
+        "seeds": QUICK_SEEDS,
+        "processes": sizes or None,
+        "workloads": few,
+        "protocols": anywhere,
+        "traces": "none",
+    }
     return campaign.model_copy(update=changes)

@@ -48,6 +48,16 @@ def test_an_option_that_does_not_suit_the_size_is_skipped(tmp_path: Path) -> Non
     assert {make_scenario(json.loads(run.scenario)).order_options.k for run in runs} == {6}  # type: ignore[attr-defined]
 
 
+def test_a_protocol_can_take_part_with_some_numbers_of_processes_only(tmp_path: Path) -> None:
+    text = SMALL.replace('"fifo"', '{ name = "fifo", processes = [3] }')
+    plan = plan_of(tmp_path, text.replace("processes = [3]\n", "processes = [3, 4]\n"))
+    sizes: dict[str, set[int]] = {}
+    for run in plan.runs:
+        sizes.setdefault(run.setting.protocol, set()).add(run.setting.processes)
+    assert sizes == {"vector": {3, 4}, "fifo": {3}, "none": {3, 4}}
+    assert not any(cell.setting.protocol == "fifo" for cell in plan.skipped)
+
+
 def test_what_no_protocol_can_run_is_a_mistake(tmp_path: Path) -> None:
     text = SMALL.replace('size = "n/2"', "size = 3")
     with pytest.raises(BadFile) as caught:

@@ -1,5 +1,6 @@
 """`antecede view`: what it writes, and what it refuses."""
 
+import json
 import webbrowser
 from pathlib import Path
 
@@ -40,10 +41,25 @@ def test_view_opens_the_page(
     antecede: Antecede, trace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shown: list[str] = []
-    monkeypatch.setattr(webbrowser, "open", shown.append)
+
+    def show(address: str) -> bool:
+        shown.append(address)
+        return len(shown) == 1
+
+    monkeypatch.setattr(webbrowser, "open", show)
     page = tmp_path / "a b.html"
-    assert antecede("view", trace, "--out", page, "--open").status == 0
+    opened = antecede("view", trace, "--out", page, "--open")
+    assert (opened.status, opened.err) == (0, "")
     assert shown == [page.resolve().as_uri()]
+    without = antecede("view", trace, "--out", page, "--open", "--force")
+    assert without.status == 0
+    assert "found no browser" in without.err
+
+
+def test_view_for_machines(antecede: Antecede, trace: Path, tmp_path: Path) -> None:
+    page, log = tmp_path / "t.html", tmp_path / "t.log"
+    told = json.loads(antecede("view", trace, "--out", page, "--shiviz", log, "--json").out)
+    assert told == {"page": str(page), "bytes": page.stat().st_size, "log": str(log)}
 
 
 @pytest.mark.parametrize(
@@ -54,6 +70,12 @@ def test_view_opens_the_page(
         (["--out", "x.html", "--layer", "steam"], "there is no layer 'steam'"),
         (["--out", "x.html", "--run", "s"], "there is no run 's'"),
         (["--out", "x.html", "--around", "p"], "write it as SENDER:NUMBER"),
+        (["--out", "x.html", "--compare", "none.parquet"], "there is no such file or folder"),
+        (["--out", "x.html", "--shiviz", "./x.html"], "page and log need a file each"),
+        (["--out", "x.html", "--shiviz", "t.parquet", "--force"], "is the trace itself"),
+        (["--out", "t.parquet", "--force"], "is the trace itself"),
+        (["--out", "t.parquet/x.html"], "cannot write t.parquet/x.html"),
+        (["--out", f"{'x' * 249}.html"], "File name too long"),
     ],
 )
 def test_view_refuses(

@@ -21,6 +21,13 @@ THREE = Membership(3)
 
 Ends = set[tuple[tuple[bytes, int, int], ...]]
 
+FINITE = [
+    name
+    for name in names()
+    if not find(name).traits.null_messages and not find(name).traits.survives_crashes
+]
+"""Who suspects others by the clock has no end of states."""
+
 
 def _small_programs(order: type[Order], messages: int) -> Iterator[Program]:
     yield from programs(THREE, messages, Kind.GROUP)
@@ -48,7 +55,7 @@ def _assert_same_ends(order: type[Order], program: Program, settings: Settings) 
     assert _ends(factory, program, settings, reduction=True) == everything
 
 
-@pytest.mark.parametrize("name", [n for n in names() if not find(n).traits.null_messages])
+@pytest.mark.parametrize("name", FINITE)
 def test_a_protocol_ends_in_the_same_ways(name: str) -> None:
     order = find(name)
     settings = Settings(max_wakes=0, expect=Gives.NOTHING)
@@ -123,7 +130,7 @@ ON_WAKING = {("piggyback", "acknowledged-before-arrival")}
 """The mutants that only a wake-up brings to light."""
 
 
-@pytest.mark.parametrize("name", [n for n in names() if not find(n).traits.null_messages])
+@pytest.mark.parametrize("name", FINITE)
 def test_the_same_programs_fail_for_mutants(name: str) -> None:
     settings = Settings(max_wakes=0)
     for mutant in mutants_of(name):

@@ -1,7 +1,8 @@
 """Planted bugs: what shows that the conformance suite and the explorer can fail.
 
 `tests/mutants/<protocol>.py` (underscores for hyphens) lists the mutants of a protocol; each
-replaces one piece of the text of the protocol's file, which is then executed as another module.
+replaces one piece of the text of the protocol's file, or of one with a class that it is built on,
+which is then executed as another module.
 """
 
 import inspect
@@ -19,7 +20,7 @@ from antecede.protocols import find
 
 
 class Mutant(msgspec.Struct, frozen=True):
-    """One planted bug: `old` occurs exactly once in the protocol's file."""
+    """One planted bug: `old` occurs exactly once in the file."""
 
     name: str
     old: str
@@ -40,19 +41,39 @@ def mutants_of(protocol: str) -> list[Mutant]:
 @cache
 def mutated(protocol: str, mutant: Mutant) -> type[Order]:
     """The protocol with this bug planted."""
-    original = sys.modules[find(protocol).__module__]
-    source = inspect.getsource(original)
-    occurrences = source.count(mutant.old)
+    chain = _modules(protocol)
+    sources = [inspect.getsource(module) for module in chain]
+    # In the protocol's own file, or else in that of a class that it is built on.
+    places = [place for place, source in enumerate(sources) if mutant.old in source]
+    place = max(places, default=len(chain) - 1)
+    occurrences = sources[place].count(mutant.old)
     if occurrences != 1 or mutant.old == mutant.new:
         raise LookupError(
             f"mutant {mutant.name} of {protocol}: its text must occur once and change; "
-            f"it occurs {occurrences} times in {original.__file__}"
+            f"it occurs {occurrences} times in {chain[place].__file__}"
         )
-    module = ModuleType(f"{__name__}.planted.{protocol}.{mutant.name}")
-    module.__file__ = original.__file__
-    sys.modules[module.__name__] = module  # msgspec looks up annotations by the module's name
-    code = compile(source.replace(mutant.old, mutant.new), module.__name__, "exec")
-    exec(code, vars(module))
+    sources[place] = sources[place].replace(mutant.old, mutant.new)
+    module = chain[-1]
+    renamed: dict[str, str] = {}
+    for original, source in zip(chain[place:], sources[place:], strict=True):
+        for old, new in renamed.items():
+            source = source.replace(f"from {old} import", f"from {new} import")  # noqa: PLW2901
+        last = original.__name__.rpartition(".")[2]
+        planted = f"{protocol}.{mutant.name}".replace("-", "_")
+        module = ModuleType(f"{__name__}.planted.{planted}.{last}")
+        module.__file__ = original.__file__
+        sys.modules[module.__name__] = module  # msgspec looks up annotations by the module's name
+        exec(compile(source, module.__name__, "exec"), vars(module))
+        renamed[original.__name__] = module.__name__
     order = order_in(module)
     order.name = protocol
     return order
+
+
+def _modules(protocol: str) -> list[ModuleType]:
+    """The module of a protocol, after those of the private classes that it is built on."""
+    order = find(protocol)
+    package = order.__module__.rpartition(".")[0]
+    names = [base.__module__ for base in reversed(order.__mro__)]
+    private = [name for name in names if name.startswith(f"{package}._")]
+    return [sys.modules[name] for name in dict.fromkeys([*private, order.__module__])]

@@ -1,12 +1,13 @@
-"""Planted bugs of `daisy`. `MUTANTS` show without a crash; `RULES` take away what only crashes need:
-`tests/overlays/test_daisy_scenarios.py` has a schedule for each."""
+"""Planted bugs of `daisy`. `MUTANTS` show without a crash; `RULES` take away what only crashes
+need: `tests/overlays/test_daisy_scenarios.py` has a schedule for each."""
 
 from tests.mutants import Mutant
 
 MUTANTS = [
     Mutant(
         name="delivers-to-all",
-        old="            message.destinations >> self.process & 1\n            and sender != self.process\n",
+        old="            message.destinations >> self.process & 1\n"
+        "            and sender != self.process\n",
         new="            sender != self.process\n",
     ),
     Mutant(
@@ -29,7 +30,8 @@ RULES = [
     ),
     Mutant(
         name="origin-keeps-nothing",
-        old="        if not self._is_done(layer, kept):\n            return\n        message, node = kept.message, layer.node\n",
+        old="        if not self._is_done(layer, kept):\n"
+        "            return\n        message, node = kept.message, layer.node\n",
         new="        if not self._is_done(layer, kept):\n            return\n"
         "        message, node = kept.message, layer.node\n"
         "        if not node.level and node.processes >> message.id.sender & 1:\n"
@@ -37,15 +39,16 @@ RULES = [
     ),
     Mutant(
         name="destination-keeps-nothing",
-        old="            self._report_done(above, node, message.id, now)\n\n    def _report_done(",
+        old="            self._report_done(above, node, message.id, now)\n\n    def _check_all(",
         new="            self._report_done(above, node, message.id, now)\n"
         "        if not node.level and not node.processes >> message.id.sender & 1:\n"
-        "            layer.memory.kept.pop(message.id, None)\n\n    def _report_done(",
+        "            layer.memory.kept.pop(message.id, None)\n\n    def _check_all(",
     ),
     Mutant(
         name="no-new-server",
         old="        if layer.is_server:\n            self._serve(layer, now)\n",
-        new="        if layer.is_server and view.number == 1:\n            self._serve(layer, now)\n",
+        new="        if layer.is_server and view.number == 1:\n"
+        "            self._serve(layer, now)\n",
     ),
     Mutant(
         name="no-duplicates-dropped",
@@ -61,7 +64,8 @@ RULES = [
     Mutant(
         name="no-state-update-of-members",
         old="        state.memory = memory = thaw(content, Memory)\n",
-        new="        state.memory = memory = Memory() if not layer.node.level else thaw(content, Memory)\n",
+        new="        state.memory = memory = Memory() if not layer.node.level else "
+        "thaw(content, Memory)\n",
     ),
     Mutant(
         name="rows-of-processes",
@@ -104,7 +108,8 @@ RULES = [
     ),
     Mutant(
         name="away-at-once-forgotten",
-        old="            return kept.stable and not any(to >> process & 1 for process in memory.away)\n",
+        old="            return kept.stable and not any(to >> process & 1 for "
+        "process in memory.away)\n",
         new="            return kept.stable\n",
     ),
     Mutant(

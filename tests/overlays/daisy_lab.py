@@ -1,4 +1,4 @@
-"""A small world for schedules of the daisy: crashes and losses at the very moment that a test names.
+"""A small world for schedules of the daisy: crashes and losses at the moment that a test names.
 
 The lab sees packets and deliveries and judges by the definition alone: causal order, exactly once,
 what a survivor sent reaches all survivors, and what one survivor delivered, all deliver.
@@ -40,7 +40,7 @@ class Lab:
         chosen = {"sizes": [3], "quorum": "survivors", **options}
         membership = Membership(size)
         parsed = parse_options(order, chosen)
-        self.orders = [order(process, membership, parsed) for process in range(size)]
+        self.orders: list[Any] = [order(process, membership, parsed) for process in range(size)]
         self.now = 0.0
         self.dead: set[int] = set(chosen.get("latecomers", ()))
         self.lose: Callable[[Copy], bool] = lambda copy: False
@@ -157,6 +157,6 @@ class Lab:
             f"{process}: {id_}"
             for process, order in enumerate(self.orders)
             if process not in self.dead
-            for layer in order._layers
+            for layer in order.layers()
             for id_ in sorted(layer.memory.kept)
         ]

@@ -2,6 +2,7 @@
 is about."""
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -25,14 +26,14 @@ def _dies_when(lab: Lab, process: int, group: int, *others: int) -> None:
     lab.before = before
 
 
-def server_dies_before_forwarding(order: type[Order], **options: object) -> Lab:
+def server_dies_before_forwarding(order: type[Order], **options: Any) -> Lab:
     lab = Lab(order, **options)
     _dies_when(lab, 0, SERVERS)
     lab.send(1, 2, 4, 7)
     return lab.run()
 
 
-def server_dies_with_half_of_the_servers_reached(order: type[Order], **options: object) -> Lab:
+def server_dies_with_half_of_the_servers_reached(order: type[Order], **options: Any) -> Lab:
     lab = Lab(order, **options)
     lab.before = lambda copy: (
         lab.crash(0) if copy[:2] == (0, 6) and carried(copy[2], SERVERS) else None
@@ -41,21 +42,21 @@ def server_dies_with_half_of_the_servers_reached(order: type[Order], **options: 
     return lab.run()
 
 
-def server_dies_with_half_of_its_group_reached(order: type[Order], **options: object) -> Lab:
+def server_dies_with_half_of_its_group_reached(order: type[Order], **options: Any) -> Lab:
     lab = Lab(order, **options)
     lab.before = lambda copy: lab.crash(3) if copy[:2] == (3, 5) and carried(copy[2], 1) else None
     lab.send(1, 4, 5)
     return lab.run()
 
 
-def server_dies_before_its_group_is_reached(order: type[Order], **options: object) -> Lab:
+def server_dies_before_its_group_is_reached(order: type[Order], **options: Any) -> Lab:
     lab = Lab(order, **options)
     _dies_when(lab, 3, 1)
     lab.send(1, 4, 5)
     return lab.run()
 
 
-def server_dies_when_it_has_forwarded(order: type[Order], **options: object) -> Lab:
+def server_dies_when_it_has_forwarded(order: type[Order], **options: Any) -> Lab:
     """All servers have the message, the sender's group does not know it yet."""
     lab = Lab(order, **options)
     first = lab.send(1, 4, 7)
@@ -65,7 +66,7 @@ def server_dies_when_it_has_forwarded(order: type[Order], **options: object) -> 
     return lab.run()
 
 
-def two_servers_die_after_a_question_was_answered(order: type[Order], **options: object) -> Lab:
+def two_servers_die_after_a_question_was_answered(order: type[Order], **options: Any) -> Lab:
     """The question reaches group 1, not the server of group 2; the answer goes to both."""
     lab = Lab(order, **options)
     lab.lose = lambda copy: copy[1] == 6 and copy[0] in (0, 3) and lab.now < 0.6
@@ -82,7 +83,7 @@ def two_servers_die_after_a_question_was_answered(order: type[Order], **options:
     return lab.run()
 
 
-def sender_and_server_die_together(order: type[Order], **options: object) -> Lab:
+def sender_and_server_die_together(order: type[Order], **options: Any) -> Lab:
     lab = Lab(order, **options)
     _dies_when(lab, 0, SERVERS, 1)
     first = lab.send(1, 2, 7)
@@ -91,14 +92,14 @@ def sender_and_server_die_together(order: type[Order], **options: object) -> Lab
     return lab
 
 
-def all_servers_die(order: type[Order], **options: object) -> Lab:
+def all_servers_die(order: type[Order], **options: Any) -> Lab:
     lab = Lab(order, **options)
     _dies_when(lab, 0, SERVERS, 3, 6)
     lab.send(1, 4, 7)
     return lab.run()
 
 
-def all_servers_die_and_the_past_is_scattered(order: type[Order], **options: object) -> Lab:
+def all_servers_die_and_the_past_is_scattered(order: type[Order], **options: Any) -> Lab:
     """1 sends m1 to 7 and then m2 to 4, which sends m3 to 7. Group 1 keeps m2 and m3, group 0 keeps
     m1 and m2; the server of group 2 has relayed none of them. Group 1 is back first."""
     lab = Lab(order, **options)
@@ -118,7 +119,7 @@ def all_servers_die_and_the_past_is_scattered(order: type[Order], **options: obj
     return lab.run()
 
 
-def all_servers_and_the_origin_group_die(order: type[Order], **options: object) -> Lab:
+def all_servers_and_the_origin_group_die(order: type[Order], **options: Any) -> Lab:
     lab = Lab(order, **options)
     lab.lose = lambda copy: copy[0] == 6 and copy[1] in (7, 8)
     first = lab.send(1, 4, 7)
@@ -129,7 +130,7 @@ def all_servers_and_the_origin_group_die(order: type[Order], **options: object) 
     return lab.run()
 
 
-def a_message_for_a_group_without_a_server(order: type[Order], **options: object) -> Lab:
+def a_message_for_a_group_without_a_server(order: type[Order], **options: Any) -> Lab:
     """Nobody in group 2 has noticed that its server is dead; the group of servers has."""
     lab = Lab(order, **options)
     lab.crash(6)
@@ -139,14 +140,14 @@ def a_message_for_a_group_without_a_server(order: type[Order], **options: object
     return lab.run()
 
 
-def a_recipient_that_has_crashed(order: type[Order], **options: object) -> Lab:
+def a_recipient_that_has_crashed(order: type[Order], **options: Any) -> Lab:
     lab = Lab(order, forget_after_s=3.0, **options)
     lab.crash(8)
     lab.send(1, 7, 8)
     return lab.run()
 
 
-def a_reply_within_the_delivery_races_the_forward(order: type[Order], **options: object) -> Lab:
+def a_reply_within_the_delivery_races_the_forward(order: type[Order], **options: Any) -> Lab:
     """The server lacks the question when the reply reaches it."""
     lab = Lab(order, **options)
     lab.lose = lambda copy: copy[:2] == (1, 0) and lab.now < 0.3
@@ -160,7 +161,7 @@ def a_reply_within_the_delivery_races_the_forward(order: type[Order], **options:
     return lab.run()
 
 
-def a_flush_delivers_what_only_one_member_has(order: type[Order], **options: object) -> Lab:
+def a_flush_delivers_what_only_one_member_has(order: type[Order], **options: Any) -> Lab:
     lab = Lab(order, **options)
     lab.lose = lambda copy: copy[0] == 1 and copy[1] != 2
     first = lab.send(1, 0, 2, 7)
@@ -170,7 +171,7 @@ def a_flush_delivers_what_only_one_member_has(order: type[Order], **options: obj
     return lab.run()
 
 
-def join_during_a_transfer(order: type[Order], **options: object) -> Lab:
+def join_during_a_transfer(order: type[Order], **options: Any) -> Lab:
     lab = Lab(order, size=10, latecomers=[9], **options)
     lab.send(4, 1, 2, 7)
     lab.join(9)
@@ -183,7 +184,7 @@ def join_during_a_transfer(order: type[Order], **options: object) -> Lab:
     return lab.run()
 
 
-def false_suspicion_of_a_live_member(order: type[Order], **options: object) -> Lab:
+def false_suspicion_of_a_live_member(order: type[Order], **options: Any) -> Lab:
     """Nobody hears 1 for a while, nor does it hear anybody: the others go on without it. It has
     delivered a message that is kept, since 5 has not had it."""
     lab = Lab(order, **{"quorum": "majority", **options})
@@ -205,7 +206,7 @@ def false_suspicion_of_a_live_member(order: type[Order], **options: object) -> L
     return lab
 
 
-def a_split_with_messages_in_flight(order: type[Order], **options: object) -> Lab:
+def a_split_with_messages_in_flight(order: type[Order], **options: Any) -> Lab:
     """0 to 5 are one group too many; some have had a message and others not when it is cut."""
     groups = [[0, 1, 2, 3, 4, 5], [6, 7, 8]]
     lab = Lab(order, groups=groups, split_above=4, **options)
@@ -227,7 +228,7 @@ def a_split_with_messages_in_flight(order: type[Order], **options: object) -> La
     return lab
 
 
-def a_merge_with_messages_in_flight(order: type[Order], **options: object) -> Lab:
+def a_merge_with_messages_in_flight(order: type[Order], **options: Any) -> Lab:
     """2 does not hear what the other servers have: its group is behind the one it is merged with,
     which has had the second message of 7, but not the first, which is for 3 alone."""
     groups = [[0, 1], [2, 3], [4, 5, 6, 7, 8]]
@@ -249,7 +250,7 @@ def a_merge_with_messages_in_flight(order: type[Order], **options: object) -> La
     return lab
 
 
-def a_server_dies_in_a_split(order: type[Order], **options: object) -> Lab:
+def a_server_dies_in_a_split(order: type[Order], **options: Any) -> Lab:
     lab = Lab(order, groups=[[0, 1, 2, 3, 4, 5], [6, 7, 8]], split_above=4, **options)
     lab.send(1, 2, 5, 7)
     for _ in range(100):

@@ -1,4 +1,4 @@
-"""Crashes, returns and partitions as a scenario and the command line give them, and what is told."""
+"""Crashes, returns and partitions as scenarios and the command line give them; what is told."""
 
 from pathlib import Path
 from typing import Any

@@ -13,7 +13,7 @@ from antecede.errors import BrokenInvariant, CannotWrite, Misuse
 from antecede.trace import DELIVER, SEND, read_trace
 from antecede.verify import explain, verify_trace
 from antecede.view import dataset, write_shiviz, write_view
-from antecede.view.excerpt import choose_events
+from antecede.view.excerpt import Excerpt, choose_events
 from antecede.view.pack import fold_signs, pack
 from antecede.view.waits import NEVER_CAME, NOTHING, find_waits
 from tests.trace.builders import deliver, load, positioned, receive, send
@@ -117,7 +117,7 @@ def test_an_excerpt_holds_whole_messages_around_what_matters(tmp_path: Path) -> 
     excerpt = choose_events(run, waits, limit=100)
     assert excerpt.around == "the first early delivery"
     assert int(np.argmax(waits.is_early())) in excerpt.kept
-    assert 50 <= len(excerpt.kept) < len(run.events)
+    assert 20 <= len(excerpt.kept) <= 100
     events = run.events
     kept = np.isin(events.message, events.message[excerpt.kept])
     np.testing.assert_array_equal(np.flatnonzero(kept), excerpt.kept)
@@ -129,6 +129,17 @@ def test_an_excerpt_holds_whole_messages_around_what_matters(tmp_path: Path) -> 
     assert header["excerpt"]["events"] == len(run.events)
     assert len(columns["what"]) == header["excerpt"]["kept"] == len(excerpt.kept)
     assert np.count_nonzero(columns["what"] == DELIVER) == len(columns["wait_delivered"])
+
+
+def test_an_excerpt_keeps_the_numbers_of_its_messages(tmp_path: Path) -> None:
+    run = only_run(simulated(tmp_path / "t.parquet", "vector"))
+    waits = find_waits(run)
+    kept = choose_events(run, waits, limit=200, around="p2:6").kept
+    sends = kept[run.events.kind[kept] == SEND]
+    _, columns = unpack(dataset.pack_run(run, waits, Excerpt(kept, "message p2:6"), "t", {}))
+    np.testing.assert_array_equal(columns["number"], run.events.number[sends])
+    _, columns = unpack(dataset.pack_run(run, waits, choose_events(run, waits), "t", {}))
+    assert "number" not in columns
 
 
 @pytest.mark.parametrize("around", ["p5", "nobody:1", "p5:999"])

@@ -5,11 +5,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 
 from antecede.trace import DELIVER, RECEIVE, SEND
 from antecede.verify import explain, verify_trace
 from antecede.view import write_shiviz
+from antecede.view.excerpt import choose_events
+from antecede.view.waits import find_waits
 from tests.browser import Visit, Visitor
 from tests.trace.builders import deliver, positioned, receive, send
 from tests.view.runs import (
@@ -175,6 +178,26 @@ def test_the_address_may_name_what_to_look_at(visit: Visitor, tmp_path: Path) ->
     assert opened(visit, opened_at).page.evaluate(selected) == 3
 
 
+def test_the_bar_of_a_message_that_is_never_delivered(visit: Visitor, tmp_path: Path) -> None:
+    rows = [send("p", 1, "q"), send("p", 2, "q"), receive("q", "p:2"), send("q", 1, "p")]
+    timed = [{**row, "time": float(at)} for at, row in enumerate(positioned(*rows))]
+    visited = opened(visit, page_of(write_rows(tmp_path / "t.parquet", *timed)))
+    page = visited.page
+    assert "p:2 waits for p:1, never delivered" in page.evaluate(
+        "antecede.surface.svgText(antecede)[0]"
+    )
+    x, y = page.evaluate(
+        """() => { const [bar] = antecede.pictures[0].bars;
+        const frame = antecede.surface.plots[0].canvas.getBoundingClientRect();
+        return [frame.left + (bar.left + bar.right) / 2, frame.top + bar.top + bar.height / 2]; }"""
+    )
+    page.mouse.move(x, y)
+    assert "it depends on p:1, not delivered there" in page.inner_text("#tip")
+    page.mouse.click(x, y)
+    assert page.inner_text("#panel h2") == "p sends p:1"
+    assert visited.complaints == []
+
+
 NAMES = [
     "<img src=x onerror=alert(1)>",
     "プロセス",
@@ -241,6 +264,7 @@ def test_keys_reach_everything(visit: Visitor, tmp_path: Path) -> None:
     assert page.input_value("#axis") == "position"
     page.keyboard.press("a")
     assert page.input_value("#axis") == "depth"
+    assert page.locator("#fold").is_hidden()
     page.keyboard.press("s")
     assert page.input_value("#sort") == "by name"
     page.keyboard.press("?")
@@ -302,14 +326,22 @@ def test_hops_and_groups(visit: Visitor, tmp_path: Path) -> None:
     run = only_run(trace)
     seen = "antecede.pictures[0].counts.events.reduce((most, n) => Math.max(most, n), 0)"
     assert page.evaluate("antecede.shown") == [True, False, True]
+    shown = page.evaluate(seen)
     page.select_option("#layer", "both")
     assert page.evaluate("antecede.shown") == [True, True, True]
-    assert page.evaluate(seen) > 0
+    assert page.evaluate(seen) > shown
     page.select_option("#grouping", "zone")
     rows = page.evaluate("antecede.lanes.rows.filter((row) => row.group !== undefined).length")
     assert rows > 1
     page.mouse.click(20, page.evaluate("antecede.scene.y(0)") + 41)
-    assert page.evaluate("antecede.lanes.folded.size") in {0, 1}
+    assert page.evaluate("antecede.lanes.folded.size") == 1
+    page.click("[data-tab=processes]")
+    page.focus(".groups button[aria-expanded=false]")
+    page.keyboard.press("Enter")
+    assert page.evaluate("antecede.lanes.folded.size") == 0
+    page.keyboard.press("Enter")
+    assert page.evaluate("antecede.lanes.folded.size") == 1
+    assert page.evaluate("antecede.lanes.rows.length") < len(run.processes) + rows
     hop = int(((run.events.layer == 1) & (run.events.kind == DELIVER)).argmax())
     page.evaluate(f"antecede.select(0, {hop})")
     assert "hop" in panel(page)
@@ -350,6 +382,7 @@ def test_processes_can_be_hidden(visit: Visitor, tmp_path: Path) -> None:
     page.click("[data-tab=processes]")
     page.locator(".processes input").first.uncheck()
     assert page.evaluate("antecede.lanes.rows.length") == 5
+    assert page.evaluate("document.activeElement.type") == "checkbox"
     hidden = page.evaluate("antecede.traces[0].laneEvents[0]")
     page.evaluate(f"antecede.select(0, {hidden})")
     assert page.evaluate("antecede.lanes.rows.length") == 6
@@ -366,6 +399,58 @@ def test_what_is_left_out_is_said(visit: Visitor, tmp_path: Path) -> None:
     visited.page.keyboard.press("e")
     assert "BROKEN" in panel(visited.page)
     assert visited.complaints == []
+
+
+def test_an_excerpt_calls_everything_by_its_name(visit: Visitor, tmp_path: Path) -> None:
+    trace = simulated(tmp_path / "t.parquet", "none")
+    run = only_run(trace)
+    waits = find_waits(run)
+    kept = choose_events(run, waits, 200, "p2:6").kept
+    visited = opened(visit, page_of(trace, limit=200, around="p2:6"))
+    page = visited.page
+    assert page.inner_text("#panel h2") == "p2 sends p2:6"
+    names = page.evaluate(
+        """() => { const t = antecede.traces[0];
+        return Array.from(t.message, (m) => t.messageName(m)); }"""
+    )
+    assert names == [run.message_of(event) for event in kept.tolist()]
+    early = np.flatnonzero(waits.is_early()[kept]).tolist()
+    assert page.evaluate("Array.from(antecede.traces[0].early)") == early
+    assert len(early) > 10
+    for event in early:
+        page.evaluate(f"antecede.select(0, {event})")
+        assert "BROKEN" in panel(page)
+    assert visited.complaints == []
+
+
+def test_too_many_to_mark_are_thinned_out_evenly(visit: Visitor, tmp_path: Path) -> None:
+    trace = simulated(tmp_path / "t.parquet", "none")
+    page_file = page_of(trace)
+    text = page_file.read_text(encoding="utf-8")
+    assert text.count("MOST_EMPHASISED = 2000") == 1
+    page_file.write_text(text.replace("MOST_EMPHASISED = 2000", "MOST_EMPHASISED = 20"), "utf-8")
+    page = opened(visit, page_file).page
+    early = page.evaluate("antecede.traces[0].early.length")
+    told = f"of the early deliveries about 1 in {-(-early // 20)} is marked"
+    assert told in page.inner_text("#status")
+    page.fill("#query", "deliver")
+    page.wait_for_function("document.getElementById('status').textContent.includes('search res')")
+
+
+def test_two_runs_of_one_name_are_told_apart(visit: Visitor, tmp_path: Path) -> None:
+    folders = [tmp_path / name for name in ("a", "b")]
+    for folder, protocol in zip(folders, ("vector", "none"), strict=True):
+        folder.mkdir()
+        simulated(folder / "t.parquet", protocol, messages=10)
+    page_file = page_of(folders[0] / "t.parquet", compare=folders[1] / "t.parquet")
+    visited = opened(visit, page_file, fragment="#100%")
+    assert "not have the same traffic" not in panel(visited.page)
+    captions = visited.page.locator("figcaption").all_inner_texts()
+    assert captions == ["t.parquet vector-3", "t.parquet none-3"]
+    other = page_of(folders[0] / "t.parquet", compare=write_rows(tmp_path / "o.parquet", *HELD))
+    different = opened(visit, other)
+    assert "not have the same traffic" in panel(different.page)
+    assert visited.complaints == different.complaints == []
 
 
 def test_two_fingers_zoom(visit: Visitor, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import base64
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -9,7 +10,10 @@ from tests.browser import Visitor
 from tests.view.pictures import EARLY, FOLDER, RUN, SIZE, THEMES, draw
 from tests.view.runs import page_of, write_rows
 
-MOST_DIFFERENT = 0.01
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+MOST_DIFFERENT = 0.0005
 """The share of pixels that may differ: edges are smoothed differently by different versions."""
 
 DIFFERENCE = """async (pictures) => {
@@ -45,17 +49,39 @@ COLOUR_AT = """([event, dx, dy]) => {
 def test_like_the_stored_pictures(visit: Visitor, tmp_path: Path, theme: str) -> None:
     page_file = page_of(write_rows(tmp_path / "t.parquet", *RUN))
     page = visit(page_file, **SIZE, dark=theme == "dark").page
+    assert differences(page, theme) < MOST_DIFFERENT
+
+
+@pytest.mark.parametrize(
+    ("drawn", "instead"),
+    [
+        ("drawMarks(context, scene, picture, sparse);", ""),
+        ("drawLines(context, scene, picture, flying);", ""),
+        ("if (picture.copy) drawPath(context, scene, picture);", ""),
+        ("case CRASH: // a cross", "case NOTHING:"),
+        ('["own", 1],', '["own", 0.75],'),
+    ],
+    ids=["marks", "lines", "path", "crash", "height of a bar"],
+)
+def test_a_picture_that_lacks_something_would_be_noticed(
+    visit: Visitor, tmp_path: Path, drawn: str, instead: str
+) -> None:
+    page_file = page_of(write_rows(tmp_path / "t.parquet", *RUN))
+    text = page_file.read_text(encoding="utf-8")
+    assert text.count(drawn) == 1
+    page_file.write_text(text.replace(drawn, instead), "utf-8")
+    assert differences(visit(page_file, **SIZE).page, "light") > MOST_DIFFERENT
+
+
+def differences(page: "Page", theme: str) -> float:
+    """How much the two pictures of a page differ from the stored ones, the larger of both."""
     page.wait_for_selector("body[data-ready]")
-
-    def difference(first: bytes, second: bytes) -> float:
-        encoded = [base64.b64encode(picture).decode() for picture in (first, second)]
-        return float(page.evaluate(DIFFERENCE, encoded))
-
-    stored = {name: (FOLDER / f"{name}-{theme}.png").read_bytes() for name in ("plain", "early")}
-    assert difference(draw(page, -1), stored["plain"]) < MOST_DIFFERENT
-    assert difference(draw(page, EARLY), stored["early"]) < MOST_DIFFERENT
-    # What is compared is not so coarse that it could not tell these two apart.
-    assert difference(stored["plain"], stored["early"]) > MOST_DIFFERENT
+    found = []
+    for name, selected in (("plain", -1), ("early", EARLY)):
+        pictures = (draw(page, selected), (FOLDER / f"{name}-{theme}.png").read_bytes())
+        encoded = [base64.b64encode(picture).decode() for picture in pictures]
+        found.append(float(page.evaluate(DIFFERENCE, encoded)))
+    return max(found)
 
 
 def test_marks_stand_where_their_events_are(visit: Visitor, tmp_path: Path) -> None:

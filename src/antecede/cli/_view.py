@@ -1,11 +1,13 @@
 """`antecede view`: the space-time diagram of a trace, as one page."""
 
+import sys
 import webbrowser
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from antecede.cli._shared import JsonFlag, print_json
 from antecede.errors import Misuse
 
 
@@ -34,6 +36,7 @@ def view(
         Path | None, typer.Option(metavar="FILE", help="Write a log for ShiViz, too.")
     ] = None,
     force: Annotated[bool, typer.Option(help="Replace files that exist.")] = False,
+    as_json: JsonFlag = False,
 ) -> None:
     """Show a trace: who sent what, when it arrived, when it was delivered, and why not earlier.
 
@@ -42,13 +45,19 @@ def view(
     Example: antecede view run.parquet --out run.html --open
     """
     from antecede.view import write_shiviz, write_view  # noqa: PLC0415 - only where needed
+    from antecede.view.page import refuse_existing  # noqa: PLC0415
 
     if out is None and shiviz is None:
         raise Misuse("say what to write: --out FILE.html for the page, --shiviz FILE for a log")
     if out is None and (open_ or compare or compare_run or around):
         raise Misuse("--open, --compare, --compare-run and --around go with --out FILE.html")
+    if out is not None and shiviz is not None:
+        if out.resolve() == shiviz.resolve():
+            raise Misuse("page and log need a file each: --out and --shiviz name the same")
+        refuse_existing(shiviz, force, trace)
     if compare_run and not compare:
         compare = trace
+    told: dict[str, str | int] = {}
     if out is not None:
         write_view(
             trace,
@@ -60,9 +69,16 @@ def view(
             around=around,
             force=force,
         )
-        print(f"written to {out} ({out.stat().st_size / 1e6:.2f} MB); any browser shows it")
+        told |= {"page": str(out), "bytes": out.stat().st_size}
     if shiviz is not None:
         write_shiviz(trace, shiviz, run=run, layer=layer, force=force)
-        print(f"log for ShiViz written to {shiviz}")
-    if open_ and out is not None:
-        webbrowser.open(out.resolve().as_uri())
+        told["log"] = str(shiviz)
+    if as_json:
+        print_json(told)
+    else:
+        if out is not None:
+            print(f"written to {out} ({out.stat().st_size / 1e6:.2f} MB); any browser shows it")
+        if shiviz is not None:
+            print(f"log for ShiViz written to {shiviz}")
+    if open_ and out is not None and not webbrowser.open(out.resolve().as_uri()):
+        print(f"antecede: warning: found no browser to show {out} in", file=sys.stderr)

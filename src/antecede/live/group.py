@@ -29,7 +29,9 @@ from antecede.protocols import find
 
 _TICK_S: Final = 0.05
 _DRAIN_S: Final = 10.0
-_REFUSED_S: Final = 1.0
+_REFUSED_S: Final = 0.5
+_PATIENCE_S: Final = 10.0
+"""How long a process that asks to be let in waits for the others to be ready."""
 _TAKEN_BETWEEN_REPORTS: Final = 512
 
 
@@ -133,6 +135,7 @@ class Group:
         self._ending: set[asyncio.Task[None]] = set()
         self._dialled = 0
         self._refusals: list[str] = []
+        self._started = 0.0
         self._addresses: dict[str, Address] = {}
         self._inbox: deque[Event] = deque()
         self._arrival: asyncio.Event = asyncio.Event()
@@ -262,6 +265,7 @@ class Group:
     # -- life
 
     def start(self) -> None:
+        self._started = self._now()
         self._listener.groups[self.name] = self
         for address in self._seeds:
             self._dial(None, address)
@@ -280,7 +284,7 @@ class Group:
         if self._ending:
             await asyncio.wait(self._ending)
         if self._recording is not None:
-            self._recording.close()
+            self._recording.close("leave" if self.condition == "left" else "crash")
         self._arrival.set()
         self._progress.set()
 
@@ -344,7 +348,12 @@ class Group:
 
     def _transmit(self, output: viewed.ToPeer) -> None:
         link = self._links.get(output.name)
-        if link is None or (not link.connected and is_repeated(output.item)):
+        if link is None:
+            if is_membership(output.item) and output.name in self._addresses:
+                # Somebody who is no member any more talks to us, and has to be told so.
+                self._links[output.name] = self._dial(output.name, self._addresses[output.name])
+            return
+        if not link.connected and is_repeated(output.item):
             return
         # Late on purpose, perhaps. The substrate must not take the lag for a death.
         if self._lags_s and output.name in self._lags_s and not is_membership(output.item):
@@ -537,7 +546,8 @@ class Group:
             try:
                 await link.run()
             except Refused as error:
-                if link in self._unnamed:
+                is_final = error.is_final or self._now() > self._started + _PATIENCE_S
+                if link in self._unnamed and is_final:
                     self._unnamed.remove(link)
                     self._refusals.append(f"{link.address[0]}:{link.address[1]}: {error}")
                     if len(self._refusals) >= len(self._seeds) and not self.members:

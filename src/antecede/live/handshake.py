@@ -42,10 +42,20 @@ class Welcome(msgspec.Struct, frozen=True, array_like=True):
 
 class Refusal(msgspec.Struct, frozen=True, array_like=True):
     reason: Annotated[str, msgspec.Meta(max_length=500)]
+    is_final: bool = True
+    """Whether there is no point in asking again soon."""
 
 
 class Refused(AntecedeError):
     """A peer does not want to talk to this process, and says why if it may."""
+
+    def __init__(self, reason: str, is_final: bool = True) -> None:
+        super().__init__(reason, is_final)
+        self.reason = reason
+        self.is_final = is_final
+
+    def __str__(self) -> str:
+        return self.reason
 
 
 NO_REASON: Final = "refused"

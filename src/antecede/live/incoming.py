@@ -89,6 +89,7 @@ class Listener:
         self.connections: dict[tuple[str, str], _Accepted] = {}
         """By group and sender: one each."""
         self.strangers: set[_Accepted] = set()
+        self.port = 0
         self._server: asyncio.Server | None = None
 
     async def open(self, address: Address) -> Address:
@@ -100,8 +101,8 @@ class Listener:
         except OSError as error:
             where = f"{address[0]}:{address[1]}"
             raise Misuse(f"cannot listen on {where}: {error.strerror or error}") from None
-        host, port = self._server.sockets[0].getsockname()[:2]
-        return host, port
+        host, self.port = self._server.sockets[0].getsockname()[:2]
+        return host, self.port
 
     def drop(self, group: str) -> None:
         """Cut off everybody who talks to this group."""
@@ -204,7 +205,8 @@ class _Accepted(asyncio.Protocol):
             self._refuse(NO_REASON)
             return
         if group is None:
-            self._refuse(f"there is no group '{hello.group}' here")
+            # It may be about to join: a process listens before it is in any group.
+            self._refuse(f"there is no group '{hello.group}' here", is_final=False)
             return
         if not group.may_join(hello.sender):
             self._refuse(NO_REASON)
@@ -246,9 +248,9 @@ class _Accepted(asyncio.Protocol):
         certificate: dict[str, Any] | None = self._transport.get_extra_info("peercert")
         return hello.sender in certified_names(certificate)
 
-    def _refuse(self, reason: str) -> None:
+    def _refuse(self, reason: str, *, is_final: bool = True) -> None:
         self._listener.counters.refused += 1
-        self._write(encode_frame(Kind.REFUSAL, encode(Refusal(reason))))
+        self._write(encode_frame(Kind.REFUSAL, encode(Refusal(reason, is_final))))
         if self._transport is not None:
             self._transport.close()
 

@@ -4,7 +4,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -18,6 +18,11 @@ from antecede.live.recording import Recording
 from antecede.live.tls import Security
 from antecede.live.viewed import Identity, Viewed
 from antecede.order import Order
+
+
+_WILDCARDS: Final = ("0.0.0.0", "::", "")  # noqa: S104 - to refuse them
+LIVE_CONFIG: Final = GroupConfig(suspect_after_s=2.0, flush_timeout_s=2.0)
+"""More patient than a simulated network needs: a busy machine is not a dead one."""
 
 
 class Node:
@@ -52,7 +57,7 @@ class Node:
             identity,
             protocol,
             options or {},
-            msgspec.structs.replace(config or GroupConfig(), transfers_state=True),
+            msgspec.structs.replace(config or LIVE_CONFIG, transfers_state=True),
             founds=not peers if founds is None else founds,
             named_groups=groups,
             records=measures or record is not None,
@@ -123,10 +128,17 @@ async def _living(member: Group) -> AsyncIterator[None]:
 
 
 @asynccontextmanager
-async def open_node(name: str, listen: Address, security: Security) -> AsyncIterator[Node]:
-    """Listen for others."""
+async def open_node(
+    name: str, listen: Address, security: Security, advertise: Address | None = None
+) -> AsyncIterator[Node]:
+    """Listen for others. `advertise` is where they find this process, if that is another address
+    than it listens on; port 0 there stands for the port listened on."""
+    if advertise is None and listen[0] in _WILDCARDS:
+        raise Misuse(f"others cannot dial {listen[0]}: advertise an address that they can")
     listener = Listener(security)
     address = await listener.open(listen)
+    if advertise is not None:
+        address = (advertise[0], advertise[1] or address[1])
     try:
         yield Node(name, listener, address)
     finally:
@@ -135,8 +147,17 @@ async def open_node(name: str, listen: Address, security: Security) -> AsyncIter
 
 @asynccontextmanager
 async def join(
-    group: str, *, name: str, listen: Address, security: Security, **settings: Any
+    group: str,
+    *,
+    name: str,
+    listen: Address,
+    security: Security,
+    advertise: Address | None = None,
+    **settings: Any,
 ) -> AsyncIterator[Group]:
     """A node in one group, for those who need no more. The settings are those of `Node.join`."""
-    async with open_node(name, listen, security) as node, node.join(group, **settings) as member:
+    async with (
+        open_node(name, listen, security, advertise) as node,
+        node.join(group, **settings) as member,
+    ):
         yield member

@@ -262,7 +262,8 @@ class _Dialled(asyncio.Protocol):
     def _take(self, kind: int, body: bytes) -> None:
         if not self.welcome.done():
             if kind == Kind.REFUSAL:
-                raise Refused(decode(body, Refusal).reason)
+                refusal = decode(body, Refusal)
+                raise Refused(refusal.reason, refusal.is_final)
             if kind != Kind.WELCOME:
                 raise BadFrame(f"a frame of kind {kind} instead of a welcome")
             self.welcome.set_result(decode(body, Welcome))

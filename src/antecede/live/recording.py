@@ -14,7 +14,7 @@ import os
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal
 from urllib.parse import quote
 from zlib import crc32
 
@@ -70,11 +70,12 @@ class Recording:
         self._node = node
         self._file: int | None = None
         self._buffer = bytearray()
+        self._lamport = 0
         self._path = folder
 
     def begin(self, incarnation: int) -> None:
-        """A new life."""
-        self.close()
+        """A new life. The others have gone on without the former one, if there was one."""
+        self.close("crash")
         name = f"{self._node}.{incarnation}"
         self._path = self._folder / f"{quote(name, safe='')}{SUFFIX}"
         try:
@@ -110,6 +111,7 @@ class Recording:
         self._buffer += len(record_bytes).to_bytes(4, "big") + record_bytes
 
     def _log(self, event: Logged) -> None:
+        self._lamport = event.lamport
         self._append(event)
         if len(self._buffer) >= 1 << 16:
             self.flush()
@@ -123,9 +125,11 @@ class Recording:
             except OSError as error:
                 raise CannotWrite(str(self._path), error.strerror or str(error)) from None
 
-    def close(self) -> None:
-        """The life ends in peace: its log becomes a trace."""
+    def close(self, end: Literal["leave", "crash"]) -> None:
+        """The life ends, in peace or, as the others see it, not: its log becomes a trace."""
         if self._file is not None:
+            self._log(Logged(end, self._lamport + 1, time.time()))
+            self._lamport = 0
             self.flush()
             os.close(self._file)
             self._file = None

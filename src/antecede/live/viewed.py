@@ -14,7 +14,7 @@ from zlib import crc32
 
 import msgspec
 
-from antecede import groups, message
+from antecede import groups, message, orders
 from antecede.errors import MalformedStamp, Misuse
 from antecede.groups import GroupConfig, GroupMember, GroupMessageId, MemberId, founding_view
 from antecede.live.items import (
@@ -39,6 +39,7 @@ from antecede.order import Held, Notice, Order, Wake
 from antecede.protocols import find, parse_options
 
 _KEPT_ITEMS: Final = 1 << 17
+_OPTIONS_SHOWN: Final = 100
 _PATIENCE: Final = 10
 """How many times the silence that makes a member suspect a newcomer waits for its former life to be
 found dead."""
@@ -123,6 +124,11 @@ class Viewed:
         named_groups: Mapping[str, Sequence[str]] | None = None,
         records: bool = False,
     ) -> None:
+        if find(protocol).name not in orders.names():
+            raise Misuse(
+                f"{protocol} is an overlay: its processes are those of a scenario (join_overlay, "
+                "or antecede node --scenario)"
+            )
         self.identity = identity
         self.protocol = protocol
         self._options = parse_options(protocol, options)
@@ -240,7 +246,9 @@ class Viewed:
         """The protocol with its options and named groups: what all members must have in common."""
         options = msgspec.to_builtins(self._options)
         chosen = ", ".join(f"{key}={value}" for key, value in sorted(options.items()))
-        text = f"{self.protocol}({chosen})" if chosen else self.protocol
+        text = f"{self.protocol}({chosen[:_OPTIONS_SHOWN]})" if chosen else self.protocol
+        if len(chosen) > _OPTIONS_SHOWN:
+            text += f" and more {crc32(chosen.encode()):08x}"
         if self._named_groups:
             groups_text = repr([(name, sorted(of)) for name, of in self._named_groups.items()])
             text += f" with groups {crc32(groups_text.encode()):08x}"

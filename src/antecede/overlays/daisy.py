@@ -33,12 +33,10 @@ Delivery", ICDCS 1997 (report of 1996).
 from collections import deque
 from collections.abc import Iterable
 
-import msgspec
-
 from antecede import groups
 from antecede.errors import MalformedStamp, Misuse
 from antecede.groups.packets import Data as GroupData
-from antecede.message import Membership, Message, MessageId, ProcessSet, members, set_to_bytes
+from antecede.message import Membership, Message, MessageId, members
 from antecede.order import (
     Addressing,
     Awaited,
@@ -48,7 +46,6 @@ from antecede.order import (
     Held,
     Notice,
     Options,
-    Order,
     Packet,
     Scope,
     Traits,
@@ -63,10 +60,7 @@ from antecede.overlays._daisy_items import (
     DaisyStamp,
     Done,
     Forget,
-    Ids,
     Item,
-    Kept,
-    Memory,
     Moved,
     Ready,
     Release,
@@ -79,29 +73,18 @@ from antecede.overlays._daisy_items import (
 from antecede.overlays._daisy_layer import (
     TAKING_BATCHES,
     Layer,
-    LayerState,
     founding,
     joining,
 )
 from antecede.overlays._daisy_options import DaisyOptions
-from antecede.overlays._daisy_plan import Node, Plan, plan
-from antecede.overlays._daisy_search import Arrival, Search, absent, batch, gather, ready
-from antecede.snapshot import freeze, thaw
+from antecede.overlays._daisy_plan import Plan, plan
+from antecede.overlays._daisy_relay import State
+from antecede.overlays._daisy_search import Arrival, Search, gather, ready
+from antecede.overlays._daisy_views import Views
+from antecede.snapshot import freeze
 
 
-class State(msgspec.Struct, array_like=True):
-    """`clock`: Lamport time. `delivered`: the last number of each process that was delivered here.
-    `layers`: the local group, the group of its servers if this process is its server, and so on.
-    `changes`: how the plan has changed. `talk`: who talks with whom how much in the local group."""
-
-    clock: int = 0
-    delivered: dict[int, int] = {}
-    layers: list[LayerState] = []
-    changes: list[bytes] = []
-    talk: dict[tuple[int, int], int] = {}
-
-
-class Daisy(Order):
+class Daisy(Views):
     traits = Traits(
         title="hierarchical daisy",
         paper="Baldoni, Friedman, van Renesse 1997",
@@ -158,11 +141,6 @@ class Daisy(Order):
         leaf = self._plan.leaf(self.process)
         self._add(joining(self.process, leaf, self.options, 0, 0, leaf.processes), now)
         return self._settle(now)
-
-    def _add(self, layer: Layer, now: float) -> None:
-        self._layers.append(layer)
-        self.state.layers.append(layer.state)
-        self._do(layer, layer.member.start(now))
 
     # Inputs.
 
@@ -238,10 +216,6 @@ class Daisy(Order):
         return self._settle(now)
 
     # The effects of the groups, first in, first out.
-
-    def _do(self, layer: Layer, effects: Iterable[groups.Effect]) -> None:
-        for effect in effects:
-            self._agenda.append((layer, effect))
 
     def _settle(self, now: float) -> list[Effect]:
         while self._agenda:
@@ -350,330 +324,6 @@ class Daisy(Order):
             if lost:
                 self._effects.append(Notice(Event.GAP, node.name, members=lost))
 
-    def _arrive(self, layer: Layer, item: Carry, within: groups.GroupMessageId, now: float) -> None:
-        message, memory = item.message, layer.memory
-        if layer.has_passed(message.id):
-            return
-        memory.seen[message.id.sender] = message.id.number
-        memory.places += 1
-        kept = memory.kept[message.id] = Kept(message, item.clock, memory.places)
-        if within in layer.state.settled:
-            kept.stable = True
-        else:
-            layer.state.unstable.setdefault(within, []).append(message.id)
-        if not layer.node.level:
-            self._count_talk(layer, message)
-            self._deliver(kept)
-        if self.options.forward == "delivered" or kept.stable:
-            self._send_on(layer, kept, now)
-        below = self._below(layer)
-        if below is not None and message.id in below.memory.kept:
-            self._check_done(below, below.memory.kept[message.id], now)
-
-    def _deliver(self, kept: Kept) -> None:
-        """To the application, if it is addressed and has not had it."""
-        message = kept.message
-        sender, number = message.id
-        self.state.clock = max(self.state.clock, kept.clock)
-        if (
-            message.destinations >> self.process & 1
-            and sender != self.process
-            and number > self.state.delivered.get(sender, 0)
-        ):
-            self.state.delivered[sender] = number
-            self._effects.append(Deliver(message))
-
-    def _on_stable(self, layer: Layer, stable: Iterable[groups.GroupMessageId], now: float) -> None:
-        if layer.state.aside:
-            layer.state.settled.update(stable)
-        for group_message in stable:
-            for message in layer.state.unstable.pop(group_message, ()):
-                kept = layer.memory.kept.get(message)
-                if kept is not None:
-                    was_merging = layer.is_merging()
-                    kept.stable = True
-                    if was_merging and not layer.is_merging():
-                        self._reconcile(layer, now)
-                    self._send_on(layer, kept, now)
-                    self._check_done(layer, kept, now)
-
-    # From group to group.
-
-    def _above(self, layer: Layer) -> Layer | None:
-        """The group of servers above, if this process is in it."""
-        place = self._layers.index(layer) + 1
-        above = self._layers[place] if place < len(self._layers) else None
-        return above if above is not None and above.is_in else None
-
-    def _below(self, layer: Layer) -> Layer | None:
-        place = self._layers.index(layer) - 1
-        return self._layers[place] if place >= 0 else None
-
-    def _pass(self, layer: Layer, item: Carry, now: float) -> None:
-        self._do(layer, layer.send(item, now))
-
-    def _send_on(self, layer: Layer, kept: Kept, now: float) -> None:
-        """Into the group above, if the message has destinations beyond this one, and into the group
-        below, if it has some there; unless they have had it. What came in batches goes on in their
-        order, before anything else."""
-        if layer.is_merging():
-            return
-        message = kept.message
-        above, below = self._above(layer), self._below(layer)
-        if above is not None and message.destinations & ~layer.node.processes:
-            self._pass_if_new(above, kept, now)
-        if below is not None and message.destinations & below.node.processes:
-            self._pass_if_new(below, kept, now)
-
-    def _pass_if_new(self, layer: Layer, kept: Kept, now: float) -> None:
-        if layer.is_new(kept.message.id):
-            self._pass(layer, carry(kept.message, kept.clock), now)
-
-    # Who is done with a message.
-
-    def _is_done(self, layer: Layer, kept: Kept) -> bool:
-        """Whether all in the group or below whom the message is for have it."""
-        to, memory = kept.message.destinations, layer.memory
-        if not layer.node.level:
-            return kept.stable and not any(to >> process & 1 for process in memory.away)
-        return all(
-            child in kept.done or child in memory.forgotten
-            for child in layer.node.children
-            if to & self._plan.nodes[child].processes
-        )
-
-    def _check_done(self, layer: Layer, kept: Kept, now: float) -> None:
-        """Drop the message where nothing is above, tell the group above otherwise."""
-        if not self._is_done(layer, kept):
-            return
-        message, node = kept.message, layer.node
-        if not message.destinations & ~node.processes and node.processes >> message.id.sender & 1:
-            self._release(layer, message.id, now)
-            return
-        above = self._above(layer)
-        if above is not None and layer.is_server and message.destinations & node.processes:
-            self._report_done(above, node, message.id, now)
-
-    def _report_done(self, above: Layer, node: Node, message: MessageId, now: float) -> None:
-        kept = above.memory.kept.get(message)
-        reported = above.state.reported
-        if kept is not None and node.index not in kept.done and message not in reported:
-            reported.add(message)
-            above.tell(Done(node.index, (message,)), now, self.options.tidy_s)
-
-    def _on_done(self, layer: Layer, node: int, ids: Ids, now: float) -> None:
-        """A group below is done, whoever serves it. Where it has given way to others, they are."""
-        for id_ in ids:
-            kept = layer.memory.kept.get(MessageId(*id_))
-            if kept is not None:
-                kept.done.add(node)
-                for stored in layer.memory.changes:
-                    self._carry_over(kept, unpack(stored))
-                self._check_done(layer, kept, now)
-
-    def _carry_over(self, kept: Kept, change: Item) -> None:
-        if isinstance(change, Change) and kept.done.issuperset(change.gone):
-            kept.done.update(index for index, _ in change.made)
-
-    def _release(self, layer: Layer, message: MessageId, now: float) -> None:
-        """Nobody need keep it, here and below."""
-        layer.memory.kept.pop(message, None)
-        layer.state.reported.discard(message)
-        below = self._below(layer)
-        if below is not None and below.is_server and message in below.memory.kept:
-            below.tell(Release((message,)), now, self.options.tidy_s)
-
-    def _on_release(self, layer: Layer, ids: Ids, now: float) -> None:
-        for id_ in ids:
-            self._release(layer, MessageId(*id_), now)
-
-    # Views.
-
-    def _on_view(self, layer: Layer, event: groups.ViewInstalled, now: float) -> None:
-        view, state = event.view, layer.state
-        where = layer.node.name
-        self._effects.append(Notice(Event.VIEW, where, view.number, view.processes))
-        server = view.members[0].process
-        if state.server not in (-1, server):
-            self._effects.append(Notice(Event.SERVER, where, view.number, 1 << server))
-        state.server = server
-        if event.state:
-            self._absorb(layer, event.state, now)
-        if state.batches:
-            absent(layer, view)
-            self._take_batches(layer, now)
-        self._note_absence(layer, view, now)
-        if layer.is_server:
-            self._serve(layer, now)
-        self._reconcile(layer, now)
-        self._tell_below(layer, view, now)
-        self._call_roll(layer, now)
-        self._move_if_ready(layer, now)
-
-    def _serve(self, layer: Layer, now: float) -> None:
-        """The server of a group is in the group above."""
-        node = layer.node
-        if node.parent is None or layer is not self._layers[-1]:
-            return
-        parent = self._plan.nodes[node.parent]
-        if self._is_start:
-            above = founding(self.process, parent, self.options)
-        else:
-            contacts = layer.state.above | sum(1 << process for process in parent.founders)
-            epoch = layer.state.above_epoch
-            above = joining(self.process, parent, self.options, 0, epoch, contacts)
-        self._add(above, now)
-
-    def _tell_below(self, layer: Layer, view: groups.View, now: float) -> None:
-        """The group below has to know whom its next server can turn to."""
-        below = self._below(layer)
-        if below is not None and view.number > 1:
-            word = Above(layer.state.epoch, set_to_bytes(view.processes))
-            below.tell(word, now, self.options.tidy_s)
-
-    def _absorb(self, layer: Layer, content: bytes, now: float) -> None:
-        """In a new view, or again after an exclusion: take over what the group remembers, deliver
-        what has been missed, and send what the group has missed."""
-        own = [carry(kept.message, kept.clock) for kept in layer.in_order()]
-        state = layer.state
-        state.memory = memory = thaw(content, Memory)
-        self._learn(memory.changes, now)
-        state.sent, state.unstable, state.reported = {}, {}, set()
-        for kept in layer.in_order():
-            kept.stable = True
-            if not layer.node.level:
-                self._deliver(kept)
-        waiting = [unpack(stored) for stored in (*state.resend, *state.outbox)]
-        resend = {item.id: item for item in (*own, *waiting) if isinstance(item, Carry)}
-        state.resend, state.outbox = [], []
-        for item in resend.values():
-            if item.number > memory.seen.get(item.sender, 0):
-                self._pass(layer, item, now)
-
-    def _note_absence(self, layer: Layer, view: groups.View, now: float) -> None:
-        """Who has left may come back: remember since when it is away."""
-        memory, node = layer.memory, layer.node
-        if node.level:
-            present = {self._plan.child_of(node, member.process) for member in view.members}
-            expected: Iterable[int] = node.children
-        else:
-            present = {member.process for member in view.members}
-            expected = members(node.processes & ~self._unborn(layer))
-        for who in expected:
-            if who not in present:
-                if who not in memory.forgotten:
-                    memory.away.setdefault(who, now)
-            elif node.level:
-                memory.away.pop(who, None)
-                memory.forgotten.discard(who)
-
-    def _note_return(self, layer: Layer, now: float) -> None:
-        """Who has come back has what was kept for it as soon as it speaks in the new view."""
-        memory, view = layer.memory, layer.view
-        if layer.node.level or view is None or not (memory.away or memory.forgotten):
-            return
-        back = [
-            member.process
-            for member, peer in zip(view.members, layer.member.state.peers, strict=True)
-            if peer.present
-            and (member.process in memory.away or member.process in memory.forgotten)
-        ]
-        for process in back:
-            memory.away.pop(process, None)
-            memory.forgotten.discard(process)
-        if back:
-            self._check_all(layer, now)
-
-    def _check_all(self, layer: Layer, now: float) -> None:
-        for kept in layer.in_order():
-            self._check_done(layer, kept, now)
-
-    def _unborn(self, layer: Layer) -> ProcessSet:
-        """Latecomers that nobody has seen."""
-        late = sum(1 << process for process in self.options.latecomers)
-        return late & ~sum(1 << process for process in layer.memory.away)
-
-    def _reconcile(self, layer: Layer, now: float) -> None:
-        """Look again at all that is kept: who is there, or who serves, has changed."""
-        below, above = self._below(layer), self._above(layer)
-        for group, lower in ((layer, below), (above, layer)):
-            if group is None or lower is None or not lower.is_server:
-                continue
-            for kept in group.in_order():
-                if kept.stable:
-                    self._send_on(group, kept, now)
-                self._catch_up(group, lower, kept, now)
-            for kept in lower.in_order():
-                if kept.stable:
-                    self._send_on(lower, kept, now)
-                message = kept.message
-                if (
-                    (
-                        message.destinations & ~lower.node.processes
-                        or not lower.node.processes >> message.id.sender & 1
-                    )
-                    and group.has_passed(message.id)
-                    and message.id not in group.memory.kept
-                ):
-                    lower.tell(Release((message.id,)), now, self.options.tidy_s)
-        self._check_all(layer, now)
-
-    def _catch_up(self, group: Layer, lower: Layer, kept: Kept, now: float) -> None:
-        """What the group below has had and keeps no more, it is done with."""
-        message, node = kept.message, lower.node
-        if message.destinations & node.processes and lower.has_passed(message.id):
-            below = lower.memory.kept.get(message.id)
-            if below is None:
-                self._report_done(group, node, message.id, now)
-            else:
-                self._check_done(lower, below, now)
-
-    # Absence.
-
-    def _look_after(self, layer: Layer, now: float) -> None:
-        """Forget who has been away for too long, and wake the groups that have no server here."""
-        memory, node = layer.memory, layer.node
-        for who, since in sorted(memory.away.items()):
-            if now - since > self.options.forget_after_s and memory.kept:
-                if not layer.is_told(Forget(who)):
-                    layer.tell(Forget(who), now, self.options.tidy_s)
-            elif not node.level:
-                if self.state.changes:
-                    self._search.say(Moved(node.index, tuple(self.state.changes)), 1 << who)
-            else:
-                child = self._plan.nodes[who]
-                if any(kept.message.destinations & child.processes for kept in layer.in_order()):
-                    self._search.call(layer, child)
-
-    def _on_forget(self, layer: Layer, who: int, now: float) -> None:
-        memory = layer.memory
-        if who in memory.away:
-            del memory.away[who]
-            memory.forgotten.add(who)
-            self._check_all(layer, now)
-
-    def _on_stopped(self, layer: Layer, event: groups.Stopped, now: float) -> None:
-        """The others went on without this process: it comes back. It serves no group meanwhile."""
-        old = layer.state
-        again = joining(
-            self.process,
-            layer.node,
-            self.options,
-            old.incarnation + 1,
-            old.epoch,
-            layer.node.processes if not layer.node.level else self._contacts(layer),
-        )
-        again.state.memory = old.memory
-        again.state.outbox = layer.unsent()
-        again.state.above, again.state.above_epoch = old.above, old.above_epoch
-        again.state.resend = [
-            pack(item)
-            for message in event.undelivered
-            for item in decode_items(message.payload)
-            if isinstance(item, Carry)
-        ] + [stored for _, _, stored in old.aside if isinstance(unpack(stored), Carry)]
-        self.replace(layer, again, now)
-
     # For the search.
 
     def layers(self) -> list[Layer]:
@@ -684,19 +334,6 @@ class Daisy(Order):
 
     def emit(self, effect: Effect) -> None:
         self._effects.append(effect)
-
-    def replace(self, old: Layer, new: Layer, now: float, is_server: bool = False) -> None:
-        """Be in a group in another way. Whatever is above depends on it, and is over, unless this
-        process serves the group still."""
-        place = self._layers.index(old)
-        if not is_server:
-            del self._layers[place + 1 :], self.state.layers[place + 1 :]
-        self._layers[place] = new
-        self.state.layers[place] = new.state
-        self._do(new, new.member.start(now))
-        if new.state.batches:
-            below = self._layers[place - 1] if place else None
-            self._do(new, new.bring(batch(new, below), now))
 
     @property
     def groups_plan(self) -> Plan:
@@ -746,7 +383,7 @@ class Daisy(Order):
         if stored in layer.memory.changes or not (is_new or layer.node.index in change.gone):
             return
         layer.memory.changes.append(stored)
-        self._learn([stored], now)
+        self._learn([stored])
         if layer.node.level:
             self._relabel(layer, change, now)
             below = self._below(layer)
@@ -774,7 +411,7 @@ class Daisy(Order):
         if {member.process for member in view.members} <= layer.state.ready:
             self._move(now)
 
-    def _learn(self, changes: Iterable[bytes], now: float) -> None:
+    def _learn(self, changes: Iterable[bytes]) -> None:
         """Take note of the changes that are news."""
         for stored in changes:
             if stored in self.state.changes:
@@ -791,7 +428,7 @@ class Daisy(Order):
 
     def _on_moved(self, changes: Iterable[bytes], now: float) -> None:
         """Others have gone on: the local group is no more."""
-        self._learn(changes, now)
+        self._learn(changes)
         gone = {index for indices in self._gone() for index in indices}
         if self._layers and self._layers[0].node.index in gone:
             self._move(now)
@@ -828,11 +465,6 @@ class Daisy(Order):
             ]
         is_server = self.process in node.founders[:1]
         self.replace(old, new, now, is_server and above is not None)
-
-    def _contacts(self, layer: Layer) -> ProcessSet:
-        below = self._below(layer)
-        known = below.state.above if below is not None else 0
-        return known | sum(1 << process for process in layer.node.founders)
 
     # What it knows.
 

@@ -7,7 +7,6 @@ executors are to write to is the one that this process reads.
 import os
 import re
 import socket
-import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
@@ -57,14 +56,18 @@ def check_master(master: str) -> None:
     raise Misuse(f"no master of a cluster answers at '{master}': {reasons[0]}")
 
 
-def check_workers(spark: "SparkSession", patience_s: float = PATIENCE_S) -> None:
+def check_workers(spark: "SparkSession") -> None:
     """Raise an error if no worker takes a task, or one lacks a module."""
-    for answer in _ask(spark, _lacking, patience_s):
-        if answer is not None:
-            raise Misuse(
-                f"{answer} that Antecede needs; install it there, or name another Python by "
-                "PYSPARK_PYTHON"
-            )
+    try:
+        _ask(spark, partial(_require, NEEDED))
+    except WorkLost as lost:
+        missing = re.search(r"No module named '([\w.]+)'", str(lost))
+        if missing is None:
+            raise
+        raise Misuse(
+            f"the workers' Python, {spark.sparkContext.pythonExec}, has no {missing[1]}, which "
+            "Antecede needs; install it there, or name another Python by PYSPARK_PYTHON"
+        ) from lost
 
 
 def check_folder(spark: "SparkSession", folder: Path, fix: str) -> None:
@@ -97,12 +100,11 @@ def _check_seen(spark: "SparkSession", files: Sequence[str], named: str, fix: st
             )
 
 
-def _lacking(_: int) -> str | None:
-    """On an executor: what is missing there, as the beginning of a sentence."""
-    missing = [name for name in NEEDED if find_spec(name) is None]
-    if not missing:
-        return None
-    return f"a worker's Python ({sys.executable} on {socket.gethostname()}) has no {missing[0]}"
+def _require(modules: Sequence[str], _: int) -> None:
+    """On an executor, where importing Antecede may have failed in the same way."""
+    for module in modules:
+        if find_spec(module) is None:
+            raise ModuleNotFoundError(f"No module named '{module}'")
 
 
 def _unseen(sizes: Sequence[tuple[str, int]], _: int) -> tuple[str, str] | None:
@@ -115,9 +117,7 @@ def _unseen(sizes: Sequence[tuple[str, int]], _: int) -> tuple[str, str] | None:
     return None
 
 
-def _ask(
-    spark: "SparkSession", task: Callable[[int], Answer], patience_s: float = PATIENCE_S
-) -> list[Answer]:
+def _ask(spark: "SparkSession", task: Callable[[int], Answer]) -> list[Answer]:
     """What executors answer. A cluster without a free worker never says so: it is waited for."""
     context = spark.sparkContext
     in_vain = Event()
@@ -126,7 +126,7 @@ def _ask(
         in_vain.set()
         context.cancelAllJobs()
 
-    timer = Timer(patience_s, give_up)
+    timer = Timer(PATIENCE_S, give_up)
     timer.daemon = True
     timer.start()
     count = _TASKS_PER_CORE * context.defaultParallelism
@@ -136,7 +136,7 @@ def _ask(
         if not in_vain.is_set():
             raise
         raise Misuse(
-            f"no worker of '{context.master}' has taken a task for {patience_s:g} s: are there "
+            f"no worker of '{context.master}' has taken a task for {PATIENCE_S:g} s: are there "
             "workers, with cores and memory that no other application has taken?"
         ) from lost
     finally:

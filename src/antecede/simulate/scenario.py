@@ -187,7 +187,8 @@ class Scenario(Part):
             _check_references(f"crashes[{index}].process", [crash.process], info)
             protocol = info.data.get("protocol")
             if crash.back_s is not None and protocol and find(protocol).join is Order.join:
-                raise _at(f"crashes[{index}].back_s", f"{protocol} lets nobody back in; leave it out")
+                place = f"crashes[{index}].back_s"
+                raise _at(place, f"{protocol} lets nobody back in; leave it out")
         return crashes
 
     @cached_property

@@ -1,8 +1,8 @@
 """A run as the columns that its page holds.
 
 Events stand in a linear extension of happened-before, and much follows from that alone: the n-th
-send is message n, its number counts the sends of its process, its destinations are whoever received
-or delivered it and the few that are listed as missing. What is left to say of an event is
+send is message n, its destinations are whoever received or delivered it and the few that are listed
+as missing. What is left to say of an event is
 
 - `what`: its kind, and 8 more for the hop layer;
 - `process`: 0 for the one of the event before, else its index and 1;
@@ -12,7 +12,8 @@ or delivered it and the few that are listed as missing. What is left to say of a
   names, signs folded;
 - `wait_delivered` and `wait_arrived`, of deliveries: how many events of its process lie between the
   delivery and what it waited for, signs folded and 2 added; 0 for nothing, 1 for what never came;
-- `stamp_entries` and `stamp_bytes`, of sends: 0 for unknown, else the size and 1.
+- `stamp_entries` and `stamp_bytes`, of sends: 0 for unknown, else the size and 1;
+- `number`, of sends: only where it does not just count the sends of its process, as in an excerpt.
 """
 
 from collections.abc import Mapping
@@ -30,8 +31,9 @@ from antecede.view.waits import NEVER_CAME, NOTHING, Waits
 HOP_BIT: Final = 8
 EXACT: Final = 20_000
 """Events up to which times keep all their bits."""
-TICKS: Final = 1 << 31
-"""Into how many units the span of a run is cut at most, where times are rounded."""
+TICKS: Final = (1 << 31) - 1
+"""Into how many units the span of a run is cut at most, where times are rounded: a step over all of
+them, with its sign, still fits into four bytes."""
 
 
 def pack_run(
@@ -62,6 +64,7 @@ def pack_run(
         "age": _ages(chosen, send),
         **_wait_columns(chosen, waits, excerpt),
         **_missing_columns(waits, excerpt, send),
+        **_number_columns(chosen),
     }
     for name in ("stamp_entries", "stamp_bytes"):
         size = getattr(chosen, name)[chosen.kind == SEND]
@@ -89,6 +92,13 @@ def _sends(events: Events) -> Integers:
         of_number[events.message[own]] = sends[own]
         message[here] = of_number[events.message[here]]
     return message
+
+
+def _number_columns(events: Events) -> dict[str, Column]:
+    """The numbers of messages, where counting the sends of each process does not give them."""
+    sends = events.take(np.flatnonzero(events.kind == SEND))
+    counted = _steps(sends.process * len(LAYERS) + sends.layer) + 1
+    return {} if (sends.number == counted).all() else {"number": sends.number}
 
 
 def _times(time: npt.NDArray[np.float64]) -> tuple[dict[str, Any], dict[str, Column]]:
@@ -134,15 +144,18 @@ def _wait_columns(events: Events, waits: Waits, excerpt: Excerpt) -> dict[str, C
         steps = fold_signs(step[deliveries] - step[shown]) + 2
         columns[name] = np.where(shown == NOTHING, 0, steps)
         columns[name][awaited == NEVER_CAME] = 1
+        if name == "wait_delivered":
+            # Early for a reason that is not on the page: it is still early.
+            columns[name][(shown == NOTHING) & waits.is_early()[excerpt.kept][deliveries]] = 1
     return columns
 
 
-def _steps(process: npt.NDArray[np.int32]) -> Integers:
-    """The place of each event among those of its process."""
-    by_process = np.argsort(process, kind="stable")
-    counts = np.bincount(process)
-    steps = np.empty(len(process), np.int64)
-    steps[by_process] = np.arange(len(process)) - np.repeat(offsets_of(counts)[:-1], counts)
+def _steps(owner: npt.NDArray[np.int32]) -> Integers:
+    """The place of each event among those of its owner."""
+    by_owner = np.argsort(owner, kind="stable")
+    counts = np.bincount(owner)
+    steps = np.empty(len(owner), np.int64)
+    steps[by_owner] = np.arange(len(owner)) - np.repeat(offsets_of(counts)[:-1], counts)
     return steps
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from antecede.errors import Misuse
 from antecede.trace import DELIVER, LAYERS, SEND, Run
 from antecede.trace.events import Integers
-from antecede.view.waits import Waits
+from antecede.view.waits import Flags, Waits
 
 LIMIT: Final = 2_000_000
 """Events that a page holds. Beyond it a browser gets slow, and the page says what it leaves out."""
@@ -24,7 +24,7 @@ class Excerpt:
     """What lies in the middle, where something was left out."""
 
     def to_json(self, run: Run) -> dict[str, Any] | None:
-        """For the page: how many events of how many, and from when to when; nothing if all."""
+        """For the page: how many events of how many, and around what; nothing if all."""
         if not self.around:
             return None
         return {"kept": len(self.kept), "events": len(run.events), "around": self.around}
@@ -51,7 +51,8 @@ def only_layer(run: Run, layer: int) -> Run:
 
 def choose_events(run: Run, waits: Waits, limit: int = LIMIT, around: str | None = None) -> Excerpt:
     """All events; or, where there are too many, those of every message to which something happens
-    around a message, around the first early delivery, or around the longest wait."""
+    around a message, around the first early delivery, or around the first wait; and of what those
+    waited for."""
     size = len(run.events)
     if size <= limit:
         if around is not None:
@@ -59,16 +60,35 @@ def choose_events(run: Run, waits: Waits, limit: int = LIMIT, around: str | None
         return Excerpt(np.arange(size))
     middle, described = _middle(run, waits, around)
     width = max(1, limit // 2)
+    kept = _around(run, waits, middle, width)
+    while len(kept) > limit and width > 1:
+        width = max(1, width * 2 // 3)
+        kept = _around(run, waits, middle, width)
+    return Excerpt(kept, described)
+
+
+def _around(run: Run, waits: Waits, middle: int, width: int) -> Integers:
+    """The events of all messages that so many events in the middle belong to, and of those that
+    these waited for; and all events of membership."""
+    size = len(run.events)
     first = max(0, min(middle - width // 2, size - width))
     touched = np.zeros(size, bool)
     touched[first : first + width] = True
-    events = run.events
+    touched = _whole_messages(run, touched)
+    for awaited in (waits.delivered[touched], waits.arrived[touched]):
+        touched[awaited[awaited >= 0]] = True
+    return np.flatnonzero(_whole_messages(run, touched) | (run.events.kind > DELIVER))
+
+
+def _whole_messages(run: Run, touched: Flags) -> Flags:
+    """These events and all others of their messages."""
+    events, whole = run.events, touched.copy()
     for layer in range(len(LAYERS)):
         here = (events.layer == layer) & (events.message >= 0)
         messages = np.zeros(int(events.message.max(initial=-1)) + 1, bool)
         messages[events.message[here & touched]] = True
-        touched[here] |= messages[events.message[here]]
-    return Excerpt(np.flatnonzero(touched | (events.kind > DELIVER)), described)
+        whole[here] |= messages[events.message[here]]
+    return whole
 
 
 def _middle(run: Run, waits: Waits, around: str | None) -> tuple[int, str]:

@@ -11,7 +11,8 @@ text.
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from importlib.resources import files
 from pathlib import Path
 from typing import Final
@@ -53,14 +54,14 @@ def write_view(
     traffic. Without `layer` it holds both layers. `around` is the message, as SENDER:NUMBER, that
     the page opens at; of a run with more than `limit` events it holds only what happened around
     it."""
-    refuse_existing(out, force)
+    refuse_existing(out, force, compare or trace, trace)
     code = None if layer is None else layer_code(layer)
     packed = [_pack(trace, run, code, around, limit)]
     if compare is not None:
         packed.append(
             _pack(compare, compare_run or (run if compare == trace else None), code, None, limit)
         )
-    return write_aside(out, _page(packed), force)
+    return write_aside(out, [_page(packed)], force)
 
 
 def _pack(trace: Path, name: str | None, layer: int | None, around: str | None, limit: int) -> str:
@@ -101,23 +102,27 @@ def _page(packed: Sequence[str]) -> str:
     return page
 
 
-def refuse_existing(out: Path, force: bool) -> None:
-    """Raise an error if this file may not be written."""
+def refuse_existing(out: Path, force: bool, *sources: Path) -> None:
+    """Raise an error if this file may not be written: because it is there, or is what is read."""
+    if any(out.exists() and source.exists() and out.samefile(source) for source in sources):
+        raise Misuse(f"{out} is the trace itself; name another file to write to")
     if out.is_dir():
         raise Misuse(f"{out} is a folder; name a file to write to")
     if out.exists() and not force:
         raise Misuse(f"{out} exists already; use --force to replace it")
 
 
-def write_aside(out: Path, text: str, force: bool) -> Path:
+def write_aside(out: Path, parts: Iterable[str], force: bool) -> Path:
     """Write the text beside its target, then give it its name: nothing half-written stays."""
     partial = out.with_name(f".{out.name}.partial-{os.getpid()}")
     try:
-        partial.write_text(text, encoding="utf-8")
+        with partial.open("w", encoding="utf-8") as file:
+            file.writelines(parts)
         refuse_existing(out, force)
         partial.replace(out)
     except OSError as error:
         raise CannotWrite(str(out), error.strerror or str(error)) from error
     finally:
-        partial.unlink(missing_ok=True)
+        with suppress(OSError):  # there is nothing to remove, or no such folder
+            partial.unlink()
     return out

@@ -23,12 +23,12 @@ def write_shiviz(
     trace: Path, out: Path, *, run: str | None = None, layer: str | None = None, force: bool = False
 ) -> Path:
     """Write a run of a trace as a log with vector clocks."""
-    refuse_existing(out, force)
+    refuse_existing(out, force, trace)
     code = APP if layer is None else layer_code(layer)
     chosen = choose_run(read_trace(trace, stamps=False).runs, run)
     if chosen is None:
         raise Misuse(f"{trace} is empty: there is nothing to write to a log")
-    return write_aside(out, "".join(shiviz_lines(only_layer(chosen, code))), force)
+    return write_aside(out, shiviz_lines(only_layer(chosen, code)), force)
 
 
 def shiviz_lines(run: Run) -> Iterator[str]:

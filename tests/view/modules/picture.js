@@ -108,6 +108,8 @@ check("a search is words that must all fit", () => {
   equal(findEvents(trace, "deliver p10"), [5]);
   equal(findEvents(trace, "p1:1"), [0, 2, 3, 4, 5]);
   equal(findEvents(trace, "crash"), [6]);
+  equal(findEvents(trace, "p1"), [0], "p10 is another");
+  equal(findEvents(trace, "p deliver"), [3, 5], "a part of a name");
   equal(findEvents(trace, "held"), [3, 5]);
   equal(findEvents(trace, "held>5"), []);
   equal(findEvents(trace, "bytes>1"), [1]);

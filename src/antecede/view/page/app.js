@@ -125,8 +125,10 @@ export class App {
     picture.selected = event;
     const layers = this.shown[trace.layer[event]] ? this.shown : SHOWN.both;
     if (this.showsCone) picture.cone = new Cone(trace, event, layers);
-    if (trace.kind[event] === DELIVER && trace.isEarly(event))
-      picture.copy = explainCopy(trace, m, trace.process[event]);
+    if (trace.kind[event] !== DELIVER || !trace.isEarly(event)) return;
+    // In an excerpt the way from one message to the other may lie outside.
+    const copy = explainCopy(trace, m, trace.process[event]);
+    if (copy.isEarly) picture.copy = copy;
   }
 
   // The whole story of a reception or a delivery, for whoever asks from the console.

@@ -135,7 +135,7 @@ function timeText(time, step) {
 
 function timesOf(trace) {
   const places = new Float64Array(trace.size);
-  let latest = 0;
+  let latest = trace.time.find((time) => !Number.isNaN(time)) ?? 0;
   for (let i = 0; i < trace.size; i++) {
     if (!Number.isNaN(trace.time[i])) latest = trace.time[i];
     places[i] = latest;

@@ -2,6 +2,7 @@
 // parts. What causality forced is thin, what was inherited is higher, what the protocol added
 // itself has the full height. The label names what the message waits for.
 import { RECEIVE, NOTHING, NEVER } from "./data.js";
+import { explainCopy } from "./explain.js";
 import { FONT } from "./scene.js";
 import { isHeld } from "./search.js";
 
@@ -12,6 +13,7 @@ const PARTS = [
 ];
 const LABEL_ROOM = 54,
   LABEL_HEIGHT = 7;
+const ASKED_AT_ONCE = 20_000; // events up to which every label may ask for the past of its message
 
 // Draw the bars of these messages; where they are is noted in `picture.bars`, for the mouse.
 export function drawBars(context, scene, picture, messages, isSparse) {
@@ -143,11 +145,30 @@ function drawBarLabels(context, scene, { trace, palette }, bars) {
 // What a held message waits for, in a few words.
 export function barText(trace, { delivery, reception }) {
   const name = trace.messageName(trace.message[reception]);
-  if (delivery === NOTHING) return `${name} is never delivered`;
+  if (delivery === NOTHING) {
+    const first = trace.size > ASKED_AT_ONCE ? undefined : missingBefore(trace, reception)[0];
+    return first
+      ? `${name} waits for ${trace.messageName(first.message)}, never delivered`
+      : `${name} is never delivered`;
+  }
   const awaited = trace.waitDelivered[delivery];
   if (awaited >= 0 && awaited < delivery)
     return `${name} waits for ${trace.messageName(trace.message[awaited])}`;
-  return `${name} waits for no message`;
+  return `${name} waits for no message${trace.header.excerpt ? " of this excerpt" : ""}`;
+}
+
+const asked = new WeakMap();
+
+// What is missing at its process before a message that is never delivered there.
+export function missingBefore(trace, reception) {
+  if (!asked.has(trace)) asked.set(trace, new Map());
+  const known = asked.get(trace);
+  if (!known.has(reception))
+    known.set(
+      reception,
+      explainCopy(trace, trace.message[reception], trace.process[reception]).missing,
+    );
+  return known.get(reception);
 }
 
 // The bar at a point of the screen, or null.

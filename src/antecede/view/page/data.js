@@ -70,7 +70,7 @@ export class Trace {
     this.readEvents(columns);
     this.readTimes(header, columns);
     this.fileByProcess();
-    this.fileByMessage();
+    this.fileByMessage(columns);
     this.findTwins();
     this.readWaits(columns);
     this.stampEntries = Int32Array.from(columns.stamp_entries, (value) => value - 1);
@@ -145,7 +145,7 @@ export class Trace {
   }
 
   // The receptions and deliveries of each message, and the number that its sender gave it.
-  fileByMessage() {
+  fileByMessage({ number }) {
     this.messageStart = new Int32Array(this.messages + 1);
     for (let i = 0; i < this.size; i++) {
       if (this.message[i] >= 0 && this.kind[i] !== SEND) this.messageStart[this.message[i] + 1]++;
@@ -161,7 +161,7 @@ export class Trace {
       if (m < 0) continue;
       if (this.kind[i] === SEND) {
         this.sender[m] = this.process[i];
-        this.number[m] = ++counts[this.layer[i]][this.process[i]];
+        this.number[m] = number?.[m] ?? ++counts[this.layer[i]][this.process[i]];
       } else this.messageEvents[filled[m]++] = i;
     }
   }

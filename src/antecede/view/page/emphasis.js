@@ -2,14 +2,15 @@
 import { DELIVER, SEND, NOTHING } from "./data.js";
 import { traceEarly, traceMark } from "./marks.js";
 
-const MOST_EARLY = 2000,
+const MOST_EMPHASISED = 2000,
   MOST_ARCS = 60;
 
+// Gives of how many early deliveries, and of how many search results, one is drawn.
 export function drawEmphasis(context, scene, picture, isSparse) {
-  drawHits(context, scene, picture);
+  const hits = drawHits(context, scene, picture);
   if (picture.selected !== NOTHING) drawSelected(context, scene, picture);
   if (picture.copy) drawPath(context, scene, picture);
-  drawEarly(context, scene, picture, isSparse);
+  const early = drawEarly(context, scene, picture, isSparse);
   if (picture.hovered !== NOTHING) {
     const message = picture.trace.message[picture.hovered];
     drawMessage(context, scene, picture, message, picture.palette.faint, 1.6);
@@ -17,20 +18,27 @@ export function drawEmphasis(context, scene, picture, isSparse) {
   }
   if (picture.selected !== NOTHING)
     ring(context, scene, picture, picture.selected, picture.palette.select, 3);
+  return { early, hits };
+}
+
+// Those of the events that are in view; of too many one in `stride`, over the whole width.
+function seenOf(scene, { trace, places, shown }, events) {
+  const seen = [];
+  for (const i of events) {
+    const x = scene.x(places[i]);
+    if (x < scene.gutter - 9 || x > scene.width + 9 || !shown[trace.layer[i]]) continue;
+    if (scene.lanes.rowOf[trace.process[i]] >= 0) seen.push(i);
+  }
+  const stride = Math.max(1, Math.ceil(seen.length / MOST_EMPHASISED));
+  const some = stride === 1 ? seen : seen.filter((_, at) => at % stride === 0);
+  return { stride, some: some.map((i) => [i, ...pointOf(scene, { trace, places }, i)]) };
 }
 
 // Every early delivery, paired with the delivery of what it overtook.
 function drawEarly(context, scene, picture, isSparse) {
-  const { trace, places, palette, shown } = picture;
+  const { trace, places, palette } = picture;
   const size = scene.markSize * 0.9,
-    seen = [];
-  for (const i of trace.early) {
-    const x = scene.x(places[i]),
-      row = scene.lanes.rowOf[trace.process[i]];
-    if (row < 0 || x < scene.gutter - 9 || x > scene.width + 9 || !shown[trace.layer[i]]) continue;
-    seen.push([i, x, scene.lineY(row)]);
-    if (seen.length >= MOST_EARLY) break;
-  }
+    { stride, some: seen } = seenOf(scene, picture, trace.early);
   context.strokeStyle = palette.early;
   context.lineWidth = 1.6;
   context.beginPath();
@@ -61,6 +69,7 @@ function drawEarly(context, scene, picture, isSparse) {
   context.fill();
   context.globalAlpha = 1;
   context.stroke();
+  return stride;
 }
 
 // The way from the overtaken message to the one that overtook it, and where both arrived.
@@ -161,20 +170,13 @@ function emphasise(context, scene, picture, event) {
   else context.stroke();
 }
 
-function drawHits(context, scene, { trace, places, hits, palette }) {
-  if (!hits) return;
-  context.strokeStyle = palette.hit;
+function drawHits(context, scene, picture) {
+  const { stride, some } = seenOf(scene, picture, picture.hits ?? []);
+  const size = scene.markSize + 3;
+  context.strokeStyle = picture.palette.hit;
   context.lineWidth = 2;
   context.beginPath();
-  let drawn = 0;
-  for (const i of hits) {
-    const x = scene.x(places[i]),
-      row = scene.lanes.rowOf[trace.process[i]];
-    if (row < 0 || x < scene.gutter || x > scene.width) continue;
-    const y = scene.lineY(row),
-      size = scene.markSize + 3;
-    context.rect(x - size, y - size, 2 * size, 2 * size);
-    if (++drawn > MOST_EARLY) break;
-  }
+  for (const [, x, y] of some) context.rect(x - size, y - size, 2 * size, 2 * size);
   context.stroke();
+  return stride;
 }

@@ -1,6 +1,6 @@
 // Mouse, touch and keyboard.
 import { DELIVER, SEND, NOTHING } from "./data.js";
-import { barAt, barText } from "./bars.js";
+import { barAt, barText, missingBefore } from "./bars.js";
 import {
   back,
   crossOver,
@@ -208,8 +208,14 @@ function markLines(trace, event) {
   return lines;
 }
 
-function barLines(trace, { delivery }) {
-  if (delivery === NOTHING) return [];
+function barLines(trace, { reception, delivery }) {
+  if (delivery === NOTHING) {
+    const missing = missingBefore(trace, reception);
+    if (!missing.length) return ["nothing that it depends on is missing", "click: select it"];
+    const more = missing.length > 1 ? ` and ${missing.length - 1} more` : "";
+    const first = trace.messageName(missing[0].message);
+    return [`it depends on ${first}${more}, not delivered there`, "click: go there"];
+  }
   const delay = trace.delayOf(delivery);
   const lines = delay
     ? [

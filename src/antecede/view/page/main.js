@@ -9,6 +9,7 @@ async function start() {
   const unpacked = await Promise.all(blocks.map((block) => unpack(block.textContent)));
   if (unpacked.length > 1) unifyProcesses(unpacked);
   const traces = unpacked.map((one) => new Trace(one));
+  tellApart(traces);
   document.title = `${traces.map((trace) => trace.title).join(" and ")} – Antecede`;
   document.getElementById("title").textContent = traces.map((trace) => trace.title).join(" and ");
   document.getElementById("runName").textContent = [...new Set(traces.map((trace) => trace.run))]
@@ -23,11 +24,26 @@ async function start() {
   );
   app.isReady = true;
   app.paint();
-  const wanted = decodeURIComponent(location.hash.slice(1)) || traces[0].header.open_at;
+  const wanted = decoded(location.hash.slice(1)) || traces[0].header.open_at;
   if (wanted) openAt(app, wanted);
   window.antecede = app;
   performance.mark("antecede-first-picture");
   document.body.dataset.ready = "yes";
+}
+
+// Two runs of one file, or of two files of the same name, are called by their runs, too.
+function tellApart(traces) {
+  if (new Set(traces.map((trace) => trace.title)).size === traces.length) return;
+  for (const trace of traces) trace.title = `${trace.title} ${trace.run}`.trim();
+}
+
+// A part of an address as it was meant; one that was never encoded, as it is.
+function decoded(text) {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
 }
 
 start().catch((error) => {

@@ -18,7 +18,8 @@ export class Overview {
       this.events[column]++;
       if (trace.kind[i] === DELIVER && isHeld(trace, i)) this.held[column]++;
     }
-    this.early = new Set(Array.from(trace.early.subarray(0, 20000), columnOf));
+    this.early = new Set();
+    for (const i of trace.early) if (shown[trace.layer[i]]) this.early.add(columnOf(i));
     this.most = this.events.reduce((most, count) => Math.max(most, count), 1);
   }
 }

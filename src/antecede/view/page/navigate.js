@@ -1,6 +1,6 @@
 // Ways from the selected event to others.
 import { SEND, DELIVER, NOTHING } from "./data.js";
-import { explainCopy } from "./explain.js";
+import { missingBefore } from "./bars.js";
 import { longestWaits } from "./statistics.js";
 
 // The event before or after it at its process, or the nearest in the lane above or below.
@@ -55,7 +55,7 @@ export function followSelection(app) {
 export function followBar(app, index, { reception, delivery }) {
   const trace = app.traces[index];
   if (delivery === NOTHING) {
-    const [first] = explainCopy(trace, trace.message[reception], trace.process[reception]).awaited;
+    const [first] = missingBefore(trace, reception);
     app.select(index, reception, { move: false });
     if (first) app.select(index, trace.sendOf[first.message]);
     return;

@@ -1,5 +1,5 @@
 // The other tabs of the side panel: what is worth a look, the processes, what was found.
-import { NEVER } from "./data.js";
+import { APP, NEVER } from "./data.js";
 import { briefly, counted, grouped, phraseOf } from "./words.js";
 import { longestWaits, statisticsOf } from "./statistics.js";
 import { make, button, linkTo, section, tableSection } from "./elements.js";
@@ -7,6 +7,14 @@ import { make, button, linkTo, section, tableSection } from "./elements.js";
 // The tab `Overview`.
 export function overviewPanel(app) {
   const parts = [statisticsTable(app)];
+  if (hasOtherTraffic(app.traces))
+    parts.unshift(
+      make("p", {
+        className: "note",
+        textContent:
+          "The two runs do not have the same traffic: some process sends more messages in one of them.",
+      }),
+    );
   app.traces.forEach((trace, index) => {
     const of = app.traces.length > 1 ? ` in ${trace.title}` : "";
     if (trace.header.excerpt)
@@ -25,7 +33,7 @@ export function overviewPanel(app) {
             )
           : make("p", {
               className: "good",
-              textContent: trace.size ? "None: causal order was kept." : "The trace is empty.",
+              textContent: noneText(trace),
             }),
         early.length > 50
           ? make("p", {
@@ -59,6 +67,22 @@ export function overviewPanel(app) {
   return parts;
 }
 
+// Whether two runs, both held as a whole, differ in how many messages a process sends.
+function hasOtherTraffic(traces) {
+  if (traces.length < 2 || traces.some((trace) => trace.header.excerpt)) return false;
+  const [ours, theirs] = traces.map((trace) => {
+    const sent = new Int32Array(trace.processes.length);
+    for (const i of trace.sendOf) if (trace.layer[i] === APP) sent[trace.process[i]]++;
+    return sent;
+  });
+  return ours.some((count, p) => count !== theirs[p]);
+}
+
+function noneText(trace) {
+  if (!trace.size) return "The trace is empty.";
+  return trace.header.excerpt ? "None in this excerpt." : "None: causal order was kept.";
+}
+
 function excerptText(trace) {
   const { kept, events, around } = trace.header.excerpt;
   return (
@@ -69,8 +93,10 @@ function excerptText(trace) {
 
 function earlyText(trace, i) {
   const awaited = trace.waitDelivered[i];
-  const over =
-    awaited === NEVER ? "something that never came" : trace.messageName(trace.message[awaited]);
+  const unknown = trace.header.excerpt
+    ? "something that never came, or is not in this excerpt"
+    : "something that never came";
+  const over = awaited === NEVER ? unknown : trace.messageName(trace.message[awaited]);
   return `${phraseOf(trace, i)} before ${over}`;
 }
 
@@ -145,7 +171,9 @@ export function processesPanel(app) {
       ),
     );
   }
+  const groups = lanes.rows.filter(({ group }) => group !== undefined);
   return [
+    ...(groups.length ? [groupsSection(app, groups)] : []),
     make(
       "p",
       {},
@@ -155,6 +183,18 @@ export function processesPanel(app) {
     ),
     list,
   ];
+}
+
+function groupsSection(app, groups) {
+  const folding = groups.map(({ group, size }) => {
+    const isFolded = app.lanes.folded.has(group);
+    return button(
+      `${isFolded ? "▸" : "▾"} ${group} (${size})`,
+      () => app.toggleGroup(group),
+      { className: "small", "aria-expanded": String(!isFolded) },
+    );
+  });
+  return section("Groups", make("p", { className: "groups" }, ...folding));
 }
 
 // The tab `Find`.

@@ -47,7 +47,8 @@ export class Picture {
   }
 }
 
-// Draw everything. Gives what was left out: {stride} of the messages whose lines are drawn.
+// Draw everything. Gives what was left out: of how many messages, early deliveries and search results
+// one is drawn, and how many lanes show only how much happens.
 export function drawPlot(context, scene, picture) {
   const { palette } = picture;
   context.font = FONT;
@@ -70,10 +71,10 @@ export function drawPlot(context, scene, picture) {
   for (const lane of sparse) isSparse[lane.process] = 1;
   drawBars(context, scene, picture, flying.copies > MOST_BARS ? flying.some : flying.all, isSparse);
   drawMarks(context, scene, picture, sparse);
-  drawEmphasis(context, scene, picture, isSparse);
+  const { early, hits } = drawEmphasis(context, scene, picture, isSparse);
   context.restore();
   drawLabels(context, scene, picture);
-  return { stride: flying.stride, messages: flying.all.length, dense: dense.length };
+  return { stride: flying.stride, messages: flying.all.length, dense: dense.length, early, hits };
 }
 
 // The lanes that can be seen, with their events that can, apart by how close these stand; where

@@ -1,6 +1,6 @@
 // Finding events: words that must all fit.
 //
-//   p3          events at a process whose name contains the word, or of a message so named
+//   p3          events at the process of this name or, if there is none, at those that contain it
 //   p3:17       a message
 //   deliver     a kind (send, receive, deliver, crash, join, leave, view)
 //   held early lost   deliveries that waited; that broke order; messages that did not arrive
@@ -42,16 +42,16 @@ function testOf(trace, word) {
       (kind[i] === RECEIVE && trace.twin[i] === NOTHING);
   }
   if (lower === "hop" || lower === "app") return (i) => layer[i] === (lower === "hop" ? 1 : 0);
-  const fitting = Uint8Array.from(trace.processes, (name) =>
-    name.toLowerCase().includes(lower) ? 1 : 0,
+  const names = trace.processes.map((name) => name.toLowerCase()),
+    isName = names.includes(lower);
+  const fitting = Uint8Array.from(names, (name) =>
+    (isName ? name === lower : name.includes(lower)) ? 1 : 0,
   );
   const colon = lower.lastIndexOf(":"),
     number = Number(lower.slice(colon + 1));
   if (colon > 0 && Number.isInteger(number) && number > 0) {
     const sender = lower.slice(0, colon);
-    const senders = Uint8Array.from(trace.processes, (name) =>
-      name.toLowerCase() === sender ? 1 : 0,
-    );
+    const senders = Uint8Array.from(names, (name) => (name === sender ? 1 : 0));
     return (i) =>
       fitting[process[i]] === 1 ||
       (message[i] >= 0 &&

@@ -16,7 +16,6 @@ export function statisticsOf(trace, shown) {
     own: 0,
     stamps: 0,
     stampBytes: 0,
-    stampEntries: 0,
     largest: 0,
   };
   for (let i = 0; i < trace.size; i++) {
@@ -28,7 +27,6 @@ export function statisticsOf(trace, shown) {
       if (trace.stampBytes[m] < 0) continue;
       found.stamps++;
       found.stampBytes += trace.stampBytes[m];
-      found.stampEntries += Math.max(0, trace.stampEntries[m]);
       found.largest = Math.max(found.largest, trace.stampBytes[m]);
     } else if (trace.kind[i] === DELIVER) {
       found.deliveries++;

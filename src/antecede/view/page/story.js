@@ -28,6 +28,13 @@ export function selectionPanel(app) {
   if (kind === SEND) parts.push(...sendParts(app, index, event));
   else if (kind <= DELIVER) parts.push(...copyParts(app, index, event));
   else parts.push(make("p", { textContent: memberSentence(trace, event) }));
+  if (trace.header.excerpt)
+    parts.push(
+      make("p", {
+        className: "quiet",
+        textContent: "This page holds a part of the run; what lies outside counts nowhere here.",
+      }),
+    );
   parts.push(conePart(app), ...comparedParts(app), messageTable(app, index, event));
   return parts;
 }
@@ -102,7 +109,10 @@ function copyParts(app, index, event) {
       make("p", { textContent: "A copy to itself: it orders nothing and waits for nothing." }),
     ];
   const copy = explainCopy(trace, m, p);
-  const parts = sentencesOf(copy, 5).map((textContent) =>
+  const told = sentencesOf(copy, 5);
+  if (trace.isEarly(event) && !copy.isEarly)
+    told.push("Causal order was BROKEN: what it overtook, or the way there, is not in this excerpt.");
+  const parts = told.map((textContent) =>
     make("p", { textContent, className: textContent.includes("BROKEN") ? "broken" : "" }),
   );
   if (copy.delay && copy.delay.held > 0) parts.splice(1, 0, delayBar(copy.delay));

@@ -111,10 +111,10 @@ export class Surface {
       select.onchange = () => app.set(name, select.value);
     }
     find("fold").onclick = () => app.set("fold", !app.isFolding);
-    find("fold").hidden = app.axisKind === "time" && !app.axis.folds.length;
     find("arrange").hidden = app.traces.length < 2;
     find("arrange").onclick = () => {
-      find("plots").classList.toggle("beside");
+      const isBeside = find("plots").classList.toggle("beside");
+      find("arrange").setAttribute("aria-pressed", String(isBeside));
       this.measure();
       app.paint();
     };
@@ -154,7 +154,13 @@ export class Surface {
     };
     for (const [name, value] of Object.entries(values)) find(name).value = value;
     find("fold").setAttribute("aria-pressed", String(app.isFolding));
+    find("fold").hidden = app.axisKind !== "time" || (app.isFolding && !app.axis.folds.length);
+    const panel = find("panel"),
+      scrolled = panel.scrollTop,
+      place = stopsIn(panel).indexOf(document.activeElement);
     this.showTab(this.tab);
+    panel.scrollTop = scrolled;
+    stopsIn(panel)[place]?.focus({ preventScroll: true });
   }
 
   showTab(tab) {
@@ -167,8 +173,13 @@ export class Surface {
       processes: processesPanel,
       find: findPanel,
     };
-    find("panel").replaceChildren(...panels[tab](this.app));
-    find("panel").scrollTop = 0;
+    const panel = find("panel"),
+      hadFocus = panel.contains(document.activeElement);
+    panel.setAttribute("aria-label", tab);
+    panel.replaceChildren(...panels[tab](this.app));
+    panel.scrollTop = 0;
+    // Whoever came by keyboard goes on from here, not from the top of the page.
+    if (hadFocus) panel.focus({ preventScroll: true });
   }
 
   selected(app) {
@@ -194,12 +205,20 @@ export class Surface {
         ? `${grouped(messages)} messages in view, lines drawn for about 1 in ${stride}`
         : `${grouped(messages)} messages in view`,
     );
+    for (const [name, what] of [
+      ["early", "early deliveries"],
+      ["hits", "search results"],
+    ]) {
+      const one = Math.max(...app.notes.map((note) => note[name]));
+      if (one > 1) parts.push(`of the ${what} about 1 in ${one} is marked`);
+    }
     if (app.notes.some((note) => note.dense))
       parts.push("crowded lanes show how much happens; zoom in for marks");
     const excerpt = app.traces.find((trace) => trace.header.excerpt)?.header.excerpt;
     if (excerpt)
       parts.push(`an excerpt: ${grouped(excerpt.kept)} of ${grouped(excerpt.events)} events`);
-    find("status").textContent = parts.join(" · ");
+    const text = parts.join(" · ");
+    if (find("status").textContent !== text) find("status").textContent = text;
   }
 
   tell(index, tip) {
@@ -294,7 +313,7 @@ export class Surface {
     const trace = app.traces[app.selection.index];
     if (trace.size > LARGEST_LOG)
       this.announce(
-        `A log of ${grouped(trace.size)} events would fill the memory; 'antecede view --shiviz FILE' writes it.`,
+        `A log of ${grouped(trace.size)} events would fill the memory; 'antecede view TRACE --shiviz FILE' writes it.`,
       );
     else save(shivizLog(trace, app.shown[0] ? 0 : 1), `${baseName(trace)}.log`, "text/plain");
   }
@@ -319,6 +338,11 @@ export class Surface {
     clearTimeout(this.fading);
     this.fading = setTimeout(() => notice.classList.remove("shown"), 3500);
   }
+}
+
+// Where the keyboard stops in an element.
+function stopsIn(element) {
+  return [...element.querySelectorAll("button, input, tr[tabindex]")];
 }
 
 function save(text, name, type) {

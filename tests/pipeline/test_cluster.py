@@ -1,0 +1,219 @@
+"""A real cluster of two workers, one of which is killed; and what a cluster leaves behind: nothing.
+
+The life of its processes is tested with processes that are not Spark, for they start at once.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from antecede.errors import CannotWrite, Misuse
+from antecede.pipeline import cluster as clusters
+from antecede.pipeline.cluster import Cluster
+from antecede.verify import verify_trace
+from tests.campaigns.test_campaign import outcome, run
+from tests.pipeline.clusters import FakeSpark, make_python, processes_in, wait_until
+from tests.pipeline.traces import random_rows, write
+
+CAMPAIGN = """name = "cluster"
+question = "Does it matter where it runs?"
+seeds = 5
+processes = [8]
+traces = "interesting"
+protocols = ["vector", "fifo", "matrix", "none"]
+
+[[networks]]
+name = "flat"
+delay = "exponential:0.2"
+
+[[workloads]]
+name = "broadcast"
+kind = "broadcast"
+messages = "80n"
+rate = 20.0
+"""
+RUNS = 20
+
+MANY = """
+import json, sys
+from antecede import cli
+statuses = []
+for arguments in json.loads(sys.argv[1]):
+    sys.argv = ["antecede", *arguments]
+    try:
+        cli.main()
+    except SystemExit as end:
+        statuses.append(end.code or 0)
+print("statuses", statuses, file=sys.stderr)
+"""
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Cluster]:
+    with Cluster(workers=2) as running:
+        yield running
+    assert not running.folder.exists()
+    wait_until(lambda: not processes_in(running.folder))
+
+
+@pytest.fixture(scope="module")
+def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A Python without Antecede."""
+    names = ("antecede", "_editable_impl_antecede.pth")
+    made = make_python(tmp_path_factory.mktemp("python"), lacking=names)
+    told = subprocess.run(
+        [made, "-c", "import pyarrow, antecede"], capture_output=True, text=True, check=False
+    )
+    assert "No module named 'antecede'" in told.stderr
+    return made
+
+
+def environment(python: Path) -> dict[str, str]:
+    return {**os.environ, "PYSPARK_PYTHON": str(python)}
+
+
+def test_a_worker_that_is_killed_costs_no_result(
+    spark: SparkSession, cluster: Cluster, python: Path, tmp_path: Path
+) -> None:
+    """With its executor, in mid-campaign. The executors' Python has no Antecede of its own."""
+    file, out = tmp_path / "campaign.toml", tmp_path / "out"
+    file.write_text(CAMPAIGN)
+    arguments = ["campaign", "run", file.name, "--out", out.name, "--master", cluster.master]
+    code = "import antecede.cli; antecede.cli.main()"
+    with subprocess.Popen(
+        [sys.executable, "-c", code, *arguments],
+        cwd=tmp_path,
+        env=environment(python),
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as campaign:
+        wait_until(lambda: campaign.poll() is not None or [*out.glob("results/*.json")])
+        assert [*cluster.folder.glob("work-1/app-*/0")], "this worker has no executor"
+        cluster.kill_worker("worker 1")
+        done = len([*out.glob("results/*.json")])
+        wait_until(cluster.ended)
+        _, errors = campaign.communicate()
+    assert (campaign.returncode, errors) == (0, "")
+    assert done < RUNS, "it was not killed in mid-campaign"
+    assert cluster.ended() == ("worker 1",)
+    assert len([*out.glob("results/*.json")]) == RUNS
+    unbroken = tmp_path / "unbroken"
+    run(file, unbroken, lambda: spark)
+    assert outcome(out) == outcome(unbroken)
+
+
+def test_fuzzing_and_verifying_on_it(cluster: Cluster, python: Path, tmp_path: Path) -> None:
+    """By one process, for Java takes its time to start."""
+    trace = write(tmp_path / "run.parquet", *((f"r{seed}", random_rows(seed)) for seed in (1, 2)))
+    fuzz = ["fuzz", "--protocol", "vector", "--runs", "20", "--out", "fuzzed"]
+    verify = ["verify", trace.name, "--engine", "spark", "--json", "--out", "verdict"]
+    commands = [[*command, "--master", cluster.master] for command in (fuzz, verify)]
+    told = subprocess.run(
+        [sys.executable, "-c", MANY, json.dumps(commands)],
+        cwd=tmp_path,
+        env=environment(python),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    fuzzed, _, verdict = told.stdout.partition("{")
+    expected = verify_trace(trace)
+    assert fuzzed.startswith("20 runs, ")
+    assert json.loads("{" + verdict) == expected.to_json()
+    assert (tmp_path / "verdict" / "verdict.json").is_file()
+    assert told.stderr.splitlines()[-1] == f"statuses [0, {int(not expected.holds)}]"
+
+
+@pytest.fixture
+def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeSpark:
+    made = FakeSpark(tmp_path / "spark")
+    monkeypatch.setattr(clusters, "_spark_home", lambda: made.home)
+    return made
+
+
+def test_nothing_is_left(fake: FakeSpark, tmp_path: Path) -> None:
+    place = tmp_path / "place"
+    place.mkdir()
+    with Cluster(workers=3, directory=place) as running:
+        assert running.master == "spark://127.0.0.1:1"
+        assert running.workers == ("worker 1", "worker 2", "worker 3")
+        assert [*place.iterdir()] == [running.folder]
+        wait_until(lambda: len(fake.alive()) == 8)
+        assert running.ended() == ()
+        running.kill_worker("worker 2")
+        wait_until(lambda: len(fake.alive()) == 6)
+        assert running.ended() == ("worker 2",)
+    assert fake.alive() == []
+    assert [*place.iterdir()] == []
+    running.close()
+
+
+def test_a_worker_that_does_not_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fake = FakeSpark(tmp_path / "spark", worker="echo no more threads; exit 1")
+    monkeypatch.setattr(clusters, "_spark_home", lambda: fake.home)
+    with (
+        pytest.raises(Misuse, match="the worker 1 of the cluster did not start: no more threads"),
+        Cluster(workers=2, directory=tmp_path) as running,
+    ):
+        pytest.fail(f"{running.master} is there")
+    assert fake.alive() == []
+    assert [path.name for path in tmp_path.iterdir()] == ["spark"]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_its_end_is_that_of_the_command(fake: FakeSpark, tmp_path: Path, number: int) -> None:
+    place = tmp_path / "place"
+    place.mkdir()
+    with subprocess.Popen(
+        fake.command("--dir", str(place)), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as command:
+        assert command.stdout is not None
+        assert command.stdout.readline() == "spark://127.0.0.1:1\n"
+        wait_until(lambda: len(fake.alive()) == 6)
+        command.send_signal(number)
+        command.communicate()
+    assert command.returncode == (-number if number == signal.SIGKILL else 0)
+    wait_until(lambda: not fake.alive())
+    wait_until(lambda: not [*place.iterdir()])
+
+
+def test_a_cluster_without_workers_ends(fake: FakeSpark) -> None:
+    with subprocess.Popen(
+        fake.command("--workers", "1"), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as command:
+        assert command.stdout is not None
+        command.stdout.readline()
+        wait_until(lambda: len(fake.alive()) == 4)
+        _, _, worker, _ = fake.alive()
+        os.killpg(os.getpgid(worker), signal.SIGKILL)
+        _, errors = command.communicate()
+    assert command.returncode == 1
+    assert "the worker 1 has ended\nso this cluster is of no use any more\n" in errors
+    assert fake.alive() == []
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        ({"memory": "much"}, "memory 'much': write it as 1500m or 2g"),
+        ({"memory": "512m"}, "memory '512m' is too little: an executor needs 1024m"),
+        ({"workers": 0}, "a cluster has at least one worker"),
+        ({"cores": 0}, "and a worker one core"),
+    ],
+)
+def test_what_cannot_be_is_refused(options: dict[str, str], reason: str) -> None:
+    with pytest.raises(Misuse, match=reason):
+        Cluster(**options)  # type: ignore[arg-type]
+
+
+def test_a_folder_that_is_not_there(fake: FakeSpark, tmp_path: Path) -> None:
+    missing = tmp_path / "missing"
+    with pytest.raises(CannotWrite, match="No such file or directory"), Cluster(directory=missing):
+        pytest.fail("it runs")

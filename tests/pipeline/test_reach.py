@@ -1,0 +1,102 @@
+"""What is wrong with a cluster is said before the work begins."""
+
+import socket
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from antecede.errors import CannotWrite, Misuse
+from antecede.pipeline import reach
+from antecede.pipeline.spread import WorkLost, spread
+from antecede.pipeline.verify import verify_on_spark
+from tests.campaigns.files import save
+from tests.campaigns.test_campaign import run
+from tests.pipeline import tasks
+from tests.pipeline.traces import random_rows, write
+
+
+@pytest.fixture
+def remote(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> SparkSession:
+    """The session, taken for one on a cluster."""
+    monkeypatch.setattr(reach, "is_remote", lambda _: True)
+    return spark
+
+
+@pytest.fixture
+def unshared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder that is another one for executors: they were started elsewhere."""
+    monkeypatch.chdir(tmp_path)
+    return Path("/proc/self/cwd")
+
+
+def test_no_master() -> None:
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))  # and does not listen
+        with pytest.raises(Misuse, match="no master of a cluster answers at 'spark://127"):
+            reach.check_master(f"spark://127.0.0.1:{unused.getsockname()[1]}")
+    with pytest.raises(Misuse, match="write spark://HOST:PORT"):
+        reach.check_master("spark://here")
+
+
+def test_one_of_several_masters() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as standing, socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        ports = [each.getsockname()[1] for each in (unused, standing)]
+        reach.check_master(f"spark://127.0.0.1:{ports[0]},127.0.0.1:{ports[1]}")
+
+
+def test_workers_that_lack_a_module(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    reach.check_workers(spark)
+    monkeypatch.setattr(reach, "NEEDED", (*reach.NEEDED, "no_such_module"))
+    with pytest.raises(Misuse, match=r"the workers' Python, .*, has no no_such_module, which"):
+        reach.check_workers(spark)
+
+
+def test_nobody_waits_for_ever(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """For a cluster that has no core to give."""
+    monkeypatch.setattr(reach, "PATIENCE_S", 0.1)
+    go = tmp_path / "this.go"
+    busy = spread(spark, ["at once", *[str(go)] * 2], tasks.wait_for, slices=3)
+    assert next(busy) == "at once"
+    with pytest.raises(Misuse, match=r"has taken a task for 0\.1 s: are there workers"):
+        reach.check_workers(spark)
+    go.touch()
+    with pytest.raises(WorkLost):  # it was in the way
+        list(busy)
+
+
+def test_a_campaign_in_a_folder_of_its_own(remote: SparkSession, unshared: Path) -> None:
+    file = save(unshared)
+    with pytest.raises(Misuse, match="does not see /proc/self/cwd/out/work as it is here"):
+        run(file, unshared / "out", lambda: remote)
+    assert not [*(unshared / "out" / "results").iterdir()]
+
+
+def test_a_trace_that_others_do_not_see(remote: SparkSession, unshared: Path) -> None:
+    trace = write(unshared / "run.parquet", ("r", random_rows(1)))
+    with pytest.raises(Misuse, match=r"does not see /proc/self/cwd/run\.parquet .* move the trace"):
+        verify_on_spark(remote, trace)
+
+
+def test_a_verdict_that_others_do_not_see(remote: SparkSession, unshared: Path) -> None:
+    trace = write(unshared.resolve() / "run.parquet", ("r", random_rows(1)))
+    with pytest.raises(Misuse, match=r"does not see /proc/self/cwd/.* with --out"):
+        verify_on_spark(remote, trace, out=unshared / "out")
+    assert not (unshared / "out").exists()
+
+
+def test_what_all_see(remote: SparkSession, tmp_path: Path) -> None:
+    trace = write(tmp_path / "run.parquet", ("r", random_rows(1)))
+    reach.check_files(remote, [str(trace)], "")
+    reach.check_folder(remote, tmp_path, "")
+    assert [*tmp_path.iterdir()] == [trace]
+    with pytest.raises(CannotWrite, match="No such file or directory"):
+        reach.check_folder(remote, tmp_path / "missing", "")
+
+
+def test_on_this_machine_nothing_is_asked(spark: SparkSession, tmp_path: Path) -> None:
+    reach.check_folder(spark, tmp_path / "missing", "")
+    reach.check_files(spark, [str(tmp_path / "missing")], "")
