@@ -1,6 +1,7 @@
 """The tables of a campaign as pages ask for them: means over seeds with their intervals, and
 differences and ratios of runs that saw the same traffic."""
 
+import json
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from math import floor, log10, sqrt
@@ -88,6 +89,19 @@ class Reading:
             return upper / lower if upper is not None and lower else None
 
         return self.compared(variant, base, workload, size, value)
+
+    def ratio_of_workloads(
+        self, variant: str, workload: str, base: str, size: int, measure: str
+    ) -> float:
+        """Of the means under two workloads; 0 where one is missing."""
+        upper = self.mean(variant, workload, size, measure)
+        lower = self.mean(variant, base, size, measure)
+        return upper.mean / lower.mean if upper and lower and lower.mean else 0.0
+
+    def field(self, name: str) -> Any:
+        """A field of the scenarios, which is the same in all of them."""
+        (value,) = {json.loads(row["scenario"])[name] for row in self._rows}
+        return value
 
     def difference(
         self, variant: str, base: str, workload: str, size: int, measure: str

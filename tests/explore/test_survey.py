@@ -93,3 +93,9 @@ def test_misuse(arguments: dict[str, object], reason: str) -> None:
     usual: dict[str, object] = {"protocol": "none", "processes": 3, "messages": 2}
     with pytest.raises(Misuse, match=reason):
         explore(**(usual | arguments))  # type: ignore[arg-type]
+
+
+def test_a_protocol_that_watches_the_clock_is_refused() -> None:
+    """Its wake-ups never end."""
+    with pytest.raises(Misuse, match="wake-ups never end"):
+        explore("daisy", processes=2, messages=1)

@@ -21,6 +21,7 @@ ORDER = (
     "streams",
     "admission",
     "channels",
+    "reporting",
     "flush",
     "member",
     "__init__",

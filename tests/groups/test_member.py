@@ -87,16 +87,61 @@ def test_message_becomes_stable_when_all_have_reported_it() -> None:
     member.send(b"", 0.0)
     assert member.receive(packet_from(1, Report((1, 0, 0))), 0.1) == []
     assert member.buffered() == 1
-    (stable,) = member.receive(packet_from(2, Report((1, 0, 0))), 0.2)
+    told, stable = member.receive(packet_from(2, Report((1, 0, 0))), 0.2)
     assert isinstance(stable, Stable)
     assert [str(identity) for identity in stable.messages] == ["0.0:1"]
     assert member.buffered() == 0
+    assert isinstance(told, Transmit)
+    assert isinstance(told.packet.body, Report)
+    assert (told.to, told.packet.body.stable) == (process_set([1, 2]), (1, 0, 0))
+
+
+def test_what_the_most_senior_member_calls_stable_is_stable() -> None:
+    member = founder(1)
+    member.receive(packet_from(2, Data(2, (0, 0, 1), b"", b"")), 0.1)
+    assert member.buffered() == 1
+    (stable,) = member.receive(packet_from(0, Report((0, 0, 1), stable=(0, 0, 1))), 0.2)
+    assert isinstance(stable, Stable)
+    assert member.buffered() == 0
+
+
+def reports(effects: list[Effect]) -> list[tuple[int, bool]]:
+    """Whom reports go to, and whether they want an answer."""
+    return [
+        (effect.to, effect.packet.body.waits)
+        for effect in effects
+        if isinstance(effect, Transmit) and isinstance(effect.packet.body, Report)
+    ]
+
+
+def test_while_all_is_well_reports_go_to_the_sender_and_to_the_most_senior() -> None:
+    member = founder(1)
+    effects = member.receive(packet_from(2, Data(2, (0, 0, 1), b"", b"")), 0.1)
+    assert reports(effects) == [(process_set([0, 2]), False)]
+    effects = member.receive(packet_from(2, Data(2, (0, 0, 2), b"", b"")), 0.11)
+    assert reports(effects) == []  # not twice in a tick
+    assert reports(member.wake(0.2)) == [(process_set([0, 2]), False)]
+    assert reports(member.wake(0.25)) == []
+    assert reports(member.wake(0.3)) == [(process_set([0]), False)]  # a heartbeat
+
+
+def test_who_is_late_is_asked_for_and_who_asks_is_answered() -> None:
+    late = CONFIG.late_after_s
+    member = founder(1)
+    member.receive(packet_from(0, Report((0, 0, 0), heard=b"\x01")), late)
+    assert reports(member.wake(late + 0.1)) == [(process_set([0, 2]), True)]
+    member = founder(1)
+    member.receive(packet_from(0, Report((0, 0, 0), heard=b"\x05")), late)
+    assert reports(member.wake(late + 0.1)) == [(process_set([0]), False)]
+    member.receive(packet_from(2, Report((0, 0, 0), waits=True)), late + 0.1)
+    assert reports(member.wake(late + 0.2)) == [(process_set([0, 2]), False)]
 
 
 def test_held_message_names_what_it_waits_for() -> None:
     member = founder(0)
     body = Data(1, (0, 1, 2), b"", b"")
-    assert member.receive(packet_from(1, body), 0.1) == []
+    (acknowledgement,) = member.receive(packet_from(1, body), 0.1)
+    assert isinstance(acknowledgement, Transmit)
     (held,) = member.held()
     assert str(held.message) == "1.0:1"
     assert [str(identity) for identity in held.awaited] == ["2.0:1", "2.0:2"]
@@ -104,7 +149,7 @@ def test_held_message_names_what_it_waits_for() -> None:
 
 def test_gap_is_asked_for_at_once() -> None:
     member = founder(0)
-    (transmit,) = member.receive(packet_from(1, Data(1, (0, 3, 0), b"", b"")), 0.1)
+    transmit, *_ = member.receive(packet_from(1, Data(1, (0, 3, 0), b"", b"")), 0.1)
     assert isinstance(transmit, Transmit)
     assert (transmit.to, transmit.packet.body) == (process_set([1]), Nack(1, 2))
 
@@ -251,7 +296,8 @@ def test_alone_everything_is_stable_at_once() -> None:
 def test_early_wake_is_ignored() -> None:
     member = founder(0)
     assert member.wake(CONFIG.tick_s / 2) == []
-    assert Wake(3 * CONFIG.tick_s) in member.wake(2 * CONFIG.tick_s)
+    due = 2 * CONFIG.tick_s
+    assert Wake(due + CONFIG.heartbeat_s) in member.wake(due)
 
 
 def test_fanout_reports_to_some_in_turn_and_to_all_in_the_end() -> None:
@@ -259,6 +305,7 @@ def test_fanout_reports_to_some_in_turn_and_to_all_in_the_end() -> None:
     config = GroupConfig(group=3, fanout=1, suspect_after_s=60.0)
     member = GroupMember(config, MemberId(2, 0), founding=founding)
     member.start(0.0)
+    member.leave(0.0)  # all have to know
     targets: list[int] = []
     for tick in range(1, 5):
         effects = member.wake(tick * config.tick_s)

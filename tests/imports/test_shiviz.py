@@ -76,6 +76,7 @@ def test_one_event_that_two_processes_learn_of(tmp_path: Path) -> None:
     [
         (["nothing here"], "there is no event with a vector clock; --pattern says how"),
         (['a {"a":one}', "x"], r'line 1: the clock {"a":one} is no JSON object of integers'),
+        (['a {"a":Infinity}', "x"], "line 1: the clock {.*} is no JSON object of integers"),
         (['a {"b":1}', "x"], "line 1: the clock has no entry for its host 'a'"),
         (['a {"a":1}', "x", 'a {"a":3}', "y"], "line 3: the own entry of 'a' is 3, expected 2"),
         (['a {"a":1, "b":4}', "x"], "line 1: the log has no event 4 of 'b'"),

@@ -137,6 +137,34 @@ def test_files_that_are_something_else(tmp_path: Path) -> None:
         write_imported(import_csv(written(tmp_path, "process,kind")), tmp_path / "t.parquet")
 
 
+@pytest.mark.parametrize(
+    ("row", "mistake"),
+    [
+        ('{"number": Infinity}', "field 'number' is no number: inf"),
+        ('{"number": 1.5}', "field 'number' is no number: 1.5"),
+        ('{"number": 99999999999999999999}', "field 'number' is no number: 99999999999999999999"),
+        (r'{"process": "\ud800"}', "has a character that is none"),
+        ('{"layer": 5}', "unknown layer '5'"),
+    ],
+)
+def test_values_that_fit_nowhere(tmp_path: Path, row: str, mistake: str) -> None:
+    usual = {"process": "p", "kind": "send", "sender": "p", "number": 1, "destinations": "q"}
+    with pytest.raises(BadFile, match=mistake):
+        import_json_lines(written(tmp_path, json.dumps(usual | json.loads(row)))).runs()
+
+
+def test_runs_that_are_numbers(tmp_path: Path) -> None:
+    rows = [{"run": run, "process": "p", "kind": "join"} for run in (0, 1)]
+    runs = import_json_lines(written(tmp_path, *map(json.dumps, rows))).runs()
+    assert [run.name for run in runs] == ["0", "1"]
+
+
+def test_a_byte_order_mark(tmp_path: Path) -> None:
+    """Spreadsheets write one."""
+    (run,) = import_csv(written(tmp_path, "\ufeffprocess,kind", "p,join")).runs()
+    assert run.processes == ["p"]
+
+
 def test_misuse(tmp_path: Path) -> None:
     file = written(tmp_path, "process,kind")
     with pytest.raises(Misuse, match="no column 'host' in a trace; there are run, process"):

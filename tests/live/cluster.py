@@ -103,7 +103,6 @@ class Cluster:
     async def spawn(self, name: str, *command: str) -> Process:
         process = await asyncio.create_subprocess_exec(
             sys.executable,
-            "-m",
             *command,
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
@@ -124,7 +123,7 @@ class Cluster:
             "seed": len(self._all),
             **settings,
         }
-        member = await self.spawn(name, "tests.live.member", json.dumps(chosen))
+        member = await self.spawn(name, "-m", "tests.live.member", json.dumps(chosen))
         self.ports[name] = (await member.says("listening"))["port"]
         self.members[name] = member
         return member

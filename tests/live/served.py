@@ -31,6 +31,7 @@ class Notebook:
         self.limits = limits or LinkLimits()
         self.received: dict[str, Received] = {}
         self.items: list[bytes] = []
+        self.members: tuple[str, ...] = ()
         self.may_join: Callable[[str], bool] = lambda name: True
 
     def take(self, sender: str, incarnation: int, items: memoryview) -> None:

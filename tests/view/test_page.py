@@ -427,8 +427,8 @@ def test_too_many_to_mark_are_thinned_out_evenly(visit: Visitor, tmp_path: Path)
     trace = simulated(tmp_path / "t.parquet", "none")
     page_file = page_of(trace)
     text = page_file.read_text(encoding="utf-8")
-    assert text.count("MOST_EMPHASISED = 2000") == 1
-    page_file.write_text(text.replace("MOST_EMPHASISED = 2000", "MOST_EMPHASISED = 20"), "utf-8")
+    assert text.count("MOST_EMPHASISED = 800") == 1
+    page_file.write_text(text.replace("MOST_EMPHASISED = 800", "MOST_EMPHASISED = 20"), "utf-8")
     page = opened(visit, page_file).page
     early = page.evaluate("antecede.traces[0].early.length")
     told = f"of the early deliveries about 1 in {-(-early // 20)} is marked"

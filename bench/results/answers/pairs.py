@@ -48,8 +48,8 @@ def _stamps(reading: Reading) -> str:
     workloads = [workload for workload in reading.workloads if workload != SHORT]
     return (
         "\n## What a message carries\n\nBytes of ordering information on a message as it sets out, "
-        "mean; whole messages of 100 bytes, in the case of `piggyback`. *long*: every message goes "
-        "to one other process; *sets*: to a quarter of all.\n"
+        f"mean; with `piggyback` whole messages, of {reading.field('payload_bytes')} bytes each. "
+        "*long*: every message goes to one other process; *sets*: to a quarter of all.\n"
         + _grid(reading, workloads, lambda v, w, n: reading.mean(v, w, n, "stamp_bytes_mean"))
     )
 
@@ -70,18 +70,18 @@ def _time(reading: Reading) -> str:
     growing = []
     size = reading.sizes[-1]
     for name, title in TITLES.items():
-        factors = []
-        for n in reading.sizes:
-            short = reading.mean(name, SHORT, n, "stamp_bytes_mean")
-            long = reading.mean(name, LONG, n, "stamp_bytes_mean")
-            factors.append(long.mean / short.mean if short and long and short.mean else None)
-        if (last := factors[-1]) is not None and last > 1 + STEADY:
-            growing.append(f"{title} ({number(last)} times)")
-        rows.append([title, *("–" if factor is None else number(factor) for factor in factors)])
+        factors = [
+            reading.ratio_of_workloads(name, LONG, SHORT, n, "stamp_bytes_mean")
+            for n in reading.sizes
+        ]
+        if factors[-1] > 1 + STEADY:
+            growing.append(f"{title} ({number(factors[-1])} times)")
+        rows.append([title, *map(number, factors)])
     bound = _bound(reading)
+    long_runs = reading.ratio_of_workloads(PAIRS, LONG, SHORT, size, "messages")
     return (
-        "\n## What grows with time\n\nStamps of the long runs, four times as many messages, as a "
-        "multiple of those of the short ones.\n"
+        f"\n## What grows with time\n\nStamps of the long runs, {number(long_runs)} times as many "
+        "messages, as a multiple of those of the short ones.\n"
         + table(["", *(f"n = {n}" for n in reading.sizes)], rows)
         + f"\nWith {size} processes, those that grow by more than {STEADY:.0%}: "
         + (", ".join(growing) or "none")
@@ -90,7 +90,7 @@ def _time(reading: Reading) -> str:
 
 
 def _bound(reading: Reading) -> str:
-    """At most N - 1 pairs of N numbers, and the message's own time."""
+    """At most N - 1 pairs of a site and N numbers, and the message's own time."""
     largest = {}
     for size in reading.sizes:
         found = [
@@ -100,11 +100,13 @@ def _bound(reading: Reading) -> str:
             if (value := reading.mean(name, workload, size, "stamp_entries_max"))
         ]
         largest[size] = max(found)
-    kept = all(value <= size * size for size, value in largest.items())
-    shown = ", ".join(f"{number(value)} of {size * size}" for size, value in largest.items())
+    most = {size: size + (size - 1) * (size + 1) for size in largest}
+    kept = all(value <= most[size] for size, value in largest.items())
+    shown = ", ".join(f"{number(value)} of {most[size]}" for size, value in largest.items())
     return (
-        f"\nThat a message of `pairs` carries at most N - 1 pairs of N numbers, and a time of its "
-        f"own, {holds(kept)}: the largest stamps have {shown} elements (mean over seeds).\n"
+        f"\nThat a message of `pairs` carries at most N - 1 pairs of a site and N numbers, and "
+        f"a time of its own, {holds(kept)}: the largest stamps have {shown} elements (mean "
+        f"over seeds).\n"
     )
 
 

@@ -161,7 +161,6 @@ async def _overlay(
     if role not in (None, actual):
         raise Misuse(f"'{name}' is a process for {actual}s in {file}, not for {role}s")
     order = scenario.order(process, scenario.membership, scenario.order_options)
-    late = [one.process for one in scenario.latecomers]
     async with AsyncExitStack() as stack:
         member = await stack.enter_async_context(
             join_overlay(
@@ -171,7 +170,7 @@ async def _overlay(
                 order=order,
                 applications=applications,
                 security=security,
-                joins=process in late,
+                late=[names[one.process] for one in scenario.latecomers],
                 record=record,
             )
         )

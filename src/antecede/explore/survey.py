@@ -85,6 +85,12 @@ class Explorer:
         self._membership = membership
         self._settings = settings = settings or Settings()
         traits = factory(0, membership).traits
+        if traits.survives_crashes:
+            raise Misuse(
+                f"{traits.title} watches the clock to see who has crashed: wake-ups never end, each "
+                "makes a new state, and so there is no last one to explore; draw schedules at "
+                "random instead (antecede fuzz)"
+            )
         self.expect = traits.gives if settings.expect is None else settings.expect
         self.channels = settings.channels or traits.channels
         wakes = settings.max_wakes

@@ -6,6 +6,8 @@ welcome it. An incarnation is in the group once: who was left out, though never 
 come back as the next.
 """
 
+from math import inf
+
 from antecede.errors import MalformedStamp
 from antecede.groups.api import (
     StateWanted,
@@ -70,6 +72,7 @@ class Admission:
         state.promised = state.accepted_in = NO_BALLOT
         state.accepted = state.flush = state.decided = state.captured = None
         state.flush_heard_at = core.now
+        state.reported, state.reported_at = nothing, -inf
         latest = dict(view.members)
         for member in sorted(state.joining):
             if member.incarnation <= latest.get(member.process, -1):

@@ -34,10 +34,11 @@ class GroupConfig(msgspec.Struct, frozen=True, kw_only=True):
     """Whether members are asked for a state (`StateWanted`) to hand to those who join. With
     `retains` they are asked in any case, since it also fixes what is handed over; b"" will do."""
     tick_s: float = 0.05
-    """How often a member reports what it has received, which is also its heartbeat."""
+    """How often a member reports what it has received, at most. Where nothing has come, it reports
+    several times in `suspect_after_s`: that is its heartbeat."""
     fanout: int = 0
-    """To how many members a report goes in a tick, in turn; 0 stands for all. Those who wait for
-    an acknowledgement get one in any case."""
+    """To how many members a report to all goes in a tick, in turn; 0 stands for all. Those who
+    wait for an acknowledgement get one in any case."""
     suspect_after_s: float = 0.6
     """How long a member may be silent. With a fan-out, it is silent for several ticks by right."""
     flush_timeout_s: float = 0.6
@@ -59,6 +60,16 @@ class GroupConfig(msgspec.Struct, frozen=True, kw_only=True):
             raise Misuse("the durations of a group must be above 0, retry_limit_s from retry_s on")
         if self.window < 1 or self.burst < 1 or self.fanout < 0 or self.remembered_decisions < 1:
             raise Misuse("window, burst and remembered_decisions start at 1, fanout at 0")
+
+    @property
+    def heartbeat_s(self) -> float:
+        """How long a member that has nothing to say is silent."""
+        return max(self.tick_s, self.suspect_after_s / 6)
+
+    @property
+    def late_after_s(self) -> float:
+        """When the silence of a member is a reason to ask around."""
+        return self.suspect_after_s / 2
 
 
 class Transmit(msgspec.Struct, frozen=True):

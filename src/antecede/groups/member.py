@@ -36,6 +36,7 @@ from antecede.groups.packets import (
     Welcome,
     check,
 )
+from antecede.groups.reporting import Reporting
 from antecede.groups.state import Phase, State
 from antecede.groups.streams import Streams
 from antecede.message import ProcessSet, members
@@ -73,6 +74,7 @@ class GroupMember:
         self._admission = Admission(self._core, self._streams, contacts)
         self._flushing = Flushing(self._core, self._streams, self._admission)
         self._channels = Channels(self._core)
+        self._reporting = Reporting(self._core, self._channels)
 
     # Inputs.
 
@@ -127,11 +129,11 @@ class GroupMember:
         if now < self.state.tick_at or self.state.phase in {Phase.NEW, Phase.STOPPED}:
             return []
         self.state.ticks += 1
-        self._next_tick()
         if self.state.phase is Phase.JOINING:
             self._admission.ask_to_join()
         else:
             self._tick()
+        self._next_tick()
         return self._end()
 
     def leave(self, now: float) -> list[Effect]:
@@ -177,6 +179,11 @@ class GroupMember:
         rank = self._core.rank
         sent = state.base[rank] + state.received[rank] if state.base else 0
         return sent + len(state.queue) + 1
+
+    @property
+    def owes_word(self) -> bool:
+        """Whether others wait for it to report what has come."""
+        return self.state.phase is Phase.MEMBER and self._reporting.owes
 
     def unreleased(self) -> list[GroupMessage]:
         """What is retained, oldest first."""
@@ -224,14 +231,26 @@ class GroupMember:
         if core.state.phase is Phase.MEMBER:
             self._streams.drain()
             self._streams.settle()
+            self._arm()
         if core.farewell is not None:
             core.emit(core.farewell)
             core.farewell = None
         return core.effects
 
     def _next_tick(self) -> None:
-        self.state.tick_at = self._core.now + self.config.tick_s
-        self._core.emit(Wake(self.state.tick_at))
+        """As soon as something can be due; after a heartbeat where nothing is under way."""
+        if self.state.phase is not Phase.STOPPED:
+            hurries = self.state.phase is not Phase.MEMBER or self._reporting.hurries
+            wait_s = self.config.tick_s if hurries else self.config.heartbeat_s
+            self.state.tick_at = self._core.now + wait_s
+            self._core.emit(Wake(self.state.tick_at))
+
+    def _arm(self) -> None:
+        """The input may be a reason to hurry."""
+        soon = self._core.now + self.config.tick_s
+        if self.state.tick_at > soon and self._reporting.hurries:
+            self.state.tick_at = soon
+            self._core.emit(Wake(soon))
 
     def _tick(self) -> None:
         self._watch_quorum()
@@ -240,7 +259,7 @@ class GroupMember:
         if self.state.phase is Phase.MEMBER:
             self._streams.repeat()
             self._channels.repeat()
-            self._report()
+            self._reporting.report()
 
     def _watch_quorum(self) -> None:
         """Suspend when too few are within reach, and go on when there are enough again."""
@@ -255,22 +274,6 @@ class GroupMember:
             state.suspended = False
             core.emit(Resumed(state.view.number))
             self._streams.deliver(list(range(len(state.received))))
-
-    def _report(self) -> None:
-        """Tell the others, or some in turn and those who wait for it, what has come."""
-        core, state = self._core, self.state
-        size, fanout = len(state.view.members), self.config.fanout
-        to = core.others
-        if 0 < fanout < size - 1:
-            first = core.rank + 1 + state.ticks * fanout % (size - 1)
-            turn = {(first + step) % size for step in range(fanout)}
-            to = 0
-            for rank, peer in enumerate(state.peers):
-                if (rank in turn or peer.owed) and rank != core.rank:
-                    to |= 1 << state.view.members[rank].process
-        for peer in state.peers:
-            peer.owed = False
-        core.transmit(to, core.report())
 
     def _receive_while_joining(self, packet: Packet) -> None:
         body = packet.body
@@ -329,14 +332,19 @@ class GroupMember:
         body = packet.body
         match body:
             case Data():
+                before = self._reporting.acknowledged
                 self._streams.on_data(packet, body)
                 self._flushing.retry()
+                if self._reporting.acknowledged is not before:
+                    self._reporting.report_soon()
             case Report():
                 peer = state.peers[rank]
                 if body.flushing and not peer.flushing:
                     state.flush_heard_at = self._core.now
                 peer.flushing, peer.leaving = body.flushing, body.leaving
                 self._streams.note_row(rank, body.received)
+                self._streams.note_stable(body.stable)
+                self._reporting.on_report(rank, body)
             case Nack():
                 self._streams.on_nack(rank, body)
             case Prepare():

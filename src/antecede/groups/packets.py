@@ -44,11 +44,16 @@ class Data(msgspec.Struct, frozen=True, array_like=True, tag=0):
 
 
 class Report(msgspec.Struct, frozen=True, array_like=True, tag=1):
-    """A heartbeat, and the cumulative acknowledgement of everything received without a gap."""
+    """A heartbeat, and the cumulative acknowledgement of everything received without a gap.
+    `waits`: an answer is wanted. The most senior member adds what is stable, and the ranks that it
+    hears, as a bit set."""
 
     received: Vector
     flushing: bool = False
     leaving: bool = False
+    waits: bool = False
+    stable: Vector = ()
+    heard: bytes = b""
 
 
 class Nack(msgspec.Struct, frozen=True, array_like=True, tag=2):
@@ -198,6 +203,8 @@ def check(packet: Packet, size: int) -> None:
                 raise MalformedStamp("vector", "does not count its own message")
         case Report() | Prepare() | Ask():
             _check_length("received", body.received, size)
+            if isinstance(body, Report) and body.stable:
+                _check_length("stable", body.stable, size)
         case Promise() | Accepted():
             _check_length("received", body.received, size)
             if isinstance(body, Promise) and body.accepted is not None:

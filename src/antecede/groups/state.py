@@ -1,6 +1,7 @@
 """All that a member of a group knows. Nothing here is derived, but for speed `stable`."""
 
 from enum import IntEnum
+from math import inf
 
 import msgspec
 
@@ -125,4 +126,8 @@ class State(msgspec.Struct, array_like=True):
     channels: dict[MemberId, Channel] = {}
     tick_at: float = 0.0
     ticks: int = 0
+    reported: Vector = ()
+    """What it last told the most senior member to have received; at that one, what it last told
+    all to be stable."""
+    reported_at: float = -inf
     asked_at: float = -1.0

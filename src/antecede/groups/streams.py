@@ -203,6 +203,13 @@ class Streams:
         if row != peer.row or not peer.present:
             self._note_row(rank, tuple(map(max, peer.row, row)))
 
+    def note_stable(self, stable: Vector) -> None:
+        """Every member is known to have received this much."""
+        state = self.core.state
+        if any(map(int.__gt__, stable, state.stable)):
+            for rank, peer in enumerate(state.peers):
+                self._note_row(rank, tuple(map(max, peer.row, stable)))
+
     def _note_row(self, rank: int, row: Vector) -> None:
         core, state = self.core, self.core.state
         peer = state.peers[rank]

@@ -113,7 +113,7 @@ def _read(path: Path, order: str) -> Iterator[tuple[int, dict[str, str]]]:
     opened = gzip.open if path.suffix == ".gz" else open
     wanted = (*COLUMNS, *(() if order == FILE_ORDER else (order,)))
     try:
-        with opened(path, "rt", newline="", encoding="utf-8") as text:
+        with opened(path, "rt", newline="", encoding="utf-8-sig") as text:
             reader = csv.DictReader(text)
             found = list(reader.fieldnames or ())
             if missing := [name for name in wanted if name not in found]:

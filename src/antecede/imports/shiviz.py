@@ -58,7 +58,7 @@ def import_shiviz(
     found = [_compile(text, {"host", "clock"}) for text in ([pattern] if pattern else PATTERNS)]
     path = Path(path)
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeError) as error:
         raise BadFile(str(path), [f"cannot be read: {error}"]) from error
     used = max(found, key=lambda expression: len(expression.findall(text)))
@@ -94,7 +94,7 @@ def _events(path: Path, text: str, pattern: re.Pattern[str]) -> Iterator[_Event]
         host = fields["host"]
         try:
             clock = {str(name): int(value) for name, value in json.loads(fields["clock"]).items()}
-        except (ValueError, TypeError, AttributeError):
+        except (ValueError, TypeError, AttributeError, OverflowError):
             detail = f"line {line}: the clock {fields['clock']} is no JSON object of integers"
             raise BadFile(str(path), [detail]) from None
         if host not in clock:

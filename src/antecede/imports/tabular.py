@@ -6,7 +6,7 @@ otherwise. A message is known by `sender` and `number`, or by any text in `messa
 
 import csv
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -21,6 +21,7 @@ COLUMNS: Final = (
 )
 """What a column of the file can stand for."""
 
+LARGEST: Final = 2**63 - 1
 MISTAKES: Final = 20
 """So many are listed before the rest is left unread."""
 
@@ -122,13 +123,13 @@ def _event(line: int, row: Mapping[str, Any], how: Reading, run: str) -> _Event:
         if (found := value(name)) is None:
             column = how.columns[name]
             raise ValueError(f"field '{column}' is missing; --column {name}=... names another")
-        return str(found)
+        return _text(found)
 
-    def number(name: str, kind: type[int] | type[float]) -> Any:
+    def number(name: str, read: Callable[[Any], Any]) -> Any:
         found = value(name)
         try:
-            return None if found is None else kind(found)
-        except (ValueError, TypeError):
+            return None if found is None else read(found)
+        except (ValueError, TypeError, OverflowError):
             raise ValueError(f"field '{how.columns[name]}' is no number: {found!r}") from None
 
     process, word = required("process"), required("kind")
@@ -142,7 +143,7 @@ def _event(line: int, row: Mapping[str, Any], how: Reading, run: str) -> _Event:
     message: str | tuple[str, int] | None = None
     if kind <= DELIVER:
         if value("sender") is not None and value("number") is not None:
-            message = (required("sender"), number("number", int))
+            message = (required("sender"), number("number", _whole))
         else:
             message = required("message")
     destinations = value("destinations")
@@ -152,15 +153,35 @@ def _event(line: int, row: Mapping[str, Any], how: Reading, run: str) -> _Event:
         raise ValueError(f"field '{how.columns['destinations']}' is no list of names")
     return _Event(
         line,
-        str(value("run") or run),
+        run if value("run") is None else required("run"),
         process,
         kind,
-        number("seq", int),
+        number("seq", _whole),
         message,
-        None if destinations is None else [str(name) for name in destinations],
+        None if destinations is None else [_text(name) for name in destinations],
         number("time", float),
-        value("layer"),
+        None if value("layer") is None else required("layer"),
     )
+
+
+def _text(found: object) -> str:
+    """A value as text that can be written."""
+    text = str(found)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise ValueError(f"{text!r} has a character that is none") from None
+    return text
+
+
+def _whole(found: Any) -> int:
+    """A value as a number that fits into a column of a trace."""
+    number = int(found)
+    if isinstance(found, float) and number != found:
+        raise ValueError
+    if not -LARGEST <= number <= LARGEST:
+        raise OverflowError
+    return number
 
 
 def _build(path: Path, name: str, events: list[_Event], addressed: bool) -> Rows:
@@ -199,7 +220,7 @@ def _build(path: Path, name: str, events: list[_Event], addressed: bool) -> Rows
 
 def _csv_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     try:
-        with path.open(newline="", encoding="utf-8") as text:
+        with path.open(newline="", encoding="utf-8-sig") as text:
             reader = csv.DictReader(text)
             for row in reader:
                 yield reader.line_num, row
@@ -210,7 +231,7 @@ def _csv_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 def _json_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     line = 0
     try:
-        with path.open(encoding="utf-8") as text:
+        with path.open(encoding="utf-8-sig") as text:
             for line, content in enumerate(text, 1):
                 if content.strip():
                     row = json.loads(content)

@@ -315,7 +315,10 @@ class Group:
             raise Misuse(f"'{self.me}' has left group '{self.name}'")
 
     def _is_full(self) -> bool:
-        return any(link.is_full for link in self._links.values())
+        repairs_loss = self._core.repairs_loss
+        return any(
+            link.is_full and (link.connected or not repairs_loss) for link in self._links.values()
+        )
 
     def _take_one(self) -> Event:
         event = self._inbox.popleft()
@@ -353,7 +356,7 @@ class Group:
                 # Somebody who is no member any more talks to us, and has to be told so.
                 self._links[output.name] = self._dial(output.name, self._addresses[output.name])
             return
-        if not link.connected and is_repeated(output.item):
+        if not link.connected and (self._core.repairs_loss or is_repeated(output.item)):
             return
         # Late on purpose, perhaps. The substrate must not take the lag for a death.
         if self._lags_s and output.name in self._lags_s and not is_membership(output.item):
@@ -394,8 +397,6 @@ class Group:
                 self._progress.set()
             case viewed.Reborn():
                 self._be_reborn(output.incarnation)
-            case viewed.NameTaken():
-                self._fail(Refused(f"the name '{self.me}' is taken in '{self.name}'"))
             case viewed.Left():
                 self._left = True
                 self.condition = "left"
@@ -487,7 +488,7 @@ class Group:
                 self._reported.add(message)
                 self._put(missing)
                 if self._settings.on_missing == "exclude":
-                    self._core.shun(one)
+                    self._carry_out(self._core.shun(one))
 
     # -- links
 

@@ -61,6 +61,10 @@ class Served(Protocol):
     limits: LinkLimits
     received: dict[str, Received]
 
+    @property
+    def members(self) -> tuple[str, ...]:
+        """Of the current view."""
+
     def may_join(self, name: str) -> bool:
         """Whether a process of this name may talk to this group at all."""
 
@@ -219,6 +223,10 @@ class _Accepted(asyncio.Protocol):
         if reason is not None:
             self._refuse(reason)
             return
+        if received is not None and self._is_taken(group, hello, received):
+            # By a former life that will be found dead, or by somebody else who lives on.
+            self._refuse(f"the name '{hello.sender}' is taken", is_final=False)
+            return
         if received is None or life > (received.incarnation, received.link):
             self._make_room(group)
             received = group.received[hello.sender] = Received(*life)
@@ -233,6 +241,14 @@ class _Accepted(asyncio.Protocol):
         self._decoder.limit = group.limits.frame_bytes
         welcome = Welcome(group.me, group.incarnation, received.number)
         self._write(encode_frame(Kind.WELCOME, encode(welcome)))
+
+    def _is_taken(self, group: Served, hello: Hello, received: Received) -> bool:
+        """Whether a member of this name is connected, as another incarnation."""
+        return (
+            hello.incarnation != received.incarnation
+            and hello.sender in group.members
+            and (group.name, hello.sender) in self._listener.connections
+        )
 
     def _make_room(self, group: Served) -> None:
         """Forget somebody who is not connected, if very many names have been here."""

@@ -169,11 +169,13 @@ class Hop(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=Tr
     packet: bytes
 
 
-class Taken(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True, tag=9):
-    """A process of your name is a member, elsewhere."""
+class Shun(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True, tag=9):
+    """Hear nothing more from this member, so that the group goes on without it."""
+
+    name: Name
 
 
-_Greeting = Introduce | Introduced | Redirect | Taken | Hop
+_Greeting = Introduce | Introduced | Redirect | Shun | Hop
 Item = Carried[Any] | Settle | Report | Membership | Direct | _Greeting
 
 _encoder = msgspec.msgpack.Encoder()

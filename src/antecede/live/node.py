@@ -1,7 +1,7 @@
 """A node: one process on the network, in any number of groups."""
 
 import time
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, Final
@@ -81,13 +81,13 @@ async def join_overlay(
     order: Order,
     applications: int,
     security: Security,
-    joins: bool = False,
+    late: Collection[str] = (),
     settings: Settings | None = None,
     record: Path | None = None,
 ) -> AsyncIterator[Group]:
     """A process of an overlay (a router, a server, an application): `addresses` are those of all
     processes, in the order of their numbers, `applications` how many of them send and are
-    addressed."""
+    addressed, `late` those that are not there from the start."""
     if name not in addresses:
         raise Misuse(f"'{name}' is none of {', '.join(addresses)}")
     async with open_node(name, addresses[name], security) as node:
@@ -98,7 +98,7 @@ async def join_overlay(
             {**addresses, name: node.address},
             f"{order.name} among {len(addresses)}",
             applications=applications,
-            joins=joins,
+            late=late,
             records=record is not None,
         )
         recording = None if record is None else Recording(record, group, name)

@@ -1,10 +1,11 @@
 """A process of an overlay: its messages go hop by hop through routers or causal servers.
 
 The processes and their addresses are fixed; what happens when one of them dies is the overlay's own
-business (`daisy` survives it, `separators` does not). Pure, with the same face as `viewed`.
+business (`daisy` survives it, `separators` does not). Nobody sends before everybody is there, except
+those who come late. The overlay's clock starts with that. Pure, with the same face as `viewed`.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from antecede.errors import Misuse
 from antecede.groups import MemberId, View
@@ -36,7 +37,7 @@ class Overlaid:
         protocol_text: str,
         *,
         applications: int,
-        joins: bool = False,
+        late: Collection[str] = (),
         records: bool = False,
     ) -> None:
         self.identity = identity
@@ -47,7 +48,10 @@ class Overlaid:
         self._numbers = {name: number for number, name in enumerate(addresses)}
         self._addresses = dict(addresses)
         self._applications = applications
-        self._joins = joins
+        self._joins = identity.name in late
+        self._absent = set(addresses) - {identity.name, *late}
+        """Those who have to be there before anything begins, and are not yet."""
+        self._began: float | None = None
         self._records = records
         self._sent = 0
         self._lamport = 0
@@ -64,11 +68,21 @@ class Overlaid:
         view = View(1, tuple(MemberId(number, 0) for number in range(self._applications)))
         self._lamport += 1
         self._out.append(ViewChanged(view, view.members, (), self._lamport))
-        self._apply(self.order.join(now) if self._joins else self.order.wake(now))
+        if self._joins:
+            self._apply(self.order.join(self._time(now)))
         return self._take_out()
 
     def welcomed(self, name: str, now: float) -> list[Output]:
-        return []
+        self._absent.discard(name)
+        if not self._absent:
+            self._time(now)
+        return self._take_out()
+
+    def _time(self, now: float) -> float:
+        """By the clock of the overlay, which starts now if it does not run yet."""
+        if self._began is None:
+            self._began = now
+        return now - self._began
 
     def receive(
         self, sender: str, incarnation: int, items: Sequence[Item], now: float
@@ -80,13 +94,13 @@ class Overlaid:
             if type(item) is Hop:
                 packet = decode_packet(item.packet, self.order.stamp_type)
                 if packet.source == self._numbers[sender]:
-                    self._apply(self.order.receive(packet, now))
+                    self._apply(self.order.receive(packet, self._time(now)))
             elif type(item) is Direct:
                 self._out.append(Delivery(sender, item.payload, ordered=False))
         return self._take_out()
 
     def wake(self, now: float) -> list[Output]:
-        self._apply(self.order.wake(now))
+        self._apply(self.order.wake(self._time(now)))
         return self._take_out()
 
     def tick(self, peers: Sequence[str], now: float) -> list[Output]:
@@ -99,17 +113,17 @@ class Overlaid:
         if group is not None:
             raise Misuse("an overlay addresses processes, not named groups")
         numbers = range(self._applications) if to is None else [self._number(name) for name in to]
-        self._sent += 1
-        self._lamport += 1
+        lamport = self._lamport + 1
         own = self._numbers[self.identity.name]
         message = Message(
-            MessageId(own, self._sent),
+            MessageId(own, self._sent + 1),
             process_set(numbers),
             NO_GROUP,
-            pack_prefix(self._lamport, self._sent) + payload,
+            pack_prefix(lamport, self._sent + 1) + payload,
         )
-        lamport = self._lamport
-        effects = self.order.send(message, now)
+        effects = self.order.send(message, self._time(now))
+        self._sent += 1
+        self._lamport = lamport
         if self._records:
             to_members = tuple(MemberId(number, 0) for number in members(message.destinations))
             sizes = [
@@ -139,7 +153,12 @@ class Overlaid:
 
     @property
     def is_open(self) -> bool:
-        return True
+        return self._began is not None
+
+    @property
+    def repairs_loss(self) -> bool:
+        """Whether what is put on a broken link may as well be dropped."""
+        return self.order.traits.repairs_loss
 
     @property
     def unsettled(self) -> int:
@@ -158,7 +177,7 @@ class Overlaid:
         )
         return self._names[held.message.sender], held.message.number, awaited
 
-    def shun(self, held: Held) -> None:
+    def shun(self, held: Held) -> list[Output]:
         raise Misuse("an overlay decides by itself whom it goes on without")
 
     def name_of(self, member: MemberId) -> str:
@@ -191,7 +210,9 @@ class Overlaid:
                         self._out.append(ToPeer(self._names[number], item))
                 case Deliver():
                     self._deliver(effect.message)
-                case Wake() | Notice():
+                case Wake():
+                    self._out.append(Wake(effect.at + (self._began or 0.0)))
+                case Notice():
                     self._out.append(effect)
 
     def _deliver(self, message: Message) -> None:

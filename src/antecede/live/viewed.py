@@ -27,7 +27,7 @@ from antecede.live.items import (
     Redirect,
     Report,
     Settle,
-    Taken,
+    Shun,
     encode_item,
     prefix_of,
 )
@@ -40,9 +40,6 @@ from antecede.protocols import find, parse_options
 
 _KEPT_ITEMS: Final = 1 << 17
 _OPTIONS_SHOWN: Final = 100
-_PATIENCE: Final = 10
-"""How many times the silence that makes a member suspect a newcomer waits for its former life to be
-found dead."""
 
 
 class ToPeer(msgspec.Struct, frozen=True, gc=False):
@@ -76,10 +73,6 @@ class Resumed(msgspec.Struct, frozen=True):
     """Enough members are within reach again."""
 
 
-class NameTaken(msgspec.Struct, frozen=True):
-    """Another member has this process' name, and goes on having it."""
-
-
 class Left(msgspec.Struct, frozen=True):
     """This process has left the group, as it asked to."""
 
@@ -95,7 +88,6 @@ Output = (
     | Suspended
     | Resumed
     | Left
-    | NameTaken
     | Notice
     | Wake
 )
@@ -144,7 +136,6 @@ class Viewed:
         """Newcomers whose entry in the roster is on its way to everybody."""
         self._suspended = False
         self._leaving = False
-        self._taken_since: float | None = None
         self._shunned: set[str] = set()
         self._kept: list[_Batch] = []
         """What came while it could not be taken: from members that the roster does not know yet,
@@ -260,6 +251,11 @@ class Viewed:
         return self.session is not None and self.session.is_open and not self._suspended
 
     @property
+    def repairs_loss(self) -> bool:
+        """Whether what is put on a broken link may as well be dropped."""
+        return False
+
+    @property
     def unsettled(self) -> int:
         """Own messages that have not reached everybody yet."""
         epoch = None if self.session is None else self.session.epoch
@@ -295,16 +291,18 @@ class Viewed:
         number = held.message.number if waiting is None else prefix_of(waiting.payload)[1]
         return sender, number, awaited
 
-    def shun(self, held: Held) -> None:
-        """Take those that a message waits for as dead: hear nothing more from them, so that the
+    def shun(self, held: Held) -> list[Output]:
+        """Take those that a message waits for as dead: nobody hears them any more, so that the
         group goes on without them."""
         epoch = None if self.session is None else self.session.epoch
-        if epoch is not None:
-            self._shunned |= {
-                self.name_of(epoch.view.members[one.process])
-                for one in held.awaited
-                if one.process != epoch.me
-            }
+        if epoch is None:
+            return []
+        names = [epoch.names[one.process] for one in held.awaited if one.process != epoch.me]
+        for name in dict.fromkeys(names):
+            self._shunned.add(name)
+            item = encode_item(Shun(name))
+            self._out += [ToPeer(other, item) for other in self.members() if other != name]
+        return self._take_out()
 
     def held(self) -> list[Held]:
         return [] if self.session is None else self.session.held()
@@ -384,8 +382,9 @@ class Viewed:
                 if self.member is None:
                     self._out.append(Known(item.name, (item.host, item.port)))
                     self._introduce(item.name)
-            case Taken():
-                self._taken(now)
+            case Shun():
+                if sender in self.members() and item.name != self.identity.name:
+                    self._shunned.add(item.name)
 
     def _let_in(self, name: str, address: Address, now: float) -> None:
         """Somebody wants to join."""
@@ -405,9 +404,7 @@ class Viewed:
         known = self.roster.named(name)
         present = {self.name_of(one) for one in member.view.members}
         if name in present and known is not None and known.address != address:
-            # Its former life has to be over; another process of the same name never gets in.
-            self._out.append(ToPeer(name, encode_item(Taken())))
-            return
+            return  # Its former life has to be found dead first; it will knock again.
         if known is not None and known.address == address:
             item_out = Introduced(known.number, self.roster.entries())
             self._out.append(ToPeer(name, encode_item(item_out)))
@@ -416,14 +413,6 @@ class Viewed:
         self._pending[GroupMessageId(member.me, member.next_number)] = name
         entry = Entry(number, name, *address)
         self._substrate(member.send(encode_entries((entry,)), now), now)
-
-    def _taken(self, now: float) -> None:
-        """Somebody of this name is in: a former life of this process, soon found dead, or another
-        one."""
-        if self._taken_since is None:
-            self._taken_since = now
-        elif now - self._taken_since > _PATIENCE * self._config.suspect_after_s:
-            self._out.append(NameTaken())
 
     def _introduced(self, item: Introduced, now: float) -> None:
         if self.member is not None:

@@ -43,7 +43,8 @@ _EPOCHS = 1 << 20
 TAKING_BATCHES = -1
 """As `merged`: not all of what came in batches has been taken."""
 _AWAKE_TICKS = 4
-"""For how many ticks a member stays awake after it has heard a busy one."""
+_AWAKE_HEARTBEATS = 1.25
+"""For how many ticks or heartbeats a member stays awake after it has heard a busy one."""
 
 
 class LayerState(msgspec.Struct, array_like=True):
@@ -240,6 +241,7 @@ class Layer:
             or now < mine.busy_until
             or member.current
             or member.unannounced
+            or self.member.owes_word
             or member.queue
             or member.phase is Phase.JOINING
             or member.promised != NO_BALLOT
@@ -256,9 +258,17 @@ class Layer:
         whoever fails."""
         return now < self.state.awake_until or self.is_busy(now)
 
+    def says_busy(self, now: float) -> bool:
+        """Whether the others have to be awake. Members report to the server alone, which keeps the
+        rest awake for a busy one."""
+        return self.is_awake(now) if self.is_server else self.is_busy(now)
+
     def hear_busy(self, now: float) -> None:
         """Another member is busy."""
-        self.state.awake_until = now + _AWAKE_TICKS * self.options.tick_s
+        config = self.config
+        self.state.awake_until = now + max(
+            _AWAKE_TICKS * config.tick_s, _AWAKE_HEARTBEATS * config.heartbeat_s
+        )
 
     def rouse(self, now: float) -> float | None:
         """From rest to work: the others have had no reason to speak, so their silence so far says
@@ -268,7 +278,8 @@ class Layer:
         self.state.resting = False
         for peer in self.member.state.peers:
             peer.heard_at = max(peer.heard_at, now)
-        self.state.wake_at = now + self.options.tick_s
+        tick_at = self.member.state.tick_at
+        self.state.wake_at = tick_at if tick_at > now else now + self.options.tick_s
         return self.state.wake_at
 
 

@@ -180,6 +180,8 @@ class Daisy(Views):
             self._check(decode_items(packet.body.payload))
         for layer in self._layers:
             if layer.config.group == packet.group:
+                if busy or isinstance(packet.body, GroupData):
+                    self._rouse(layer, now)
                 self._do(layer, layer.member.receive(packet, now))
                 if busy:
                     layer.hear_busy(now)
@@ -234,7 +236,7 @@ class Daisy(Views):
     def _perform(self, layer: Layer, effect: groups.Effect, now: float) -> None:
         match effect:
             case groups.Transmit(to, packet):
-                stamp = DaisyStamp(packet, None, layer.is_busy(now))
+                stamp = DaisyStamp(packet, None, layer.says_busy(now))
                 self._effects.append(Transmit(Packet(self.process, None, stamp), to))
             case groups.Deliver(message):
                 self._on_deliver(layer, message, now)
@@ -257,6 +259,8 @@ class Daisy(Views):
     def _on_wake(self, layer: Layer, at: float, now: float) -> None:
         """A group asks for its next tick at every tick: one at rest gets none."""
         layer.state.wake_at = at
+        if layer.state.resting:
+            return
         layer.state.resting = not layer.is_awake(now)
         if not layer.state.resting:
             self._effects.append(Wake(at))

@@ -25,7 +25,7 @@ from antecede.campaigns.plan import Plan, PlannedRun
 from antecede.campaigns.runs import FAILED, Outcome, commit, execute, failure, keep_trace
 from antecede.campaigns.tables import HISTOGRAMS, RUNS, SETTING, SKIPPED, SUMMARY
 from antecede.errors import AntecedeError, CannotWrite, Misuse
-from antecede.pipeline import reach
+from antecede.pipeline import elsewhere, reach
 from antecede.pipeline.spread import WorkLost, spread
 
 if TYPE_CHECKING:
@@ -116,6 +116,7 @@ class _Work:
     def __init__(self, folder: Folder, plan: Plan, spark: "SparkSession", tell: Tell) -> None:
         self._folder = folder
         self._plan = plan
+        self._runs = elsewhere.prepare(spark, plan.distinct())
         self._spark = spark
         self._tell = tell
 
@@ -123,7 +124,7 @@ class _Work:
         """All runs that have no result. The long ones come first, or the last task would be one of
         them, alone."""
         finished = self._folder.finished()
-        missing = [run for run in self._plan.distinct() if run.run not in finished]
+        missing = [run for run in self._runs if run.run not in finished]
         missing.sort(key=lambda run: -run.events)
         task = partial(execute, folder=str(self._folder.path), keep_trace=keep)
         meter = _Meter(missing, self._tell)
@@ -201,7 +202,7 @@ class _Work:
         wanted = {row.run for row in chosen.select("run").collect()}
         missing = [
             run
-            for run in self._plan.distinct()
+            for run in self._runs
             if run.run in wanted and not self._folder.trace(run.run).exists()
         ]
         task = partial(keep_trace, folder=str(self._folder.path))

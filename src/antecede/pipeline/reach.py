@@ -13,8 +13,9 @@ from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import NamedTemporaryFile
-from threading import Event, Timer
+from threading import Event, Thread
 from typing import TYPE_CHECKING, Final, TypeVar
+from uuid import uuid4
 
 from antecede.errors import CannotWrite, Misuse
 from antecede.pipeline.spread import WorkLost, spread
@@ -118,18 +119,20 @@ def _unseen(sizes: Sequence[tuple[str, int]], _: int) -> tuple[str, str] | None:
 
 
 def _ask(spark: "SparkSession", task: Callable[[int], Answer]) -> list[Answer]:
-    """What executors answer. A cluster without a free worker never says so: it is waited for."""
+    """What executors answer. A cluster without a free worker never says that it has none."""
     context = spark.sparkContext
-    in_vain = Event()
+    count = _TASKS_PER_CORE * context.defaultParallelism
+    tag = f"antecede-{uuid4()}"
+    over, in_vain = Event(), Event()
 
     def give_up() -> None:
-        in_vain.set()
-        context.cancelAllJobs()
+        while not over.wait(PATIENCE_S):
+            in_vain.set()
+            context.cancelJobsWithTag(tag)
 
-    timer = Timer(PATIENCE_S, give_up)
-    timer.daemon = True
-    timer.start()
-    count = _TASKS_PER_CORE * context.defaultParallelism
+    waiting = Thread(target=give_up, daemon=True)
+    waiting.start()
+    context.addJobTag(tag)
     try:
         return list(spread(spark, range(count), task, slices=count))
     except WorkLost as lost:
@@ -140,4 +143,6 @@ def _ask(spark: "SparkSession", task: Callable[[int], Answer]) -> list[Answer]:
             "workers, with cores and memory that no other application has taken?"
         ) from lost
     finally:
-        timer.cancel()
+        over.set()
+        waiting.join()
+        context.removeJobTag(tag)

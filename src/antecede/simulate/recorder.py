@@ -12,7 +12,7 @@ import numpy as np
 
 from antecede.message import ProcessSet
 from antecede.simulate.measures import Distribution
-from antecede.trace import APP, CRASH, DELIVER, HOP, NO_STAMP, RECEIVE, SEND, TraceWriter
+from antecede.trace import APP, CRASH, DELIVER, HOP, NO_STAMP, RECEIVE, SEND, VIEW, TraceWriter
 from antecede.trace.encoder import NOBODY, ROW_TYPE
 from antecede.verify import OnlineOracle
 
@@ -66,16 +66,19 @@ class Recorder:
         self.hop_stamp_entries = Distribution()
         self.hop_stamp_bytes = Distribution()
         self._flushed = 0
+        self._views = 0
         self._writer = writer
         self._oracle = oracle
 
     @property
     def progress(self) -> int:
-        """A number that grows with every record."""
-        return self._flushed + len(self.buffer)
+        """A number that grows with every record but those of views: these may come and go for ever
+        without any message getting on."""
+        return (self._flushed + len(self.buffer)) // RECORD.size - self._views
 
     def membership(self, kind: int, process: int, time: float) -> None:
         """A crash, a join, a leave or a view at a process."""
+        self._views += kind == VIEW
         self.buffer += pack_record(kind, process, NOBODY, 0, time, time, time)
 
     def flush_if_full(self) -> bool:

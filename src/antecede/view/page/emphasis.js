@@ -2,8 +2,9 @@
 import { DELIVER, SEND, NOTHING } from "./data.js";
 import { traceEarly, traceMark } from "./marks.js";
 
-const MOST_EMPHASISED = 2000,
-  MOST_ARCS = 60;
+const MOST_EMPHASISED = 800,
+  MOST_ARCS = 60,
+  PATH_MARKS = 10; // a path of thousands of shapes that overlap takes far longer than many small ones
 
 // Gives of how many early deliveries, and of how many search results, one is drawn.
 export function drawEmphasis(context, scene, picture, isSparse) {
@@ -55,20 +56,20 @@ function drawEarly(context, scene, picture, isSparse) {
   }
   context.stroke();
   context.fillStyle = palette.paper;
-  context.beginPath();
-  for (const [i, x, y] of seen) {
-    traceEarly(context, x, y, size);
-    const later = trace.waitDelivered[i];
-    if (isPaired(i)) {
-      const end = scene.x(places[later]);
+  for (let first = 0; first < seen.length; first += PATH_MARKS) {
+    context.beginPath();
+    for (const [i, x, y] of seen.slice(first, first + PATH_MARKS)) {
+      traceEarly(context, x, y, size);
+      if (!isPaired(i)) continue;
+      const end = scene.x(places[trace.waitDelivered[i]]);
       context.moveTo(end + size * 1.4, y);
       context.arc(end, y, size * 1.4, 0, 2 * Math.PI);
     }
+    context.globalAlpha = 0.75;
+    context.fill();
+    context.globalAlpha = 1;
+    context.stroke();
   }
-  context.globalAlpha = 0.75;
-  context.fill();
-  context.globalAlpha = 1;
-  context.stroke();
   return stride;
 }
 

@@ -21,7 +21,7 @@ const CLICK_SLACK = 5;
 export const KEYS = [
   [
     "← → ↑ ↓",
-    "with a selection: the event before or after, the nearest in the lane above or below; else move",
+    "with a selection: the event before or after, the nearest in the lane above or below; without one, or with Shift: move",
   ],
   ["+ −", "zoom"],
   ["[ ]", "lower or higher lanes"],

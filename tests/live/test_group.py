@@ -1,0 +1,369 @@
+"""The API: several members in one event loop, over real sockets."""
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from antecede.errors import CannotWrite, Misuse
+from antecede.groups import GroupConfig
+from antecede.live import (
+    PLAIN_TCP,
+    Delivery,
+    Event,
+    Group,
+    LinkLimits,
+    Missing,
+    Refused,
+    Settings,
+    ViewChange,
+    join,
+    open_node,
+)
+from antecede.live import group
+from antecede.live.metrics import exposition, status
+
+CONFIG = GroupConfig(suspect_after_s=3.0, flush_timeout_s=3.0)
+ENOUGH_S = 60.0
+HERE = ("127.0.0.1", 0)
+
+
+def run(test: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    asyncio.run(asyncio.wait_for(test(), ENOUGH_S))
+
+
+@asynccontextmanager
+async def gathered(*names: str, **settings: Any) -> AsyncIterator[list[Group]]:
+    """These members, all of which see each other."""
+    async with asyncio.TaskGroup() as tasks:
+        stop = asyncio.Event()
+        members: list[Group] = []
+
+        async def live(name: str, peers: list[tuple[str, int]], ready: asyncio.Event) -> None:
+            chosen = {"config": CONFIG, **settings}
+            special = chosen.pop("special", {}).get(name, {})
+            async with join(
+                "room", name=name, listen=HERE, security=PLAIN_TCP, peers=peers, **chosen, **special
+            ) as member:
+                members.append(member)
+                ready.set()
+                await stop.wait()
+                await member.leave(0.5)
+
+        for number, name in enumerate(names):
+            ready = asyncio.Event()
+            tasks.create_task(live(name, [members[0].address] if number else [], ready))
+            await ready.wait()
+        for member in members:
+            await until(member, lambda event: set(_members(event)) == set(names))
+        yield members
+        stop.set()
+
+
+def _members(event: Event) -> tuple[str, ...]:
+    return event.members if isinstance(event, ViewChange) else ()
+
+
+async def until(member: Group, condition: Callable[[Event], bool]) -> list[Event]:
+    """What happens, up to the event that was waited for."""
+    seen = []
+    async for event in member:
+        seen.append(event)
+        if condition(event):
+            return seen
+    raise AssertionError(f"{member.me} left")
+
+
+async def payloads(member: Group, count: int) -> list[bytes]:
+    found: list[bytes] = []
+    async for event in member:
+        if isinstance(event, Delivery):
+            found.append(event.payload)
+            if len(found) == count:
+                break
+    return found
+
+
+def test_to_everybody_to_some_and_past_all_order() -> None:
+    async def test() -> None:
+        async with gathered("a", "b", "c", protocol="optimal") as (a, b, c):
+            await a.send(b"all")
+            await a.send(b"some", to=["b", "c"])
+            a.send_past(b"past", ["c"])
+            assert await payloads(a, 1) == [b"all"]
+            assert await payloads(b, 2) == [b"all", b"some"]
+            assert sorted(await payloads(c, 3)) == [b"all", b"past", b"some"]
+            with pytest.raises(Misuse, match="'x' is unknown here; known are a, b, c"):
+                await a.send(b"", to=["x"])
+            with pytest.raises(Misuse, match="there is no group 'g'"):
+                await a.send(b"", group="g")
+
+    run(test)
+
+
+def test_what_a_protocol_cannot_address_is_refused_and_leaves_no_gap() -> None:
+    async def test() -> None:
+        async with gathered("a", "b", protocol="vector") as (a, b):
+            with pytest.raises(Misuse, match="whole groups"):
+                await a.send(b"some", to=["b"])
+            await a.send(b"all")
+            assert await payloads(b, 1) == [b"all"]
+
+    run(test)
+
+
+def test_what_is_too_long_is_refused() -> None:
+    async def test() -> None:
+        settings = Settings(links=LinkLimits(frame_bytes=100_000))
+        async with gathered("a", "b", settings=settings) as (a, b):
+            with pytest.raises(Misuse, match="at most 24,968"):
+                await a.send(bytes(30_000))
+            await a.send(bytes(24_968))
+            assert await payloads(b, 1) == [bytes(24_968)]
+
+    run(test)
+
+
+def test_held_missing_and_why() -> None:
+    """a's messages reach c late; c gets b's answer first, says what it waits for, and gets both."""
+
+    async def test() -> None:
+        slow = {"a": {"settings": Settings(lags_s={"c": 1.5})}}
+        slow["c"] = {"settings": Settings(missing_after_s=0.2)}
+        async with gathered("a", "b", "c", special=slow) as (a, b, c):
+            await a.send(b"question")
+            assert await payloads(b, 1) == [b"question"]
+            await b.send(b"answer")
+            seen = await until(c, lambda event: isinstance(event, Delivery))
+            missing = [event for event in seen if isinstance(event, Missing)]
+            assert [(one.sender, one.number) for one in missing] == [("b", 1)]
+            assert missing[0].awaited == ("a: group 1",)
+            assert missing[0].waited_s >= 0.2
+            assert isinstance(seen[-1], Delivery)
+            assert seen[-1].payload == b"question"
+            assert await payloads(c, 1) == [b"answer"]
+            assert c.held() == []
+            assert c.hold.count == 1
+
+    run(test)
+
+
+def test_without_order_the_answer_comes_first() -> None:
+    async def test() -> None:
+        slow = {"a": {"settings": Settings(lags_s={"c": 1.5})}}
+        async with gathered("a", "b", "c", protocol="none", special=slow) as (a, b, c):
+            await a.send(b"question")
+            assert await payloads(b, 1) == [b"question"]
+            await b.send(b"answer")
+            assert await payloads(c, 2) == [b"answer", b"question"]
+
+    run(test)
+
+
+def test_missing_for_too_long_excludes_who_is_missing() -> None:
+    async def test() -> None:
+        slow = {
+            "a": {"settings": Settings(lags_s={"c": 30.0})},
+            "c": {"settings": Settings(missing_after_s=0.2, on_missing="exclude")},
+        }
+        async with gathered("b", "a", "c", special=slow) as (b, a, c):
+            await a.send(b"question")
+            assert await payloads(b, 1) == [b"question"]
+            await b.send(b"answer")
+            seen = await until(c, lambda event: "a" not in _members(event) and _members(event) != ())
+            texts = [event.payload for event in seen if isinstance(event, Delivery)]
+            # Its message is handed on by b, and comes before the answer to it.
+            assert texts == [b"question", b"answer"]
+
+    run(test)
+
+
+def test_a_member_that_takes_nothing_slows_senders() -> None:
+    async def test() -> None:
+        settings = Settings(window=50)
+        async with gathered("a", "b", settings=settings) as (a, b):
+            reading = asyncio.create_task(payloads(a, 200))
+            sent = 0
+            while sent < 50 and a.send_now(b"%d" % sent):
+                sent += 1
+                await asyncio.sleep(0)
+            assert sent == 50
+            await asyncio.sleep(0.3)
+            assert not a.send_now(b"too much")
+            assert b.waiting <= 51
+            sending = asyncio.create_task(_send_all(a, [b"%d" % n for n in range(50, 200)]))
+            assert await payloads(b, 200) == [b"%d" % n for n in range(200)]
+            await sending
+            await reading
+
+    run(test)
+
+
+async def _send_all(member: Group, texts: list[bytes]) -> None:
+    for text in texts:
+        await member.send(text)
+
+
+def test_long_messages_fill_the_window_sooner() -> None:
+    async def test() -> None:
+        async with gathered("a", "b", settings=Settings(window=64)) as (a, b):
+            sent = 0
+            while a.send_now(bytes(40_000)):
+                sent += 1
+            assert sent == 7  # Ten units each.
+            await payloads(a, 7)
+            await payloads(b, 7)
+            await a.send(b"goes on")
+
+    run(test)
+
+
+@pytest.mark.parametrize("protocol", ["vector", "blocks-relative"])
+def test_order_across_overlapping_groups(protocol: str) -> None:
+    """a tells x, of a, b and d; b hears it and tells y, of b, c and d. d, which a's message reaches
+    late, hears both in that order."""
+
+    async def test() -> None:
+        groups = {"x": ["a", "b", "d"], "y": ["b", "c", "d"]}
+        slow = {"a": {"settings": Settings(lags_s={"d": 1.0})}}
+        async with gathered(
+            "a", "b", "c", "d", protocol=protocol, groups=groups, special=slow
+        ) as (a, b, _, d):
+            await a.send(b"cause", group="x")
+            assert await payloads(b, 1) == [b"cause"]
+            await b.send(b"effect", group="y")
+            seen = [
+                event
+                for event in await until(d, lambda event: getattr(event, "payload", 0) == b"effect")
+                if isinstance(event, Delivery)
+            ]
+            assert [(event.payload, event.group) for event in seen] == [
+                (b"cause", "x"),
+                (b"effect", "y"),
+            ]
+
+    run(test)
+
+
+def test_several_groups_on_one_node() -> None:
+    async def test() -> None:
+        async with (
+            open_node("a", HERE, PLAIN_TCP) as one,
+            open_node("b", HERE, PLAIN_TCP) as two,
+            one.join("red", config=CONFIG) as red,
+            two.join("blue", config=CONFIG) as blue,
+            two.join("red", peers=[one.address], config=CONFIG) as red_two,
+            one.join("blue", peers=[two.address], config=CONFIG) as blue_two,
+        ):
+            await until(red, lambda event: len(_members(event)) == 2)
+            await until(blue, lambda event: len(_members(event)) == 2)
+            await red.send(b"red")
+            await blue.send(b"blue")
+            assert await payloads(red_two, 1) == [b"red"]
+            assert await payloads(blue_two, 1) == [b"blue"]
+
+    run(test)
+
+
+async def refused(**changes: Any) -> str:
+    """Why a member cannot join."""
+    chosen = {"name": "b", "config": CONFIG, **changes}
+    async with gathered("a") as (a,):
+        with pytest.raises(Refused) as error:
+            async with join(
+                chosen.pop("group", "room"),
+                listen=HERE,
+                security=PLAIN_TCP,
+                peers=[a.address],
+                **chosen,
+            ) as b:
+                await anext(b)
+        return str(error.value)
+
+
+def test_who_cannot_join_learns_why() -> None:
+    async def test() -> None:
+        assert "runs vector" in await refused(protocol="optimal")
+        assert "runs vector" in await refused(groups={"x": ["a", "b"]})
+        assert "the name 'a' is taken" in await refused(name="a")
+
+    run(test)
+
+
+def test_another_process_of_the_same_name_does_not_get_in(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def test() -> None:
+        monkeypatch.setattr(group, "_PATIENCE_S", 1.0)
+        async with gathered("a", "b") as (a, b):
+            with pytest.raises(Refused, match="the name 'b' is taken"):
+                async with join(
+                    "room", name="b", listen=HERE, security=PLAIN_TCP, peers=[a.address]
+                ) as impostor:
+                    await anext(impostor)
+            await a.send(b"still here")
+            assert await payloads(b, 1) == [b"still here"]
+
+    run(test)
+
+
+def test_addresses_that_nobody_can_dial_are_refused() -> None:
+    async def test() -> None:
+        for host in ("0.0.0.0", "::"):  # noqa: S104
+            with pytest.raises(Misuse, match="advertise"):
+                async with join("room", name="a", listen=(host, 0), security=PLAIN_TCP):
+                    pass
+        async with join(
+            "room",
+            name="a",
+            listen=("0.0.0.0", 0),  # noqa: S104
+            advertise=("127.0.0.1", 0),
+            security=PLAIN_TCP,
+        ) as a:
+            assert a.address[0] == "127.0.0.1"
+            assert a.address[1] != 0
+
+    run(test)
+
+
+def test_overlays_are_not_for_groups() -> None:
+    async def test() -> None:
+        with pytest.raises(Misuse, match="daisy is an overlay"):
+            async with join("g", name="a", listen=HERE, security=PLAIN_TCP, protocol="daisy"):
+                pass
+
+    run(test)
+
+
+def test_a_recording_that_cannot_go_on_is_told(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with gathered("a", record=tmp_path) as (a,):
+            recording = a._recording
+            assert recording is not None
+            assert recording._file is not None
+            os.close(recording._file)
+            with pytest.raises(CannotWrite):
+                await a.send(b"x")
+            recording._file = None
+
+    run(test)
+
+
+def test_status_and_metrics() -> None:
+    async def test() -> None:
+        async with gathered("a", "b", measures=True) as (a, b):
+            await a.send(b"one")
+            await payloads(b, 1)
+            told = status(a)
+            assert told["members"] == ["a", "b"]
+            assert (told["sends"], told["state"]) == (1, "member")
+            text = exposition([a, b]).decode()
+            assert 'antecede_deliveries_total{group="room",name="b"} 1.0' in text
+            assert 'antecede_sends_total{group="room",name="a"} 1.0' in text
+            assert 'antecede_members{group="room",name="a"} 2.0' in text
+
+    run(test)
