@@ -1,7 +1,7 @@
 """What a protocol knows apart from when it last heard of whom.
 
 To one that watches whether others live, a packet that arrives again is a sign of life. It may note
-that, and when to look next; nothing else."""
+that, answer it and note what it answered, and when to look next; nothing else."""
 
 from collections.abc import Callable
 
@@ -18,6 +18,7 @@ def _daisy(snapshot: bytes) -> bytes:
         layer.resting, layer.wake_at, layer.awake_until = True, 0.0, -1.0
         member = thaw(layer.member, GroupState)
         member.flush_heard_at = member.tick_at = 0.0
+        member.reported, member.reported_at = (), 0.0
         member.peers = [
             msgspec.structs.replace(peer, heard_at=0.0, owed=False) for peer in member.peers
         ]

@@ -196,6 +196,17 @@ PLANTED: list[tuple[str, Mutant, Check, Expected]] = [
         (Failure, "can be changed"),
     ),
     (
+        "daisy",
+        Mutant(
+            name="counts-what-it-hears",
+            old="        stamp = packet.stamp\n        if packet.message is not None:\n",
+            new="        self.state.clock += 1\n        stamp = packet.stamp\n"
+            "        if packet.message is not None:\n",
+        ),
+        lambda order: test_duplicates.test_a_duplicate_is_dropped(order, 0.6),
+        (Failure, "changes the state"),
+    ),
+    (
         "vector",
         Mutant(
             name="addressing-unchecked",

@@ -7,6 +7,7 @@ import pytest
 from antecede.errors import MalformedStamp, Misuse
 from antecede.groups import (
     Deliver,
+    Effect,
     GroupConfig,
     GroupMember,
     MemberId,
@@ -223,7 +224,9 @@ def test_vector_on_the_wire_has_the_size_of_the_view() -> None:
 def test_duplicate_and_stranger_change_nothing() -> None:
     member = founder(0)
     body = Data(1, (0, 1, 0), b"", b"")
-    assert [type(effect) for effect in member.receive(packet_from(1, body), 0.1)] == [Deliver]
+    effects = member.receive(packet_from(1, body), 0.1)
+    assert [type(effect) for effect in effects] == [Deliver, Transmit]
+    assert member.receive(packet_from(1, body), 0.1) == []  # it will be acknowledged again
     before = member.snapshot()
     assert member.receive(packet_from(1, body), 0.1) == []
     assert member.receive(packet_from(9, Report((0, 0, 0))), 0.1) == []

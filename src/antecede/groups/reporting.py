@@ -16,6 +16,7 @@ from math import inf
 from antecede.groups.channels import Channels
 from antecede.groups.core import Core
 from antecede.groups.packets import Report, Vector
+from antecede.groups.state import Phase
 from antecede.message import ProcessSet, members, set_from_bytes, set_to_bytes
 
 
@@ -74,7 +75,8 @@ class Reporting:
     @property
     def acknowledged(self) -> Vector:
         """What it has received, as far as it says so."""
-        return self.core.state.peers[self.core.rank].row
+        peers = self.core.state.peers
+        return peers[self.core.rank].row if peers else ()
 
     def _news(self) -> Vector:
         return self.acknowledged if self.core.rank else tuple(self.core.state.stable)
@@ -93,7 +95,8 @@ class Reporting:
     def report_soon(self) -> None:
         """Something has come."""
         core, state = self.core, self.core.state
-        if core.now - state.reported_at >= core.config.tick_s and self.calm:
+        is_in = state.phase is Phase.MEMBER
+        if is_in and core.now - state.reported_at >= core.config.tick_s and self.calm:
             self._report_if(self.owes)
 
     def on_report(self, rank: int, body: Report) -> None:

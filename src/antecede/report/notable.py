@@ -167,5 +167,7 @@ def _link(results: Results, row: dict[str, Any], beside: Path, text: str | None 
     name = tag("span", text) if text else tag("code", run[:12], title=run)
     if is_plain(run) and view_of(results, run).is_file():
         way = os.path.relpath(view_of(results, run).resolve(), beside.resolve())
-        return tag("a", name, href=quote(Path(way).as_posix()))
+        # The page opens at what makes the run notable.
+        place = "#early" if row.get("violations") else "#worst"
+        return tag("a", name, href=quote(Path(way).as_posix()) + place)
     return name
