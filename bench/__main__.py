@@ -13,6 +13,9 @@ from bench import (
     campaign,
     endurance,
     fuzz,
+    live,
+    live_fuzz,
+    live_soak,
     machines,
     queue,
     separators,
@@ -35,6 +38,9 @@ BENCHMARKS: dict[str, Callable[[], None]] = {
     "campaign": campaign.main,
     "fuzz": fuzz.main,
     "view": view.main,
+    "live": live.main,
+    "live-fuzz": live_fuzz.main,
+    "live-soak": live_soak.main,
 }
 
 

@@ -177,3 +177,13 @@ def holds(is_so: bool) -> str:
 def is_less(one: Estimate | None, other: Estimate | None) -> bool:
     """By more than chance: the intervals do not meet."""
     return one is not None and other is not None and one.high < other.low
+
+
+def increasing(differences: Iterable[Estimate | None]) -> str:
+    """Whether something grows by all these differences, in words."""
+    found = list(differences)
+    if all(each is not None and each.low > 0 for each in found):
+        return holds(True)
+    if any(each is not None and each.high < 0 for each in found):
+        return holds(False)
+    return "is not decided beyond chance"

@@ -17,7 +17,7 @@ from bench.results import __main__ as command
 from bench.results import shipped
 from bench.results.answers import ANSWERS
 from bench.results.page import DIGEST, write_page
-from bench.results.reading import Reading, estimate, number, with_interval
+from bench.results.reading import Reading, estimate, increasing, number, with_interval
 from bench.results.shipped import CAMPAIGNS, Shipped, find, run, shrunk
 from tests.campaigns.files import SMALL
 
@@ -146,3 +146,11 @@ def test_numbers_for_people() -> None:
     assert with_interval(estimate([1.0, 2.0, 3.0])) == "2.0 ± 2.5"
     assert with_interval(estimate([5.0, 5.0])) == "5.00"
     assert with_interval(estimate([])) == "–"
+
+
+def test_a_claim_is_decided_by_differences_beyond_chance() -> None:
+    more, less, unclear = estimate([4.9, 5.1]), estimate([-4.9, -5.1]), estimate([-1.0, 1.5])
+    assert increasing([more, more]) == "holds here"
+    assert increasing([more, less]) == "does not hold here"
+    assert increasing([more, unclear]) == "is not decided beyond chance"
+    assert increasing([None]) == "is not decided beyond chance"

@@ -17,16 +17,18 @@ from antecede.live import finish
 from antecede.verify import verify_trace
 
 ROOT = Path(__file__).resolve().parents[2]
-ENOUGH_S = 25.0
+MAIN = "from antecede.cli import main; main()"
+ENOUGH_S = 60.0
 """For anything that must not hang; nothing waits for it to pass."""
 
 
 class Process:
     """A program that talks in lines of JSON."""
 
-    def __init__(self, name: str, process: asyncio.subprocess.Process) -> None:
+    def __init__(self, name: str, process: asyncio.subprocess.Process, text: bool = False) -> None:
         self.name = name
         self.process = process
+        self._text = text
         self.said: list[dict[str, Any]] = []
         self._news = asyncio.Event()
         self._reading = asyncio.create_task(self._read())
@@ -34,9 +36,10 @@ class Process:
     async def _read(self) -> None:
         assert self.process.stdout is not None
         while line := await self.process.stdout.readline():
-            self.said.append(json.loads(line))
+            plain = {"event": "line", "line": line.decode().rstrip()}
+            self.said.append(plain if self._text else json.loads(line))
             self._news.set()
-        self.said.append({"event": "over"})
+        self.said.append({"event": "over", "line": ""})
         self._news.set()
 
     def tell(self, text: str) -> None:
@@ -100,7 +103,8 @@ class Cluster:
         self.ports: dict[str, int] = {}
         self._all: list[Process] = []
 
-    async def spawn(self, name: str, *command: str) -> Process:
+    async def spawn(self, name: str, *command: str, text: bool = False) -> Process:
+        """A process that talks in JSON, or in plain lines."""
         process = await asyncio.create_subprocess_exec(
             sys.executable,
             *command,
@@ -109,7 +113,7 @@ class Cluster:
             cwd=ROOT,
             env={**os.environ, "PYTHONPATH": str(ROOT)},
         )
-        started = Process(name, process)
+        started = Process(name, process, text)
         self._all.append(started)
         return started
 

@@ -5,6 +5,7 @@ import random
 from collections.abc import Iterator
 from typing import Any
 
+from antecede.groups import GroupConfig
 from antecede.live.frames import FRAME_LIMIT, HELLO_LIMIT, Kind, encode_data, encode_frame
 from antecede.live.group import Group, Settings
 from antecede.live.handshake import encode
@@ -13,7 +14,6 @@ from antecede.live.items import Direct, Introduce, Membership, Report, encode_it
 from antecede.live.outgoing import array_head
 from antecede.live.tls import PLAIN_TCP
 from antecede.live.viewed import Identity, Viewed
-from antecede.groups import GroupConfig
 from tests.live.served import hello
 
 
@@ -38,10 +38,17 @@ class Wire(asyncio.Transport):
         return self.closed
 
 
+def machine() -> Viewed:
+    identity = Identity("server", ("127.0.0.1", 1), 1)
+    return Viewed(identity, "vector", {}, GroupConfig(transfers_state=True), founds=True)
+
+
+PROTOCOL = machine().protocol_text
+
+
 def member() -> Group:
     """A real group of one, whose links lead nowhere."""
-    identity = Identity("server", ("127.0.0.1", 1), 1)
-    core = Viewed(identity, "vector", {}, GroupConfig(transfers_state=True), founds=True)
+    core = machine()
     return Group("room", core, Listener(PLAIN_TCP), (), Settings(), lambda name: True, None)
 
 
@@ -56,7 +63,8 @@ _ITEMS = (
 
 def _sound(chance: random.Random) -> list[bytes]:
     """The frames of a connection, as a peer might send them."""
-    frames = [encode_frame(Kind.HELLO, encode(hello(f"peer{chance.randrange(4)}")))]
+    greeting = hello(f"peer{chance.randrange(4)}", protocol=PROTOCOL)
+    frames = [encode_frame(Kind.HELLO, encode(greeting))]
     for number in range(1, chance.randint(1, 4)):
         items = [chance.choice(_ITEMS) for _ in range(chance.randint(0, 4))]
         frames.append(encode_data(number, array_head(len(items)) + b"".join(items)))

@@ -46,7 +46,10 @@ class Network:
         self._cut.clear()
         self._healed.set()
 
-    async def close(self) -> None:
+    async def __aenter__(self) -> "Network":
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
         for server in self._servers:
             server.close()
         for task in list(self._tasks):
@@ -57,7 +60,8 @@ class Network:
     async def _connect(
         self, name: str, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> None:
-        decoder, opening, frames = FrameDecoder(), b"", []
+        decoder, opening = FrameDecoder(), b""
+        frames: list[tuple[int, bytes]] = []
         while not frames:
             data = await reader.read(65536)
             if not data:

@@ -90,7 +90,7 @@ class Raw:
         if answer is None:
             return None
         kind, body = answer
-        return decode(body, Welcome if kind == Kind.WELCOME else Refusal)
+        return decode(body, Welcome) if kind == Kind.WELCOME else decode(body, Refusal)
 
     async def is_closed(self) -> bool:
         """Wait until the other end has closed; what it still says does not matter."""

@@ -16,11 +16,13 @@ def test_killed_and_restarted_with_its_old_name(tmp_path: Path) -> None:
             a, b, c, d = await group.start_all("a", "b", "c", "d")
             load([a, b, c, d], count=200)
             await asyncio.sleep(0.5)
+            marks = [len(member.said) for member in (a, b, c)]
             d.signal(signal.SIGKILL)
             again = await group.start("d", "b")  # while the others still take it for alive
-            for member in (a, b, c):
+            for member, mark in zip((a, b, c), marks, strict=True):
                 for protocol in group.protocols:
-                    await member.sees("a", "b", "c", group=protocol)
+                    await member.sees("a", "b", "c", since=mark, group=protocol)
+                    await member.sees("a", "b", "c", "d", since=mark, group=protocol)
             load([again], count=20)
             await group.sent(a, b, c, again)
             await group.end(a, b, c, again)
@@ -38,9 +40,10 @@ def test_stopped_for_longer_than_the_others_wait(tmp_path: Path) -> None:
             a, b, c = await group.start_all("a", "b", "c")
             load([a, b, c], count=200)
             await asyncio.sleep(0.5)
+            marks = [len(member.said) for member in (a, b)]
             c.signal(signal.SIGSTOP)
-            await a.sees("a", "b")
-            await b.sees("a", "b")
+            for member, seen in zip((a, b), marks, strict=True):
+                await member.sees("a", "b", since=seen)
             mark, again = len(c.said), len(a.said)
             c.signal(signal.SIGCONT)
             await c.says("excluded", since=mark)
@@ -68,8 +71,7 @@ def test_cut_off_and_healed(tmp_path: Path) -> None:
     nobody may go on, and nothing has changed when the network is back."""
 
     async def run() -> None:
-        network = Network()
-        async with cluster(tmp_path) as group:
+        async with Network() as network, cluster(tmp_path) as group:
             a = await through(network, group, "a")
             b = await through(network, group, "b", "a")
             c = await through(network, group, "c", "a")
@@ -81,8 +83,8 @@ def test_cut_off_and_healed(tmp_path: Path) -> None:
             marks = [len(member.said) for member in members]
             network.cut(("a", "c"), ("b", "c"))
             await c.says("interrupted")
-            await a.sees("a", "b")
-            await b.sees("a", "b")
+            await a.sees("a", "b", since=marks[0])
+            await b.sees("a", "b", since=marks[1])
             network.heal()
             await c.says("excluded")
             for member, mark in zip(members, marks, strict=True):
@@ -98,7 +100,6 @@ def test_cut_off_and_healed(tmp_path: Path) -> None:
                 await member.says("restored", since=mark)
                 await member.says("sent", since=mark)
             await group.end(*members)
-        await network.close()
 
     asyncio.run(run())
     assert judge(tmp_path / "vector")["crashed"] == 1

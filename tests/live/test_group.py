@@ -13,6 +13,7 @@ from antecede.errors import CannotWrite, Misuse
 from antecede.groups import GroupConfig
 from antecede.live import (
     PLAIN_TCP,
+    Context,
     Delivery,
     Event,
     Group,
@@ -21,10 +22,11 @@ from antecede.live import (
     Refused,
     Settings,
     ViewChange,
+    group,
     join,
+    merged,
     open_node,
 )
-from antecede.live import group
 from antecede.live.metrics import exposition, status
 
 CONFIG = GroupConfig(suspect_after_s=3.0, flush_timeout_s=3.0)
@@ -174,7 +176,9 @@ def test_missing_for_too_long_excludes_who_is_missing() -> None:
             await a.send(b"question")
             assert await payloads(b, 1) == [b"question"]
             await b.send(b"answer")
-            seen = await until(c, lambda event: "a" not in _members(event) and _members(event) != ())
+            seen = await until(
+                c, lambda event: "a" not in _members(event) and _members(event) != ()
+            )
             texts = [event.payload for event in seen if isinstance(event, Delivery)]
             # Its message is handed on by b, and comes before the answer to it.
             assert texts == [b"question", b"answer"]
@@ -230,9 +234,12 @@ def test_order_across_overlapping_groups(protocol: str) -> None:
     async def test() -> None:
         groups = {"x": ["a", "b", "d"], "y": ["b", "c", "d"]}
         slow = {"a": {"settings": Settings(lags_s={"d": 1.0})}}
-        async with gathered(
-            "a", "b", "c", "d", protocol=protocol, groups=groups, special=slow
-        ) as (a, b, _, d):
+        async with gathered("a", "b", "c", "d", protocol=protocol, groups=groups, special=slow) as (
+            a,
+            b,
+            _,
+            d,
+        ):
             await a.send(b"cause", group="x")
             assert await payloads(b, 1) == [b"cause"]
             await b.send(b"effect", group="y")
@@ -313,14 +320,14 @@ def test_another_process_of_the_same_name_does_not_get_in(
 
 def test_addresses_that_nobody_can_dial_are_refused() -> None:
     async def test() -> None:
-        for host in ("0.0.0.0", "::"):  # noqa: S104
+        for host in ("0.0.0.0", "::"):
             with pytest.raises(Misuse, match="advertise"):
                 async with join("room", name="a", listen=(host, 0), security=PLAIN_TCP):
                     pass
         async with join(
             "room",
             name="a",
-            listen=("0.0.0.0", 0),  # noqa: S104
+            listen=("0.0.0.0", 0),
             advertise=("127.0.0.1", 0),
             security=PLAIN_TCP,
         ) as a:
@@ -367,3 +374,73 @@ def test_status_and_metrics() -> None:
             assert 'antecede_members{group="room",name="a"} 2.0' in text
 
     run(test)
+
+
+def test_labels_are_ordered_apart() -> None:
+    """a's messages reach c late. Under the label of a's question b's answer waits, under another
+    one it does not."""
+
+    async def test() -> None:
+        slow = {"a": {"settings": Settings(lags_s={"c": 1.0})}}
+        labels = ["orders", "chat"]
+        async with gathered("a", "b", "c", protocol="optimal", labels=labels, special=slow) as (
+            a,
+            b,
+            c,
+        ):
+            await a.send(b"question", label="orders")
+            assert await payloads(b, 1) == [b"question"]
+            await b.send(b"answer", label="orders")
+            await b.send(b"remark", label="chat")
+            found = [event async for event in _deliveries(c, 3)]
+            assert [(one.payload, one.label) for one in found] == [
+                (b"remark", "chat"),
+                (b"question", "orders"),
+                (b"answer", "orders"),
+            ]
+            with pytest.raises(Misuse, match="there are orders, chat"):
+                await a.send(b"x", label="nothing")
+            await a.send(b"goes on", label="chat")
+            assert (await payloads(b, 3))[-1] == b"goes on"
+
+    run(test)
+
+
+def test_contexts_are_held_by_the_application() -> None:
+    async def test() -> None:
+        slow = {"a": {"settings": Settings(lags_s={"c": 1.0})}}
+        async with gathered("a", "b", "c", protocol="contexts", special=slow) as (a, b, c):
+            await a.send_in(Context(), b"question")
+            (asked,) = [event async for event in _deliveries(b, 1)]
+            assert asked.context is not None
+            answered = await b.send_in(asked.context, b"answer")
+            remarked = await b.send_in(Context(), b"remark")
+            both = merged(answered, remarked)
+            await b.send_in(both, b"follows both")
+            await b.send_in(None, b"past")
+            assert await payloads(c, 5) == [
+                b"remark",
+                b"past",
+                b"question",
+                b"answer",
+                b"follows both",
+            ]
+            with pytest.raises(Misuse, match="send_in"):
+                await a.send(b"x")
+
+    run(test)
+
+
+def test_a_context_of_a_former_view_is_empty() -> None:
+    former, later = Context(1), Context(2)
+    assert merged(former, later) == later
+
+
+async def _deliveries(member: Group, count: int) -> AsyncIterator[Delivery]:
+    found = 0
+    async for event in member:
+        if isinstance(event, Delivery):
+            yield event
+            found += 1
+            if found == count:
+                return

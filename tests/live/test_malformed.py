@@ -3,13 +3,34 @@
 import asyncio
 import tracemalloc
 
+import pytest
+
+from antecede.live.incoming import _Accepted
 from tests.live.malformed import fuzz
 
 
 def test_malformed_input_ends_connections_and_nothing_else() -> None:
-    tally = asyncio.run(fuzz(seed=1, count=20_000))
+    tally = asyncio.run(fuzz(seed=1, count=30_000))
     assert tally["closed"] > 10_000
     assert tally["open"] > 100  # Some are cut short, and some right by accident.
+
+
+def test_what_stays_behind_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A listening end that does not forget, one that says too much, one that lets errors through:
+    each is caught."""
+    with monkeypatch.context() as planted:
+        planted.setattr(_Accepted, "connection_lost", lambda self, error: None)
+        with pytest.raises(AssertionError, match="remembered"):
+            asyncio.run(fuzz(seed=1, count=200))
+    with monkeypatch.context() as planted:
+        planted.setattr("antecede.live.incoming.NO_REASON", "r" * 900)
+        planted.setattr(_Accepted, "_is_genuine", lambda self, hello: False)
+        with pytest.raises(AssertionError, match="much was said"):
+            asyncio.run(fuzz(seed=1, count=200))
+    with monkeypatch.context() as planted:
+        planted.setattr("antecede.live.group.decode_items", lambda items, kind: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            asyncio.run(fuzz(seed=1, count=200))
 
 
 def test_malformed_input_leaves_nothing_behind() -> None:

@@ -1,4 +1,4 @@
-"""Overlays as real processes, from the files that the simulator takes: `antecede node --scenario`."""
+"""Overlays as real processes, from the files that the simulator takes."""
 
 import asyncio
 import signal
@@ -8,7 +8,10 @@ from pathlib import Path
 import pytest
 
 from antecede.simulate import load_scenario
-from tests.live.cluster import Cluster, Process, cluster, judge
+from tests.cli.conftest import Antecede, antecede
+from tests.live.cluster import MAIN, Cluster, Process, cluster, judge
+
+__all__ = ["antecede"]  # a fixture
 
 LINE = """
 protocol = "separators"
@@ -18,7 +21,6 @@ messages = 10
 """
 GRAPH = """<graphml xmlns="http://graphml.graphdrawing.org/xmlns"><graph edgedefault="undirected">
 <node id="west"/><node id="east"/><edge source="west" target="east"/></graph></graphml>"""
-MAIN = "from antecede.cli import main; main()"
 DAISY = """
 protocol = "daisy"
 processes = 4
@@ -136,15 +138,11 @@ def test_causal_servers_and_the_death_of_one(tmp_path: Path) -> None:
         (["--name", "p0", "--role", "router"], "not for routers"),
     ],
 )
-def test_misuse(flags: list[str], message: str, tmp_path: Path) -> None:
-    from typer.testing import CliRunner
-
-    from antecede.cli import app
-
+def test_misuse(flags: list[str], message: str, tmp_path: Path, antecede: Antecede) -> None:
     file, addresses = tmp_path / "scenario.toml", tmp_path / "addresses.toml"
     file.write_text('protocol = "daisy"\nprocesses = 3\n')
     addresses.write_text("\n".join(f'p{number} = "127.0.0.1:{number}"' for number in range(3)))
     command = ["node", "--scenario", str(file), "--addresses", str(addresses), "--plain-tcp"]
-    result = CliRunner().invoke(app, [*command, *flags])
-    assert result.exit_code != 0
-    assert message in result.output or message in str(result.exception)
+    outcome = antecede(*command, *flags)
+    assert outcome.status == 2
+    assert message in outcome.err

@@ -123,6 +123,58 @@ RULES = [
     ),
 ]
 
+AHEAD = [
+    Mutant(
+        name="ahead-of-its-past",
+        old="        return is_known or all(layer.has_passed(MessageId(*id_)) for id_ in "
+        "item.after)\n",
+        new="        return True\n",
+    ),
+    Mutant(
+        name="aside-for-ever",
+        old="        for message in [m for m in early if early[m].within.sender not in "
+        "event.view.members]:\n            del early[message]\n",
+        new="",
+    ),
+    Mutant(
+        name="comes-back-at-once",
+        old="        if message.id in layer.state.ahead:  # it belongs to the group below, and is "
+        "on its way\n            return\n",
+        new="",
+    ),
+    Mutant(
+        name="never-retracted",
+        old="            self._do(above, above.send_word(Retract(tuple(lost)), now))\n",
+        new="",
+    ),
+]
+"""`tests/overlays/test_daisy_ahead.py` has the schedules."""
+
+STAR = [
+    Mutant(
+        name="hands-nothing-over",
+        old="(Batch(), *kept)",
+        new="(Batch(), *kept[:0])",
+    ),
+    Mutant(
+        name="waits-for-no-server",
+        old="            if above is None or above.state.batches or above.is_merging():\n"
+        "                return\n        state.gathering = False\n",
+        new="        state.gathering = False\n",
+    ),
+    Mutant(
+        name="told-twice",
+        old="            and number > self.state.delivered.get(sender, 0)\n",
+        new="",
+    ),
+    Mutant(
+        name="not-told-again",
+        old="                self._tell_again(layer, member.process, now)\n",
+        new="                pass\n",
+    ),
+]
+"""`tests/overlays/test_daisy_star.py` has the schedules."""
+
 FOUND_BY_CHANCE = [
     Mutant(
         name="merges-out-of-step",

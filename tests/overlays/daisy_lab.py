@@ -12,7 +12,7 @@ from typing import Any
 from antecede.message import Membership, Message, MessageId, members, process_set
 from antecede.order import Deliver, Effect, Event, Notice, Order, Packet, Transmit, Wake
 from antecede.orders import parse_options
-from antecede.overlays._daisy_items import Carry, DaisyStamp, decode_items
+from antecede.overlays._daisy_items import DaisyStamp, carries, decode_items
 from antecede.protocols import find
 
 DELAY_S = 0.01
@@ -29,7 +29,7 @@ def carried(stamp: DaisyStamp, group: int | None = None) -> list[MessageId]:
     payload = getattr(packet.body, "payload", b"") if packet else b""
     if packet is None or not payload or group not in (None, packet.group):
         return []
-    return [item.id for item in decode_items(payload) if isinstance(item, Carry)]
+    return [item.id for item in carries(decode_items(payload))]
 
 
 class Lab:
@@ -51,6 +51,7 @@ class Lab:
         """What the application does within a delivery."""
         self.notices: list[tuple[float, int, Notice]] = []
         self.delivered: list[list[MessageId]] = [[] for _ in self.orders]
+        self.delivered_at: dict[tuple[int, MessageId], float] = {}
         self._past: list[set[MessageId]] = [set() for _ in self.orders]
         self._sent: dict[MessageId, tuple[Message, frozenset[MessageId]]] = {}
         self._queue: list[tuple[float, int, int, Packet[Any] | None]] = []
@@ -110,6 +111,7 @@ class Lab:
         if process in self.dead:
             return
         self.delivered[process].append(message.id)
+        self.delivered_at[process, message.id] = self.now
         _, past = self._sent[message.id]
         self._past[process] |= past | {message.id}
         self.answer(process, message)

@@ -66,11 +66,17 @@ class Judge(OnlineOracle):
 
 
 def judge(data: dict[str, Any], order: type[Order] | None = None) -> list[str]:
+    log, told = story(data, order)
+    return log.verdict(Event.GAP in told)
+
+
+def story(data: dict[str, Any], order: type[Order] | None = None) -> tuple[Judge, set[Event]]:
+    """A run, and what was told in it."""
     scenario = make_scenario({"protocol": "daisy", **data})
     log = Judge(scenario.process_names)
     simulation = Simulation(scenario, Recorder(None, log), order)
     simulation.run()
-    return log.verdict(any(notice.event is Event.GAP for notice in simulation.notices))
+    return log, {notice.event for notice in simulation.notices}
 
 
 def draw(random: Random, seed: int) -> dict[str, Any]:
@@ -125,6 +131,12 @@ def three_levels(random: Random, data: dict[str, Any]) -> None:
     data["options"]["sizes"] = [2, 2]
 
 
+def four_levels(random: Random, data: dict[str, Any]) -> None:
+    data["processes"] = random.randint(16, 20)
+    crashing(random, data)
+    data["options"]["sizes"] = [2, 2, 2]
+
+
 def partitioned(random: Random, data: dict[str, Any]) -> None:
     size = data["processes"]
     side = random.sample(range(size), random.randint(1, size // 4))
@@ -144,7 +156,8 @@ def packing(random: Random, data: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    "trouble", [calm, crashing, returning, three_levels, partitioned, evolving, packing]
+    "trouble",
+    [calm, crashing, returning, three_levels, four_levels, partitioned, evolving, packing],
 )
 @pytest.mark.parametrize("seed", range(SEEDS))
 def test_survivors_get_everything_in_order(trouble: Any, seed: int) -> None:
@@ -152,6 +165,38 @@ def test_survivors_get_everything_in_order(trouble: Any, seed: int) -> None:
     data = draw(random, seed)
     trouble(random, data)
     assert judge(data) == []
+
+
+@pytest.mark.parametrize("seed", range(2 * SEEDS))
+def test_a_lost_majority_says_that_it_stops(seed: int) -> None:
+    """Whatever does not arrive then, order is kept, and whoever waits has been told why."""
+    random = Random(f"majority {seed}")
+    data = draw(random, seed)
+    data["crashes"] = crashes(random, data["processes"], 5)
+    log, told = story(data)
+    assert [violation for violation in log.early if log.is_owed(violation.first)] == []
+    assert log.verdict(Event.GAP in told) == [] or Event.STOPPED in told
+
+
+GROUPS = [[0, 1, 2], [3, 4, 5], [6, 7]]
+LOST_MAJORITY = {
+    "processes": 8,
+    "messages": 8,
+    "workload": {"kind": "multicast", "probability": 0.6},
+    "crashes": [{"process": 4, "time_s": 0.0}, {"process": 5, "time_s": 0.0}],
+    "options": {"groups": GROUPS},
+}
+"""Of three members of a group one is left: it may be that it is cut off from two others."""
+
+
+def test_one_of_three_stops_and_two_go_on() -> None:
+    log, told = story(LOST_MAJORITY)
+    assert Event.STOPPED in told
+    faults = log.verdict(is_gap_told=False)
+    assert faults
+    survivors = story(LOST_MAJORITY | {"options": {"groups": GROUPS, "quorum": "survivors"}})
+    assert survivors[0].verdict(is_gap_told=False) == []
+    assert Event.STOPPED not in survivors[1]
 
 
 OUT_OF_STEP = {

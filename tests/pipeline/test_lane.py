@@ -69,6 +69,18 @@ def test_any_cut_gives_the_local_verdict(seed: int, tmp_path: Path) -> None:
         assert_right(through_lane(trace, windows, reach), trace)
 
 
+def test_the_cuts_are_worth_comparing(tmp_path: Path) -> None:
+    """A lane that lets nothing pass would agree with everything."""
+    kinds = []
+    for seed in range(20):
+        folder = tmp_path / str(seed)
+        folder.mkdir()
+        trace = write(folder / "run.parquet", ("r", random_rows(seed)), group=3)
+        kinds += [type(through_lane(trace, 3, reach)) for reach in (0, 60)]
+    assert kinds.count(Verdict) > 3
+    assert kinds.count(Log) > 3
+
+
 @settings(max_examples=40, deadline=None)
 @given(
     seed=st.integers(0, 10_000),

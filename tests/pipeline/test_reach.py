@@ -1,13 +1,17 @@
 """What is wrong with a cluster is said before the work begins."""
 
+import json
 import socket
 from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 
+from antecede.campaigns.file import load_campaign
+from antecede.campaigns.plan import make_plan
 from antecede.errors import CannotWrite, Misuse
 from antecede.pipeline import reach
+from antecede.pipeline.elsewhere import prepare
 from antecede.pipeline.spread import spread
 from antecede.pipeline.verify import verify_on_spark
 from tests.campaigns.files import SMALL, save
@@ -79,17 +83,38 @@ GRAPHML = """<graphml xmlns="http://graphml.graphdrawing.org/xmlns"><graph edged
 </graph></graphml>"""
 
 
-@pytest.mark.parametrize("before", ["", "largest:"])
-def test_a_topology_in_a_file(
-    remote: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, before: str
+@pytest.mark.parametrize("name", ["net.graphml", "largest:net.graphml"])
+def test_files_get_whole_names(
+    remote: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    """Executors look for it in another folder than where the command was given."""
+    """For executors look elsewhere than where the command was given. The run stays the same."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "net.graphml").write_text(GRAPHML)
-    topology = f'name = "flat"\ntopology = "{before}net.graphml"'
-    file = save(tmp_path, SMALL.replace('name = "flat"', topology))
-    finished = run(file, tmp_path / "out", lambda: remote)
-    assert (finished.failed, finished.runs > 0) == (0, True)
+    runs = make_plan(load_campaign(save_with(tmp_path, name))).distinct()
+    prepared = prepare(remote, runs)
+    whole = name.replace("net.graphml", str(tmp_path / "net.graphml"))
+    assert {json.loads(run.scenario)["topology"] for run in prepared} == {whole}
+    assert [run.run for run in prepared] == [run.run for run in runs]
+
+
+def test_what_is_no_file_keeps_its_name(remote: SparkSession, tmp_path: Path) -> None:
+    runs = make_plan(load_campaign(save(tmp_path))).distinct()
+    assert prepare(remote, runs) == runs
+
+
+def test_a_campaign_on_a_topology_in_a_file(
+    remote: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "net.graphml").write_text(GRAPHML)
+    finished = run(save_with(tmp_path, "net.graphml"), tmp_path / "out", lambda: remote)
+    assert (finished.runs, finished.failed) == (2, 0)
+
+
+def save_with(folder: Path, topology: str) -> Path:
+    """A small campaign on this topology."""
+    text = SMALL.replace('name = "flat"', f'name = "flat"\ntopology = "{topology}"')
+    return save(folder, text.replace("seeds = 2", "seeds = 1").replace('"vector", "fifo", ', ""))
 
 
 def test_a_trace_that_others_do_not_see(remote: SparkSession, unshared: Path) -> None:

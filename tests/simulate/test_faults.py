@@ -71,3 +71,16 @@ def test_a_fault_written_wrongly_is_refused(flags: list[str]) -> None:
     arguments = ["simulate", "--protocol", "daisy", "--processes", "4", *flags]
     result = CliRunner().invoke(app, arguments)
     assert result.exit_code != 0
+
+
+def test_views_that_come_and_go_are_no_progress() -> None:
+    """One link is slower than patience with a silent member: it is suspected, comes back and is
+    suspected again, for ever; the run ends all the same."""
+    slow = {"delay": "constant:0.1", "links": [{"from": [1], "to": [0], "delay": "constant:3"}]}
+    patience_s = 20.0
+    fields = {"processes": 2, "messages": 5, "rate": 1.0, "patience_s": patience_s}
+    summary = simulate(make_scenario({"protocol": "daisy", **fields, "network": slow}))
+    assert summary.undelivered
+    views = [sentence for sentence in summary.notices if "installs view" in sentence]
+    assert len(views) > 4
+    assert summary.virtual_s < 5 * patience_s

@@ -45,6 +45,14 @@ def node(
     ] = None,
     protocol: Annotated[str, typer.Option(help="As in 'antecede protocols'.")] = "vector",
     option: OptionFlags = None,
+    advertise: Annotated[
+        str | None,
+        typer.Option(metavar="HOST:PORT", help="Where others find this member, if not there."),
+    ] = None,
+    suspect_after: Annotated[
+        float,
+        typer.Option(metavar="SECONDS", help="How long a member may be silent. Same everywhere."),
+    ] = 2.0,
     missing_after: Annotated[
         float | None, typer.Option(metavar="SECONDS", help="Report what waits for longer.")
     ] = None,
@@ -113,7 +121,9 @@ def node(
             serve,
             name=name,
             listen=parse_address("--listen", listen),
+            advertise=None if advertise is None else parse_address("--advertise", advertise),
             security=security,
+            suspect_after=suspect_after,
             peers=peers,
             protocol=protocol,
             options=parse_option_flags(option),
@@ -124,14 +134,20 @@ def node(
 
 
 async def _member(
-    group: str, serve: str | None, *, missing_after: float | None, **settings: Any
+    group: str,
+    serve: str | None,
+    *,
+    missing_after: float | None,
+    suspect_after: float,
+    **settings: Any,
 ) -> None:
-    from antecede.live import Settings, join  # noqa: PLC0415 - only where needed
+    from antecede.live import GroupConfig, Settings, join  # noqa: PLC0415 - only where needed
 
     async with AsyncExitStack() as stack:
         choice = Settings(missing_after_s=missing_after)
+        config = GroupConfig(suspect_after_s=suspect_after, flush_timeout_s=suspect_after)
         member = await stack.enter_async_context(
-            join(group, settings=choice, measures=serve is not None, **settings)
+            join(group, settings=choice, config=config, measures=serve is not None, **settings)
         )
         await _run(member, serve, stack)
 

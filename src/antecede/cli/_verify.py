@@ -13,8 +13,10 @@ from antecede.verify import Verdict, verify_trace
 
 SHOWN = 10
 """Witnesses told to a person; --json lists more."""
+ENGINES = ("auto", "local", "spark", "oracle")
 LOCAL_ROWS = 50_000_000
-"""Rows up to which a trace goes into memory, at some hundred bytes each."""
+"""Rows up to which a trace goes into memory: at some fifty bytes each, or five times as many where
+there are no positions or rows are out of order."""
 SHORT_ROWS = 100_000
 """Rows up to which Spark need not make its code fast."""
 
@@ -46,6 +48,8 @@ def verify(
 
     Example: antecede verify run.parquet
     """
+    if engine not in ENGINES:
+        raise Misuse(f"there is no engine '{engine}'; the engines are {', '.join(ENGINES)}")
     if engine == "auto":
         engine = "local" if count_rows(trace) <= LOCAL_ROWS else "spark"
     if engine == "spark":
@@ -105,7 +109,8 @@ def tell(verdict: Verdict) -> None:
     if verdict.holds:
         print("causal order was kept")
         return
-    print(f"causal order was BROKEN: {verdict.violations:,} early deliveries")
+    early = "delivery" if verdict.violations == 1 else "deliveries"
+    print(f"causal order was BROKEN: {verdict.violations:,} early {early}")
     for witness in verdict.witnesses[:SHOWN]:
         where = f"{witness.run}: " if verdict.runs > 1 else ""
         print(f"  {where}{witness.sentence()}")

@@ -72,7 +72,8 @@ class Admission:
         state.promised = state.accepted_in = NO_BALLOT
         state.accepted = state.flush = state.decided = state.captured = None
         state.flush_heard_at = core.now
-        state.reported, state.reported_at = nothing, -inf
+        state.announced = 0
+        state.announced_at = state.reported_at = state.heartbeat_at = -inf
         latest = dict(view.members)
         for member in sorted(state.joining):
             if member.incarnation <= latest.get(member.process, -1):

@@ -259,7 +259,7 @@ class GroupMember:
         if self.state.phase is Phase.MEMBER:
             self._streams.repeat()
             self._channels.repeat()
-            self._reporting.report()
+            self._reporting.tick()
 
     def _watch_quorum(self) -> None:
         """Suspend when too few are within reach, and go on when there are enough again."""
@@ -336,7 +336,7 @@ class GroupMember:
                 self._streams.on_data(packet, body)
                 self._flushing.retry()
                 if self._reporting.acknowledged is not before:
-                    self._reporting.report_soon()
+                    self._reporting.on_news()
             case Report():
                 peer = state.peers[rank]
                 if body.flushing and not peer.flushing:

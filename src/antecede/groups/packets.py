@@ -45,8 +45,8 @@ class Data(msgspec.Struct, frozen=True, array_like=True, tag=0):
 
 class Report(msgspec.Struct, frozen=True, array_like=True, tag=1):
     """A heartbeat, and the cumulative acknowledgement of everything received without a gap.
-    `waits`: an answer is wanted. The most senior member adds what is stable, and the ranks that it
-    hears, as a bit set."""
+    `waits`: an answer is wanted. To all it says what is stable; the most senior member adds the
+    ranks that it hears, as a bit set."""
 
     received: Vector
     flushing: bool = False

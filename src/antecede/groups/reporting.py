@@ -1,9 +1,10 @@
 """Who tells whom what has come, and that it lives.
 
-While all is well, members report to those whose messages have come, who repeat them otherwise, and
-to the most senior member. That one tells all what is stable and whom it hears, which is their sign
-of life, too: some packets for each member instead of one for each pair. Reports follow messages at
-once, but not twice in a tick; besides there are heartbeats.
+While all is well, members report to those whose messages have come, and the sender of a message
+tells all when it is stable: two packets for each member instead of one for each pair. Both follow
+at once what they answer, but not twice in a tick. As a heartbeat members report to the most senior
+one, and that one tells all what is stable and whom it hears, which is their sign of life, too; so
+whatever was lost on the way is made good.
 
 All is not well while views change, where somebody leaves, and when somebody has been silent for
 half of the time after which it is suspected: then a member reports to all at every tick, and all
@@ -42,35 +43,31 @@ class Reporting:
             return False
         late = core.now - core.config.late_after_s
         is_first, own = state.view.number == 1, core.rank
-        return all(
-            rank == own
-            or (
-                peer.heard_at >= late
-                and (peer.present or is_first)
-                and not peer.flushing
-                and not peer.leaving
-            )
-            for rank, peer in enumerate(state.peers)
-        )
+        for rank, peer in enumerate(state.peers):
+            is_well = peer.heard_at >= late and not peer.flushing and not peer.leaving
+            if rank != own and not (is_well and (peer.present or is_first)):
+                return False
+        return True
 
     @property
     def hurries(self) -> bool:
         """Whether something may be due at the next tick."""
         core, state = self.core, self.core.state
-        own, sent = core.rank, state.received[core.rank]
+        own = core.rank
         return (
-            state.stable[own] < sent
+            state.stable[own] < state.received[own]
             or self.owes
-            or state.reported_at == -inf
-            or any(peer.owed for peer in state.peers)
+            or state.heartbeat_at == -inf
+            or any([peer.owed for peer in state.peers])
             or any(channel.outgoing for channel in state.channels.values())
             or not self.calm
         )
 
     @property
     def owes(self) -> bool:
-        """Whether it has not told what the others wait for."""
-        return self.core.state.reported != self._news()
+        """Whether messages of its own are stable and the others do not know."""
+        state = self.core.state
+        return state.announced < state.stable[self.core.rank]
 
     @property
     def acknowledged(self) -> Vector:
@@ -78,26 +75,26 @@ class Reporting:
         peers = self.core.state.peers
         return peers[self.core.rank].row if peers else ()
 
-    def _news(self) -> Vector:
-        return self.acknowledged if self.core.rank else tuple(self.core.state.stable)
-
     # Reporting.
 
-    def report(self) -> None:
-        """At a tick."""
+    def tick(self) -> None:
         core, state = self.core, self.core.state
         if not self.calm:
             self._report_to_all()
-            return
-        is_due = core.now - state.reported_at >= core.config.heartbeat_s
-        self._report_if(is_due or self.owes)
+        elif self.owes:
+            self._announce()
+        else:
+            to = self._owed()
+            if core.now - state.heartbeat_at >= core.config.heartbeat_s:
+                to |= 1 << state.view.members[0].process if core.rank else core.others
+            self._report(to)
 
-    def report_soon(self) -> None:
-        """Something has come."""
+    def on_news(self) -> None:
+        """A message has come."""
         core, state = self.core, self.core.state
         is_in = state.phase is Phase.MEMBER
         if is_in and core.now - state.reported_at >= core.config.tick_s and self.calm:
-            self._report_if(self.owes)
+            self._report(self._owed())
 
     def on_report(self, rank: int, body: Report) -> None:
         core, state = self.core, self.core.state
@@ -106,21 +103,27 @@ class Reporting:
         if body.heard and not rank:
             for other in members(set_from_bytes(body.heard) & core.everybody):
                 state.peers[other].heard_at = core.now
-        if not core.rank and self.owes:
-            self.report_soon()
+        if self.owes and core.now - state.announced_at >= core.config.tick_s and self.calm:
+            self._announce()
 
-    def _report_if(self, needed: bool) -> None:
-        """To those who wait for it; where needed also to the most senior member, or from it to
-        all."""
+    def _announce(self) -> None:
+        """Tell all what is stable."""
+        self._owed()
+        self._report(self.core.others)
+
+    def _report(self, to: ProcessSet) -> None:
         core, state = self.core, self.core.state
-        to = self._owed()
-        if needed and core.rank:
-            to |= 1 << state.view.members[0].process
-        elif needed:
-            to = core.others
-        if needed:
-            state.reported, state.reported_at = self._news(), core.now
-        core.transmit(to, self._with_digest())
+        if not to:
+            return
+        state.reported_at = core.now
+        report = core.report()
+        if to == core.others:
+            self._tell_all()
+            heard = b"" if core.rank else set_to_bytes(self._heard())
+            report = Report(report.received, stable=tuple(state.stable), heard=heard)
+        elif to >> state.view.members[0].process & 1:
+            state.heartbeat_at = core.now
+        core.transmit(to, report)
 
     def _report_to_all(self) -> None:
         """To the others, or to some in turn and to those who wait for it."""
@@ -130,32 +133,33 @@ class Reporting:
         owed = self._owed()
         if 0 < fanout < size - 1:
             first = core.rank + 1 + state.ticks * fanout % (size - 1)
-            turn = [(first + step) % size for step in range(fanout)]
             to = owed
-            for rank in turn:
-                if rank != core.rank:
-                    to |= 1 << state.view.members[rank].process
-        state.reported, state.reported_at = self._news(), core.now
-        core.transmit(to, core.report(waits=True))
+            for step in range(fanout):
+                to |= 1 << state.view.members[(first + step) % size].process
+        self._tell_all()
+        core.transmit(to & core.others, core.report(waits=True))
+
+    def _tell_all(self) -> None:
+        core, state = self.core, self.core.state
+        state.announced = state.stable[core.rank]
+        state.announced_at = state.reported_at = state.heartbeat_at = core.now
 
     def _owed(self) -> ProcessSet:
         """The processes that wait for a report, and wait no more."""
         core, state = self.core, self.core.state
         to = 0
-        for member, peer in zip(state.view.members, state.peers, strict=True):
+        for rank, peer in enumerate(state.peers):
             if peer.owed:
                 peer.owed = False
-                to |= 1 << member.process
-        return to & ~(1 << core.me.process)
+                to |= 1 << state.view.members[rank].process
+        return to & core.others
 
-    def _with_digest(self) -> Report:
-        core, state = self.core, self.core.state
-        if core.rank:
-            return core.report()
+    def _heard(self) -> int:
+        """The ranks that it hears, as a bit set."""
+        core = self.core
         since = core.now - 2 * core.config.heartbeat_s
-        heard = sum(
+        return sum(
             1 << rank
-            for rank, peer in enumerate(state.peers)
+            for rank, peer in enumerate(core.state.peers)
             if rank == core.rank or peer.heard_at >= since
         )
-        return Report(core.report().received, stable=tuple(state.stable), heard=set_to_bytes(heard))

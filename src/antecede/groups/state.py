@@ -126,8 +126,10 @@ class State(msgspec.Struct, array_like=True):
     channels: dict[MemberId, Channel] = {}
     tick_at: float = 0.0
     ticks: int = 0
-    reported: Vector = ()
-    """What it last told the most senior member to have received; at that one, what it last told
-    all to be stable."""
+    announced: int = 0
+    """How many messages of its own it has told all to be stable."""
+    announced_at: float = -inf
     reported_at: float = -inf
+    heartbeat_at: float = -inf
+    """When it last reported to the most senior member; at that one, to all."""
     asked_at: float = -1.0

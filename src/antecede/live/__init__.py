@@ -32,6 +32,7 @@ from antecede.live.group import (
     ViewChange,
 )
 from antecede.live.handshake import Refused
+from antecede.live.lesser import Context, merged
 from antecede.live.node import Node, join, join_overlay, open_node
 from antecede.live.outgoing import Address, LinkLimits
 from antecede.live.recording import finish
@@ -42,6 +43,7 @@ __all__ = [
     "PLAIN_TCP",
     "Address",
     "Certificates",
+    "Context",
     "Delivery",
     "Event",
     "Excluded",
@@ -61,5 +63,6 @@ __all__ = [
     "finish",
     "join",
     "join_overlay",
+    "merged",
     "open_node",
 ]

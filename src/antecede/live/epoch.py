@@ -39,9 +39,7 @@ class Peer(msgspec.Struct):
     untaken_there: int = 0
     """and not yet taken by its application, with what it has from former views."""
     received: int = 0
-    """Received from it,"""
-    undelivered: int = 0
-    """and waiting for others."""
+    """Received from it."""
     stable: int = 0
     """Up to this number its messages have reached everybody, as it says."""
     last: int = 0
@@ -132,22 +130,19 @@ class Epoch:
         peer.received += weight(len(message.payload))
         # It may be known from a survivor's copy, or delivered: it came inside another packet.
         if number not in peer.copies:
-            peer.copies[number] = message
-            self._wait(message)
+            peer.copies[number] = self.undelivered[message.id] = message
 
-    def _wait(self, message: Message) -> None:
-        self.undelivered[message.id] = message
-        self.peers[message.id.sender].undelivered += weight(len(message.payload))
+    def waiting(self) -> list[int]:
+        """By rank, how much has come and is not delivered."""
+        units = [0] * len(self.peers)
+        for message in self.undelivered.values():
+            units[message.id.sender] += weight(len(message.payload))
+        return units
 
     def note_delivered(self, message: Message) -> None:
         sender, number = message.id
-        if sender == self.me:
-            return
-        peer = self.peers[sender]
-        if self.undelivered.pop(message.id, None) is None:
-            peer.copies[number] = message
-        else:
-            peer.undelivered -= weight(len(message.payload))
+        if sender != self.me and self.undelivered.pop(message.id, None) is None:
+            self.peers[sender].copies[number] = message
 
     def note_report(self, rank: int, received: int, untaken: int, stable: int) -> None:
         """What another member says of itself."""
@@ -189,8 +184,7 @@ class Epoch:
                 raise MalformedStamp("copies", f"brings message {message.id}, which is not for me")
             peer = self.peers[sender]
             if number > peer.stable and number not in peer.copies:
-                peer.copies[number] = message
-                self._wait(message)
+                peer.copies[number] = self.undelivered[message.id] = message
 
     def leftovers(self) -> list[Message]:
         """What is received and not delivered, in an order that respects causality."""

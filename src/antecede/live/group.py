@@ -19,17 +19,18 @@ from antecede.live import viewed
 from antecede.live.handshake import VERSION, Hello, Refused, Welcome
 from antecede.live.incoming import Listener, Received
 from antecede.live.items import decode_items, is_membership, is_repeated
+from antecede.live.lesser import Context, ContextOrder
 from antecede.live.outgoing import Address, LinkLimits, Outgoing
 from antecede.live.overlaid import Overlaid
 from antecede.live.recording import Recording
 from antecede.live.session import Arrived, Delivery, Hold, Sent, ViewChanged
 from antecede.live.viewed import Viewed
 from antecede.order import Notice, Wake
-from antecede.protocols import find
 
 _TICK_S: Final = 0.05
 _DRAIN_S: Final = 10.0
 _REFUSED_S: Final = 0.5
+_PARTING_S: Final = 1.0
 _PATIENCE_S: Final = 10.0
 """How long a process that asks to be let in waits for the others to be ready."""
 _TAKEN_BETWEEN_REPORTS: Final = 512
@@ -127,7 +128,7 @@ class Group:
         """Half of what fits: the rest is for what a protocol adds."""
         self._lags_s = settings.lags_s
         self._recording = recording
-        self._stamp_type = find(core.protocol).stamp_type
+        self._stamp_type = core.stamp_type
         self._links: dict[str, Outgoing] = {}
         self._unnamed: list[Outgoing] = []
         """Links to addresses whose owners have not said their names yet."""
@@ -185,16 +186,39 @@ class Group:
         return len(self._inbox)
 
     async def send(
-        self, payload: bytes, to: Sequence[str] | None = None, group: str | None = None
+        self,
+        payload: bytes,
+        to: Sequence[str] | None = None,
+        group: str | None = None,
+        label: str | None = None,
     ) -> None:
         """Send to these members, to a named group or to everybody. Waits while the view changes
         and while receivers lag too far behind."""
-        while not self.send_now(payload, to, group):
+        if self._core.protocol == ContextOrder.name:
+            raise Misuse(
+                "where the application holds the contexts, a message is sent in one: send_in"
+            )
+        while not self.send_now(payload, to, group, label):
             self._progress.clear()
             await self._progress.wait()
 
+    async def send_in(
+        self, context: Context | None, payload: bytes, to: Sequence[str] | None = None
+    ) -> Context:
+        """Send a message that follows what is in the context, and nothing else; None for no order
+        at all. Gives the context with the message in it."""
+        while not self.send_now(payload, to, context=context):
+            self._progress.clear()
+            await self._progress.wait()
+        return self._core.context()
+
     def send_now(
-        self, payload: bytes, to: Sequence[str] | None = None, group: str | None = None
+        self,
+        payload: bytes,
+        to: Sequence[str] | None = None,
+        group: str | None = None,
+        label: str | None = None,
+        context: Context | None = None,
     ) -> bool:
         """Send if nobody has to be waited for; otherwise do nothing and say so."""
         self._check_open()
@@ -206,8 +230,9 @@ class Group:
         core = self._core
         if not core.is_open or core.untaken >= self._settings.window or self._is_full():
             return False
+        outputs = core.send(payload, to, group, self._now(), label, context)
         self.counters.sends += 1
-        self._carry_out(core.send(payload, to, group, self._now()))
+        self._carry_out(outputs)
         return True
 
     def send_past(self, payload: bytes, to: Sequence[str]) -> None:
@@ -419,7 +444,7 @@ class Group:
         self._put(event)
         for name in event.departed:
             if name not in event.members:
-                self._hang_up(name)
+                self._part(name)
         for member in change.joined:
             self._meet(names(member), member.incarnation)
         self._waiting_since.clear()
@@ -575,6 +600,19 @@ class Group:
             self._links[welcome.receiver] = link
             self._addresses[welcome.receiver] = link.address
         self._carry_out(self._core.welcomed(welcome.receiver, self._now()))
+
+    def _part(self, name: str) -> None:
+        """A process is no member any more. What it has to hear of that is on its way."""
+        link = self._links.get(name)
+        if link is None or link.is_full or not link.connected:
+            self._hang_up(name)
+            return
+
+        def hang_up() -> None:
+            if self._links.get(name) is link and name not in self.members:
+                self._hang_up(name)
+
+        asyncio.get_running_loop().call_later(_PARTING_S, hang_up)
 
     def _hang_up(self, name: str) -> None:
         link = self._links.pop(name, None)

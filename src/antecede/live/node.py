@@ -19,8 +19,7 @@ from antecede.live.tls import Security
 from antecede.live.viewed import Identity, Viewed
 from antecede.order import Order
 
-
-_WILDCARDS: Final = ("0.0.0.0", "::", "")  # noqa: S104 - to refuse them
+_WILDCARDS: Final = ("0.0.0.0", "::", "")
 LIVE_CONFIG: Final = GroupConfig(suspect_after_s=2.0, flush_timeout_s=2.0)
 """More patient than a simulated network needs: a busy machine is not a dead one."""
 
@@ -42,6 +41,7 @@ class Node:
         protocol: str = "vector",
         options: Mapping[str, Any] | None = None,
         groups: Mapping[str, Sequence[str]] | None = None,
+        labels: Sequence[str] = (),
         founds: bool | None = None,
         config: GroupConfig | None = None,
         settings: Settings | None = None,
@@ -49,8 +49,10 @@ class Node:
         record: Path | None = None,
         measures: bool = False,
     ) -> AsyncIterator[Group]:
-        """Take part in a group. Without peers this process founds it. `record` is a folder for the
-        trace of what happens here; `measures` asks for the sizes of stamps."""
+        """Take part in a group. Without peers this process founds it. `groups` are named,
+        overlapping groups of members; `labels` are ordered apart from each other; with the
+        protocol 'contexts' the application holds what messages follow. `record` is a folder for
+        the trace of what happens here; `measures` asks for the sizes of stamps."""
         incarnation = time.time_ns() // 1_000_000
         identity = Identity(self.name, self.address, incarnation)
         core = Viewed(
@@ -60,6 +62,7 @@ class Node:
             msgspec.structs.replace(config or LIVE_CONFIG, transfers_state=True),
             founds=not peers if founds is None else founds,
             named_groups=groups,
+            labels=labels,
             records=measures or record is not None,
         )
         recording = None if record is None else Recording(record, group, self.name)

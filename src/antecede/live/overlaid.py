@@ -1,8 +1,9 @@
 """A process of an overlay: its messages go hop by hop through routers or causal servers.
 
 The processes and their addresses are fixed; what happens when one of them dies is the overlay's own
-business (`daisy` survives it, `separators` does not). Nobody sends before everybody is there, except
-those who come late. The overlay's clock starts with that. Pure, with the same face as `viewed`.
+business (`daisy` survives it, `separators` does not). Nobody sends before everybody is there,
+except those who come late. The overlay's clock starts with that. Pure, with the same face as
+`viewed`.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -18,11 +19,12 @@ from antecede.live.items import (
     pack_prefix,
     prefix_of,
 )
+from antecede.live.lesser import Context
 from antecede.live.outgoing import Address
 from antecede.live.session import Delivery, Hold, Sent, ViewChanged
 from antecede.live.viewed import Identity, Known, Left, Output, ToPeer
 from antecede.message import NO_GROUP, Message, MessageId, members, process_set
-from antecede.order import Deliver, Effect, Held, Notice, Order, Transmit, Wake
+from antecede.order import Deliver, Effect, Held, Notice, Order, Stamp, Transmit, Wake
 from antecede.wire import decode_packet, encode_packet, encode_stamp
 
 
@@ -107,11 +109,17 @@ class Overlaid:
         return []
 
     def send(
-        self, payload: bytes, to: Sequence[str] | None, group: str | None, now: float
+        self,
+        payload: bytes,
+        to: Sequence[str] | None,
+        group: str | None,
+        now: float,
+        label: str | None = None,
+        context: Context | None = None,
     ) -> list[Output]:
         """Send to these processes, or to all that applications live at."""
-        if group is not None:
-            raise Misuse("an overlay addresses processes, not named groups")
+        if group is not None or label is not None or context is not None:
+            raise Misuse("an overlay addresses processes; it has no named groups, labels, contexts")
         numbers = range(self._applications) if to is None else [self._number(name) for name in to]
         lamport = self._lamport + 1
         own = self._numbers[self.identity.name]
@@ -136,6 +144,9 @@ class Overlaid:
         self._apply(effects)
         return self._take_out()
 
+    def context(self) -> Context:
+        raise Misuse("an overlay has no contexts")
+
     def send_direct(self, payload: bytes, to: Sequence[str]) -> list[Output]:
         item = encode_item(Direct(payload))
         for name in to:
@@ -150,6 +161,10 @@ class Overlaid:
         return [Left()]
 
     # -- what it can say
+
+    @property
+    def stamp_type(self) -> type[Stamp]:
+        return self.order.stamp_type
 
     @property
     def is_open(self) -> bool:

@@ -16,7 +16,7 @@ It is pure: inputs return effects, to be carried out in order.
 """
 
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from heapq import heappop, heappush
 from typing import Any
 
@@ -24,6 +24,7 @@ import msgspec
 
 from antecede.errors import MalformedStamp, Misuse
 from antecede.groups import MemberId, View
+from antecede.history import History
 from antecede.live.epoch import Epoch, OrderFactory
 from antecede.live.items import (
     PREFIX_BYTES,
@@ -37,6 +38,7 @@ from antecede.live.items import (
     prefix_of,
     weight,
 )
+from antecede.live.lesser import Context, ContextOrder, DeliverIn
 from antecede.message import NO_GROUP, Message, MessageId, ProcessSet, members, process_set
 from antecede.order import Deliver, Effect, Held, Notice, Transmit, Wake
 
@@ -63,6 +65,10 @@ class Delivery(msgspec.Struct, frozen=True, gc=False):
     """Of the delivery."""
     member: MemberId | None = None
     """The sender's life."""
+    label: str | None = None
+    """Under which it was sent, where there are labels."""
+    context: Context | None = None
+    """What a message in answer to this one follows, where the application holds the contexts."""
 
 
 class Hold(msgspec.Struct):
@@ -114,9 +120,11 @@ class Session:
         *,
         name_of: Callable[[MemberId], str] = str,
         hold: Hold | None = None,
+        labels: Sequence[str] = (),
         records: bool = False,
     ) -> None:
         self.me = me
+        self._labels = tuple(labels)
         self._make_order = make_order
         self._groups = groups or {}
         self._records = records
@@ -162,7 +170,14 @@ class Session:
         return effects
 
     def send(
-        self, payload: bytes, to: Iterable[int] | None, now: float, group: str | None = None
+        self,
+        payload: bytes,
+        to: Iterable[int] | None,
+        now: float,
+        *,
+        group: str | None = None,
+        label: str | None = None,
+        context: Context | None = None,
     ) -> list[SessionEffect]:
         """Send to these processes, to a group, or to everybody in the view. Members that have
         departed are left out; `is_open` has to be true."""
@@ -170,6 +185,8 @@ class Session:
         if epoch is None or self._later:
             raise Misuse("the group is changing its view; wait until is_open")
         destinations, local_group = self._address(epoch, to, group)
+        if self._labels:
+            local_group = self._label(label)
         lamport = self.lamport + 1
         message = Message(
             MessageId(epoch.me, epoch.sent + 1),
@@ -177,7 +194,14 @@ class Session:
             local_group,
             pack_prefix(lamport, self._sent + 1) + payload,
         )
-        order_effects = epoch.order.send(message, now)  # Refuses what it cannot address.
+        order = epoch.order
+        if type(order) is ContextOrder:
+            history = None
+            if context is not None:
+                history = context.history if context.view == epoch.number else History()
+            order_effects = order.send_in(history, message, now)
+        else:
+            order_effects = order.send(message, now)  # Refuses what it cannot address.
         epoch.sent += 1
         self._sent += 1
         self.lamport = lamport
@@ -224,10 +248,11 @@ class Session:
         if epoch is None:
             return []
         effects: list[SessionEffect] = []
+        waiting = epoch.waiting()
         for rank in self._others(epoch):
-            peer, member = epoch.peers[rank], epoch.view.members[rank]
-            untaken = self.untaken.get(member, 0) + peer.undelivered
-            item = Report(epoch.number, peer.received, untaken, epoch.stable)
+            member = epoch.view.members[rank]
+            untaken = self.untaken.get(member, 0) + waiting[rank]
+            item = Report(epoch.number, epoch.peers[rank].received, untaken, epoch.stable)
             effects.append(Put((member,), encode_item(item)))
         return effects
 
@@ -252,6 +277,18 @@ class Session:
         if not ranks:
             raise Misuse("none of the destinations is a member of the current view")
         return process_set(ranks), NO_GROUP
+
+    def _label(self, label: str | None) -> int:
+        if label not in self._labels:
+            raise Misuse(f"there is no label {label!r}; there are {', '.join(self._labels)}")
+        return self._labels.index(label)
+
+    def context(self) -> Context:
+        """That of the last message sent, with it."""
+        epoch = self._epoch
+        if epoch is None or not isinstance(epoch.order, ContextOrder):
+            raise Misuse("the application holds no contexts here: join with protocol='contexts'")
+        return Context(epoch.number, epoch.order.after)
 
     def _others(self, epoch: Epoch) -> list[int]:
         """The ranks of an epoch that are still there, without this member's own."""
@@ -338,13 +375,22 @@ class Session:
             elif kind is Transmit:
                 to = tuple(epoch.view.members[r] for r in members(effect.to))  # type: ignore[union-attr]
                 effects.append(Put(to, carry(epoch.number, effect.packet)))  # type: ignore[union-attr]
+            elif kind is DeliverIn:
+                context = Context(epoch.number, effect.history)  # type: ignore[union-attr]
+                self._deliver(epoch, effect.message, effects, context)  # type: ignore[union-attr]
             elif kind is Wake:
                 heappush(self._wakes, effect.at)  # type: ignore[union-attr]
                 effects.append(effect)  # type: ignore[arg-type]
             elif kind is not Notice:
                 raise Misuse(f"{epoch.order.name} wants {effect!r}, which no link can do")
 
-    def _deliver(self, epoch: Epoch, message: Message, effects: list[SessionEffect]) -> None:
+    def _deliver(
+        self,
+        epoch: Epoch,
+        message: Message,
+        effects: list[SessionEffect],
+        context: Context | None = None,
+    ) -> None:
         payload = message.payload
         since = epoch.arrived_at.pop(message.id, None)
         if since is not None:
@@ -361,10 +407,12 @@ class Session:
                 epoch.names[rank],
                 payload[PREFIX_BYTES:],
                 number,
-                epoch.group_name(message.group),
+                None if self._labels else epoch.group_name(message.group),
                 True,
                 lamport,
                 member,
+                self._labels[message.group] if self._labels else None,
+                context,
             )
         )
 

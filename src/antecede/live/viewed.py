@@ -31,11 +31,12 @@ from antecede.live.items import (
     encode_item,
     prefix_of,
 )
+from antecede.live.lesser import Context, ContextOrder, LabelledOrder, LabelStamp
 from antecede.live.outgoing import Address
 from antecede.live.roster import Entry, Roster, decode_entries, encode_entries
 from antecede.live.session import Arrived, Delivery, Hold, Put, Sent, Session, ViewChanged
 from antecede.message import process_set
-from antecede.order import Held, Notice, Order, Wake
+from antecede.order import Held, Notice, Options, Order, Stamp, Wake
 from antecede.protocols import find, parse_options
 
 _KEPT_ITEMS: Final = 1 << 17
@@ -114,16 +115,22 @@ class Viewed:
         *,
         founds: bool,
         named_groups: Mapping[str, Sequence[str]] | None = None,
+        labels: Sequence[str] = (),
         records: bool = False,
     ) -> None:
-        if find(protocol).name not in orders.names():
+        if labels and (named_groups or protocol in (ContextOrder.name, "piggyback")):
+            raise Misuse("labels go neither with named groups nor with contexts nor with piggyback")
+        if protocol != ContextOrder.name and find(protocol).name not in orders.names():
             raise Misuse(
                 f"{protocol} is an overlay: its processes are those of a scenario (join_overlay, "
                 "or antecede node --scenario)"
             )
         self.identity = identity
         self.protocol = protocol
-        self._options = parse_options(protocol, options)
+        self._labels = tuple(labels)
+        self._options = (
+            Options() if protocol == ContextOrder.name else parse_options(protocol, options)
+        )
         self._config = config
         self._founds = founds
         self._named_groups = dict(named_groups or {})
@@ -197,7 +204,13 @@ class Viewed:
         return self._take_out()
 
     def send(
-        self, payload: bytes, to: Sequence[str] | None, group: str | None, now: float
+        self,
+        payload: bytes,
+        to: Sequence[str] | None,
+        group: str | None,
+        now: float,
+        label: str | None = None,
+        context: Context | None = None,
     ) -> list[Output]:
         """Send to these members, to a named group or to everybody; `is_open` has to be true."""
         if self.session is None:
@@ -205,8 +218,16 @@ class Viewed:
         if group is not None and group not in self._named_groups:
             raise Misuse(f"there is no group '{group}'; there are {sorted(self._named_groups)}")
         numbers = None if to is None else [self._number(name) for name in to]
-        self._session(self.session.send(payload, numbers, now, group))
+        self._session(
+            self.session.send(payload, numbers, now, group=group, label=label, context=context)
+        )
         return self._take_out()
+
+    def context(self) -> Context:
+        """Of the last message sent."""
+        if self.session is None:
+            raise Misuse("not in the group")
+        return self.session.context()
 
     def send_direct(self, payload: bytes, to: Sequence[str]) -> list[Output]:
         """Send past all ordering."""
@@ -243,6 +264,8 @@ class Viewed:
         if self._named_groups:
             groups_text = repr([(name, sorted(of)) for name, of in self._named_groups.items()])
             text += f" with groups {crc32(groups_text.encode()):08x}"
+        if self._labels:
+            text += f" with labels {crc32(repr(self._labels).encode()):08x}"
         return text
 
     @property
@@ -333,15 +356,14 @@ class Viewed:
     def _become(self, member: GroupMember, now: float) -> None:
         """Begin a life in the group."""
         self.member = member
-        numbers = {
-            name: _Numbers(self.roster, names) for name, names in self._named_groups.items()
-        }
+        numbers = {name: _Numbers(self.roster, names) for name, names in self._named_groups.items()}
         self.session = Session(
             member.me,
             self._make_order,
             numbers,
             name_of=self.name_of,
             hold=self.hold,
+            labels=self._labels,
             records=self._records,
         )
         self._substrate(member.start(now), now)
@@ -364,7 +386,23 @@ class Viewed:
         for batch in kept:
             self._receive(batch, now)
 
+    @property
+    def stamp_type(self) -> type[Stamp]:
+        """Of what the order puts on packets."""
+        if self._labels:
+            return LabelStamp
+        if self.protocol == ContextOrder.name:
+            return ContextOrder.stamp_type
+        return find(self.protocol).stamp_type
+
     def _make_order(self, process: int, membership: message.Membership) -> Order:
+        if self._labels:
+            return LabelledOrder(process, membership, len(self._labels), self._make_one)
+        return self._make_one(process, membership)
+
+    def _make_one(self, process: int, membership: message.Membership) -> Order:
+        if self.protocol == ContextOrder.name:
+            return ContextOrder(process, membership)
         return find(self.protocol)(process, membership, self._options)
 
     def _control(self, sender: str, item: Item, now: float) -> None:

@@ -4,19 +4,33 @@ A payload of a group is a tuple of items: messages on their way, and word of wha
 them. Besides there is talk outside of the groups, between processes that look for each other.
 """
 
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import Annotated
 
 import msgspec
 
-from antecede.errors import MalformedStamp
+from antecede.errors import BrokenInvariant, MalformedStamp
+from antecede.groups import GroupMessageId
 from antecede.groups import Packet as GroupPacket
 from antecede.groups.packets import Data as GroupData
-from antecede.groups.packets import Vector
-from antecede.message import Message, MessageId, set_from_bytes, set_to_bytes
+from antecede.groups.packets import Tell, Vector
+from antecede.message import (
+    Message,
+    MessageId,
+    ProcessSet,
+    members,
+    process_set,
+    set_from_bytes,
+    set_to_bytes,
+)
 from antecede.order import Count, Stamp
 
 Ids = tuple[tuple[Count, Count], ...]
+Index = Annotated[int, msgspec.Meta(ge=0, lt=1 << 16)]
+"""Of a process: a set of few of them must not take much room."""
+Destinations = bytes | tuple[Index, ...]
+"""A bitmap or a list, whichever is shorter."""
 
 
 class Carry(msgspec.Struct, frozen=True, array_like=True, tag=0):
@@ -24,7 +38,7 @@ class Carry(msgspec.Struct, frozen=True, array_like=True, tag=0):
 
     sender: Count
     number: Annotated[int, msgspec.Meta(ge=1)]
-    destinations: bytes
+    destinations: Destinations
     group: int
     payload: bytes
     clock: Count
@@ -90,7 +104,21 @@ class Ready(msgspec.Struct, frozen=True, array_like=True, tag=8):
     """I have sent all that I send in this group, which gives way to another."""
 
 
-Item = Carry | Done | Release | Forget | Above | Batch | Roll | Change | Ready
+class Ahead(msgspec.Struct, frozen=True, array_like=True, tag=9):
+    """A message that need not be delivered in its own group to be sent on: `after` are those before
+    it that go beyond that group, too."""
+
+    carry: Carry
+    after: Ids
+
+
+class Retract(msgspec.Struct, frozen=True, array_like=True, tag=10):
+    """These messages that were sent on ahead have been lost in their own group."""
+
+    ids: Ids
+
+
+Item = Carry | Done | Release | Forget | Above | Batch | Roll | Change | Ready | Ahead | Retract
 
 _encoder = msgspec.msgpack.Encoder()
 _decoder = msgspec.msgpack.Decoder(tuple[Item, ...])
@@ -107,16 +135,28 @@ def unpack(stored: bytes) -> Item:
     return item
 
 
+@lru_cache(maxsize=4096)
+def shorter(destinations: ProcessSet) -> Destinations:
+    """The destinations as they travel."""
+    bitmap = set_to_bytes(destinations)
+    if destinations.bit_count() > len(bitmap) + 2:  # an index takes a byte or more
+        return bitmap
+    listed = tuple(members(destinations))
+    return listed if len(encode_items(listed)) < len(encode_items(bitmap)) else bitmap
+
+
 def carry(message: Message, clock: int) -> Carry:
     sender, number = message.id
-    to = set_to_bytes(message.destinations)
+    to = shorter(message.destinations)
     return Carry(sender, number, to, message.group, message.payload, clock)
 
 
 @lru_cache(maxsize=4096)
 def _message(item: Carry) -> Message:
     """The same payload reaches many members."""
-    return Message(item.id, set_from_bytes(item.destinations), item.group, item.payload)
+    to = item.destinations
+    bits = set_from_bytes(to) if isinstance(to, bytes) else process_set(to)
+    return Message(item.id, bits, item.group, item.payload)
 
 
 @lru_cache(maxsize=4096)
@@ -125,6 +165,32 @@ def decode_items(payload: bytes) -> tuple[Item, ...]:
         return _decoder.decode(payload)
     except (msgspec.DecodeError, RecursionError) as error:
         raise MalformedStamp("payload", str(error)) from None
+
+
+def carries(items: Iterable[Item]) -> list[Carry]:
+    """The messages among these items."""
+    plain = (item.carry if isinstance(item, Ahead) else item for item in items)
+    return [item for item in plain if isinstance(item, Carry)]
+
+
+def causal(item: Item) -> tuple[int, ...]:
+    """A key that sorts messages so that what precedes another comes before it."""
+    return (item.clock, item.sender, item.number) if isinstance(item, Carry) else ()
+
+
+class Early(msgspec.Struct, array_like=True):
+    """A message that came ahead of others, as it is stored, and the message of the group that it
+    came in."""
+
+    stored: bytes
+    within: GroupMessageId
+
+    @property
+    def item(self) -> Ahead:
+        item = unpack(self.stored)
+        if not isinstance(item, Ahead):
+            raise BrokenInvariant(f"{item} is not ahead of anything")
+        return item
 
 
 class Kept(msgspec.Struct, array_like=True):
@@ -141,7 +207,7 @@ class Kept(msgspec.Struct, array_like=True):
 class Memory(msgspec.Struct, array_like=True):
     """What a group remembers, the same at all its members: of each process the last number that
     came by, what it keeps, who is away since when, which groups below are forgotten, who is in
-    them, and how they have changed."""
+    them, how they have changed, and what came ahead of something that has not come by."""
 
     seen: dict[int, int] = {}
     kept: dict[MessageId, Kept] = {}
@@ -150,6 +216,7 @@ class Memory(msgspec.Struct, array_like=True):
     forgotten: set[int] = set()
     rolls: dict[int, tuple[int, ...]] = {}
     changes: list[bytes] = []
+    early: dict[MessageId, Early] = {}
 
 
 class Poke(msgspec.Struct, frozen=True, array_like=True, tag=0):
@@ -208,25 +275,26 @@ class DaisyStamp(Stamp, frozen=True):
         return 0
 
     def entries(self) -> int:
-        """The integers of the vector, and the Lamport time of each message."""
+        """The integers of the vector, the Lamport time of each message, and what it comes after."""
         if self.packet is None:
             return 1
         body = self.packet.body
-        if isinstance(body, GroupData):
-            return len(body.vector) + self.messages()
+        if isinstance(body, GroupData | Tell):
+            items = decode_items(body.payload)
+            after = sum(2 * len(item.after) for item in items if isinstance(item, Ahead))
+            integers = len(body.vector) if isinstance(body, GroupData) else 1
+            return integers + self.messages() + after
         return sum(len(part) if isinstance(part, tuple) else 1 for part in _parts(body))
 
     def messages(self) -> int:
-        if self.packet is None or not isinstance(self.packet.body, GroupData):
+        if self.packet is None or not isinstance(self.packet.body, GroupData | Tell):
             return 0
-        items = decode_items(self.packet.body.payload)
-        return sum(isinstance(item, Carry) for item in items)
+        return len(carries(decode_items(self.packet.body.payload)))
 
     def payload_bytes(self) -> int:
-        if self.packet is None or not isinstance(self.packet.body, GroupData):
+        if self.packet is None or not isinstance(self.packet.body, GroupData | Tell):
             return 0
-        items = decode_items(self.packet.body.payload)
-        return sum(len(item.payload) for item in items if isinstance(item, Carry))
+        return sum(len(item.payload) for item in carries(decode_items(self.packet.body.payload)))
 
 
 def _parts(body: msgspec.Struct) -> list[Vector | int]:

@@ -7,6 +7,8 @@ and for a while when it is poked. Packets of a busy member say so, and keep the 
 report at every tick, and notice who does not.
 """
 
+from collections.abc import Iterable
+
 import msgspec
 
 from antecede.groups import (
@@ -23,10 +25,12 @@ from antecede.groups.packets import NO_BALLOT
 from antecede.groups.state import Phase
 from antecede.message import MessageId, ProcessSet, process_set
 from antecede.overlays._daisy_items import (
+    Ahead,
     Carry,
     Item,
     Kept,
     Memory,
+    carries,
     carry,
     decode_items,
     encode_items,
@@ -53,7 +57,10 @@ class LayerState(msgspec.Struct, array_like=True):
     each process that was sent into the group from here; `outbox` waits until the process is in,
     `items` for the next payload; `resend` has to be sent again after an exclusion. `lost`,
     `batches`, `aside`, `settled` (stable, though still aside) and `merged` (the last place of what
-    came in batches): see `_daisy_search`; `moving` and `ready`: see `_daisy_evolve`.
+    came in batches): see `_daisy_search`; `moving` and `ready`: see `_daisy_evolve`. `ahead` was
+    sent into the group from here before it was delivered in the group below: see `_daisy_ahead`;
+    `led_by`, `gathering`, `awaiting`, `told` (by message the number it had in the channel to each
+    process that was told): see `_daisy_star`.
     """
 
     node: int
@@ -85,6 +92,11 @@ class LayerState(msgspec.Struct, array_like=True):
     ready: set[int] = set()
     above_epoch: int = 0
     above: ProcessSet = 0
+    ahead: set[MessageId] = set()
+    led_by: MemberId | None = None
+    gathering: bool = False
+    awaiting: set[int] = set()
+    told: dict[MessageId, dict[int, int]] = {}
 
 
 class Layer:
@@ -157,14 +169,27 @@ class Layer:
         """Whether the group has had this message."""
         return message.number <= self.memory.seen.get(message.sender, 0)
 
+    def acknowledged(self, process: int) -> tuple[int, int]:
+        """How much of what was told a member it has acknowledged, and how much it was told."""
+        for member, channel in self.member.state.channels.items():
+            if member.process == process and self.member.state.view.rank(member) is not None:
+                return channel.acknowledged, channel.sent
+        return 0, 0
+
+    def has_got(self, process: int, number: int) -> bool:
+        """Whether a process has got what it was told under this number, or has left."""
+        is_here = self.member.state.view.processes >> process & 1
+        return not is_here or self.acknowledged(process)[0] >= number
+
     # Sending.
 
-    def send(self, item: Carry, now: float) -> list[Effect]:
+    def send(self, item: Carry | Ahead, now: float) -> list[Effect]:
         """Send a message into the group, with all that waits for the next payload."""
         sent = self.state.sent
-        sent[item.sender] = max(sent.get(item.sender, 0), item.number)
+        carried = item if isinstance(item, Carry) else item.carry
+        sent[carried.sender] = max(sent.get(carried.sender, 0), carried.number)
         if not self.is_in or self.state.moving:
-            self.state.outbox.append(pack(item))
+            self.state.outbox.append(pack(carried))
             return []
         if self.options.pack_s:
             self.tell(item, now, self.options.pack_s)
@@ -192,20 +217,30 @@ class Layer:
     def unsent(self) -> list[bytes]:
         """The messages that wait for a payload or for the process to be in."""
         waiting = (*self.state.outbox, *self.state.items)
-        return [stored for stored in waiting if isinstance(unpack(stored), Carry)]
+        return [pack(item) for item in self.carries(map(unpack, waiting))]
+
+    def carries(self, items: Iterable[Item]) -> list[Carry]:
+        """The messages among these items. Among servers, what came ahead is none: it will come in
+        its turn, from the group that it belongs to."""
+        if self.node.level:
+            items = [item for item in items if isinstance(item, Carry)]
+        return carries(items)
 
     def everything(self) -> list[bytes]:
         """All messages that it would be a pity to lose: kept, put aside, sent but not issued, and
         not sent."""
         kept = [pack(carry(kept.message, kept.clock)) for kept in self.in_order()]
-        aside = [stored for _, _, stored in self.state.aside if isinstance(unpack(stored), Carry)]
         queued = [
             pack(item)
             for _, payload in self.member.state.queue
-            for item in decode_items(payload)
-            if isinstance(item, Carry)
+            for item in self.carries(decode_items(payload))
         ]
-        return [*kept, *self.state.resend, *aside, *queued, *self.unsent()]
+        return [*kept, *self.state.resend, *self.put_aside(), *queued, *self.unsent()]
+
+    def put_aside(self) -> list[bytes]:
+        """The messages that wait for batches."""
+        aside = [unpack(stored) for _, _, stored in self.state.aside]
+        return [pack(item) for item in self.carries(aside)]
 
     def send_word(self, item: Item, now: float) -> list[Effect]:
         """Word that cannot wait."""
@@ -238,7 +273,9 @@ class Layer:
             or mine.items
             or mine.outbox
             or mine.moving
+            or mine.gathering
             or now < mine.busy_until
+            or any(channel.outgoing for channel in member.channels.values())
             or member.current
             or member.unannounced
             or self.member.owes_word
@@ -278,6 +315,7 @@ class Layer:
         self.state.resting = False
         for peer in self.member.state.peers:
             peer.heard_at = max(peer.heard_at, now)
+        self.member.state.heartbeat_at = now  # nor have they missed any
         tick_at = self.member.state.tick_at
         self.state.wake_at = tick_at if tick_at > now else now + self.options.tick_s
         return self.state.wake_at

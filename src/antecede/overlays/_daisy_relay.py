@@ -15,6 +15,7 @@ from antecede.order import (
     Order,
 )
 from antecede.overlays._daisy_items import (
+    Ahead,
     Carry,
     Change,
     Done,
@@ -36,13 +37,15 @@ from antecede.overlays._daisy_plan import Node, Plan
 class State(msgspec.Struct, array_like=True):
     """`clock`: Lamport time. `delivered`: the last number of each process that was delivered here.
     `layers`: the local group, the group of its servers if this process is its server, and so on.
-    `changes`: how the plan has changed. `talk`: who talks with whom how much in the local group."""
+    `changes`: how the plan has changed. `talk`: who talks with whom how much in the local group.
+    `beyond`: the number of the last own message that went beyond the local group."""
 
     clock: int = 0
     delivered: dict[int, int] = {}
     layers: list[LayerState] = []
     changes: list[bytes] = []
     talk: dict[tuple[int, int], int] = {}
+    beyond: int = 0
 
 
 class Relay(Order):
@@ -91,7 +94,7 @@ class Relay(Order):
         if not layer.node.level:
             self._count_talk(layer, message)
             self._deliver(kept)
-        if self.options.forward == "delivered" or kept.stable:
+        if self.options.forward != "stable" or kept.stable:
             self._send_on(layer, kept, now)
         below = self._below(layer)
         if below is not None and message.id in below.memory.kept:
@@ -111,7 +114,7 @@ class Relay(Order):
             self._effects.append(Deliver(message))
 
     def _on_stable(self, layer: Layer, stable: Iterable[groups.GroupMessageId], now: float) -> None:
-        if layer.state.aside:
+        if layer.state.aside or layer.memory.early:
             layer.state.settled.update(stable)
         for group_message in stable:
             for message in layer.state.unstable.pop(group_message, ()):
@@ -126,7 +129,7 @@ class Relay(Order):
 
     # From group to group.
 
-    def _pass(self, layer: Layer, item: Carry, now: float) -> None:
+    def _pass(self, layer: Layer, item: Carry | Ahead, now: float) -> None:
         self._do(layer, layer.send(item, now))
 
     def _send_on(self, layer: Layer, kept: Kept, now: float) -> None:
@@ -139,11 +142,14 @@ class Relay(Order):
         above, below = self._above(layer), self._below(layer)
         if above is not None and message.destinations & ~layer.node.processes:
             self._pass_if_new(above, kept, now)
+        if message.id in layer.state.ahead:  # it belongs to the group below, and is on its way
+            return
         if below is not None and message.destinations & below.node.processes:
             self._pass_if_new(below, kept, now)
 
     def _pass_if_new(self, layer: Layer, kept: Kept, now: float) -> None:
-        if layer.is_new(kept.message.id):
+        id_ = kept.message.id
+        if layer.is_new(id_) and id_ not in layer.state.ahead:
             self._pass(layer, carry(kept.message, kept.clock), now)
 
     def _reconcile(self, layer: Layer, now: float) -> None:

@@ -28,6 +28,7 @@ from antecede.overlays._daisy_items import (
     Seek,
     Talk,
     carry,
+    causal,
     pack,
     unpack,
 )
@@ -209,7 +210,7 @@ def batch(layer: Layer, below: Layer | None) -> tuple[Item, ...]:
             if kept.message.destinations & ~below.node.processes:
                 items[kept.message.id] = carry(kept.message, kept.clock)
     layer.state.resend = []
-    return (Batch(), *sorted(items.values(), key=_causal))
+    return (Batch(), *sorted(items.values(), key=causal))
 
 
 Arrival = tuple[int, GroupMessageId, Item]
@@ -231,14 +232,10 @@ def ready(layer: Layer) -> tuple[list[Arrival], list[Arrival]]:
     aside = [(sender, within, unpack(stored)) for sender, within, stored in layer.state.aside]
     layer.state.aside = []
     batches = [arrival for arrival in aside if arrival[1].number == 1]
-    batches.sort(key=lambda arrival: _causal(arrival[2]))
+    batches.sort(key=lambda arrival: causal(arrival[2]))
     return batches, [arrival for arrival in aside if arrival[1].number > 1]
 
 
 def absent(layer: Layer, view: View) -> None:
     """Whoever is not in the view any more brings no batch."""
     layer.state.batches &= {member.process for member in view.members}
-
-
-def _causal(item: Item) -> tuple[int, ...]:
-    return (item.clock, item.sender, item.number) if isinstance(item, Carry) else ()

@@ -26,12 +26,12 @@ from antecede.overlays._daisy_layer import (
     founding,
     joining,
 )
-from antecede.overlays._daisy_relay import Relay
 from antecede.overlays._daisy_search import Search, absent, batch
+from antecede.overlays._daisy_star import Star
 from antecede.snapshot import thaw
 
 
-class Views(Relay):
+class Views(Star):
     """A process in its groups, as far as their members are concerned."""
 
     _search: Search
@@ -87,6 +87,8 @@ class Views(Relay):
             absent(layer, view)
             self._take_batches(layer, now)
         self._note_absence(layer, view, now)
+        self._settle_early(layer, event, now)
+        self._star_view(layer, event, now)
         if layer.is_server:
             self._serve(layer, now)
         self._reconcile(layer, now)
@@ -118,11 +120,14 @@ class Views(Relay):
     def _absorb(self, layer: Layer, content: bytes, now: float) -> None:
         """In a new view, or again after an exclusion: take over what the group remembers, deliver
         what has been missed, and send what the group has missed."""
+        if self._is_star(layer):
+            self._absorb_alone(layer, content)
+            return
         own = [carry(kept.message, kept.clock) for kept in layer.in_order()]
         state = layer.state
         state.memory = memory = thaw(content, Memory)
         self._learn(memory.changes)
-        state.sent, state.unstable, state.reported = {}, {}, set()
+        state.sent, state.unstable, state.reported, state.ahead = {}, {}, set(), set()
         for kept in layer.in_order():
             kept.stable = True
             if not layer.node.level:
@@ -151,9 +156,8 @@ class Views(Relay):
         again.state.resend = [
             pack(item)
             for message in event.undelivered
-            for item in decode_items(message.payload)
-            if isinstance(item, Carry)
-        ] + [stored for _, _, stored in old.aside if isinstance(unpack(stored), Carry)]
+            for item in layer.carries(decode_items(message.payload))
+        ] + layer.put_aside()
         self.replace(layer, again, now)
 
     def _contacts(self, layer: Layer) -> ProcessSet:

@@ -36,6 +36,7 @@ from collections.abc import Iterable
 from antecede import groups
 from antecede.errors import MalformedStamp, Misuse
 from antecede.groups.packets import Data as GroupData
+from antecede.groups.packets import Tell
 from antecede.message import Membership, Message, MessageId, members
 from antecede.order import (
     Addressing,
@@ -55,6 +56,7 @@ from antecede.order import (
 from antecede.overlays._daisy_evolve import decide, roll
 from antecede.overlays._daisy_items import (
     Above,
+    Ahead,
     Carry,
     Change,
     DaisyStamp,
@@ -64,7 +66,9 @@ from antecede.overlays._daisy_items import (
     Moved,
     Ready,
     Release,
+    Retract,
     Roll,
+    carries,
     carry,
     decode_items,
     pack,
@@ -106,6 +110,8 @@ class Daisy(Views):
         chosen = self.options_type() if options is None else options
         if not isinstance(chosen, DaisyOptions):
             raise Misuse(f"{type(chosen).__name__} are no options of daisy")
+        if chosen.local == "server":
+            _check_star(chosen)
         self._plan = plan(membership.size, chosen.sizes, chosen.groups, chosen.latecomers)
         self._search = Search(self, chosen.suspect_after_s)
         self._layers: list[Layer] = []
@@ -151,7 +157,7 @@ class Daisy(Views):
             if not self._layers:
                 raise Misuse(f"process {self.process} has not joined yet")
             self.state.clock += 1
-            self._pass(self._layers[0], carry(message, self.state.clock), now)
+            self._pass(self._layers[0], self._issued(carry(message, self.state.clock)), now)
         if message.destinations & own:
             self._effects.append(Deliver(message))
         return self._settle(now)
@@ -166,6 +172,8 @@ class Daisy(Views):
             raise MalformedStamp("packet", "or talk: a stamp has one of them")
         if stamp.packet is not None:
             self._receive(packet.source, stamp.packet, stamp.busy, now)
+            self._work(now)
+            self._run_ahead(stamp.packet, now)
         elif stamp.talk is not None:
             if isinstance(stamp.talk, Moved):
                 self._on_moved(stamp.talk.changes, now)
@@ -176,7 +184,7 @@ class Daisy(Views):
     def _receive(self, source: int, packet: groups.Packet, busy: bool, now: float) -> None:
         if packet.source.process != source:
             raise MalformedStamp("source", f"is {source}, for {packet.source.process}")
-        if isinstance(packet.body, GroupData):
+        if isinstance(packet.body, GroupData | Tell):
             self._check(decode_items(packet.body.payload))
         for layer in self._layers:
             if layer.config.group == packet.group:
@@ -196,13 +204,12 @@ class Daisy(Views):
 
     def _check(self, items: Iterable[Item]) -> None:
         size = self.membership.size
-        for item in items:
-            if isinstance(item, Carry):
-                if item.sender >= size:
-                    raise MalformedStamp("sender", f"is {item.sender}")
-                to = item.message.destinations
-                if not to or to >> size:
-                    raise MalformedStamp("destinations", "are none, or unknown processes")
+        for item in carries(items):
+            if item.sender >= size:
+                raise MalformedStamp("sender", f"is {item.sender}")
+            to = item.message.destinations
+            if not to or to >> size:
+                raise MalformedStamp("destinations", "are none, or unknown processes")
 
     def wake(self, now: float) -> list[Effect]:
         for layer in list(self._layers):
@@ -219,11 +226,17 @@ class Daisy(Views):
 
     # The effects of the groups, first in, first out.
 
-    def _settle(self, now: float) -> list[Effect]:
+    def _work(self, now: float) -> None:
         while self._agenda:
             layer, effect = self._agenda.popleft()
             if layer in self._layers:
                 self._perform(layer, effect, now)
+            if not self._agenda:
+                self._catch_up_with_ahead(now)
+                self._look_at_star(now)
+
+    def _settle(self, now: float) -> list[Effect]:
+        self._work(now)
         for layer in self._layers:
             if layer.state.resting and layer.is_awake(now):
                 self._rouse(layer, now)
@@ -240,6 +253,8 @@ class Daisy(Views):
                 self._effects.append(Transmit(Packet(self.process, None, stamp), to))
             case groups.Deliver(message):
                 self._on_deliver(layer, message, now)
+            case groups.Told(sender, payload):
+                self._on_told(layer, sender, payload, now)
             case groups.Stable(stable):
                 self._on_stable(layer, stable, now)
             case groups.ViewInstalled():
@@ -300,6 +315,11 @@ class Daisy(Views):
             match item:
                 case Carry():
                     self._arrive(layer, item, within, now)
+                    self._take_early(layer, now)
+                case Ahead():
+                    self._on_ahead(layer, item, within, now)
+                case Retract(ids):
+                    self._on_retract(layer, ids)
                 case Done(node, ids):
                     self._on_done(layer, node, ids, now)
                 case Release(ids):
@@ -495,8 +515,7 @@ class Daisy(Views):
     def _carried(self, layer: Layer, wanted: groups.GroupMessageId) -> list[Message]:
         for message in layer.member.state.current.values():
             if message.id == wanted:
-                items = decode_items(message.payload)
-                return [item.message for item in items if isinstance(item, Carry)]
+                return [item.message for item in carries(decode_items(message.payload))]
         return []
 
     def entries(self) -> int:
@@ -506,3 +525,11 @@ class Daisy(Views):
             + len(layer.memory.seen)
             for layer in self._layers
         )
+
+
+def _check_star(options: DaisyOptions) -> None:
+    """What does not go with local groups that go through their servers."""
+    if options.split_above or options.merge_below:
+        raise Misuse("local=server: groups that go through their server do not split or merge")
+    if options.pack_s or options.forward == "received":
+        raise Misuse("local=server: pack_s and forward=received are for groups that broadcast")

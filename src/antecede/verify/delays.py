@@ -8,7 +8,9 @@ A message that arrived is held for a while and then delivered. Of that delay
 - *own* is what remains: the message could have been delivered, and was not.
 
 Where a message was delivered too early, or a process's clock ran backwards, the parts are cut off
-where the delay ends; they always add up to the delay.
+where the delay ends; they always add up to the delay. How such a delay is split, and one that
+hangs on a reception without a time, may depend on the engine: one that reads a run in parts does
+not look at what arrived before the message was sent, for that cannot have kept it waiting.
 """
 
 from dataclasses import dataclass

@@ -1,0 +1,140 @@
+"""Optimisation 1 of the paper (section 3.4): a server sends a message on as soon as it has received
+it, though what precedes it in its group is still on its way.
+
+Done naively that breaks the order: the message would overtake those that it depends on. So its
+sender lists those before it that go beyond the group as well (`Ahead`): of each process in the
+group the last one, as far as the group still keeps it. The servers put a message aside until those
+have come by. What it depends on beyond these is for its own group alone, or came from the servers.
+
+All that is listed comes from the server that sent the message ahead, in one stream: so all servers
+agree on what is aside. They drop it when that server leaves, since the next one sends on what the
+group has delivered; and when the message is lost in its own group together with what precedes it
+there (`Retract`). If they have taken it by then, its group goes on without what is lost: that gap,
+which needs several crashes at once, is the price, besides the list.
+"""
+
+from antecede import groups
+from antecede.groups.packets import NO_BALLOT
+from antecede.groups.packets import Data as GroupData
+from antecede.message import MessageId, process_set
+from antecede.order import Event, Notice
+from antecede.overlays._daisy_items import (
+    Ahead,
+    Carry,
+    Early,
+    Ids,
+    Retract,
+    carry,
+    decode_items,
+    pack,
+)
+from antecede.overlays._daisy_layer import Layer
+from antecede.overlays._daisy_relay import Relay
+
+
+class Running(Relay):
+    """A process in its groups, as far as messages run ahead of others."""
+
+    def _issued(self, item: Carry) -> Carry | Ahead:
+        """An own message, with what it comes after if it may be sent on ahead."""
+        layer = self._layers[0]
+        beyond = ~layer.node.processes
+        if not item.message.destinations & beyond:
+            return item
+        number, self.state.beyond = self.state.beyond, item.number
+        if self.options.forward != "received" or layer.state.batches or not layer.is_in:
+            return item
+        last: dict[int, int] = {}
+        for id_, kept in layer.memory.kept.items():
+            if kept.message.destinations & beyond and layer.node.processes >> id_.sender & 1:
+                last[id_.sender] = max(last.get(id_.sender, 0), id_.number)
+        if number > layer.memory.seen.get(self.process, 0):  # it waits to be issued
+            last[self.process] = number
+        return Ahead(item, tuple(sorted(last.items())))
+
+    # The server of the group that a message belongs to.
+
+    def _run_ahead(self, packet: groups.Packet, now: float) -> None:
+        """Send on what has come and is not delivered."""
+        if self.options.forward != "received" or not isinstance(packet.body, GroupData):
+            return
+        layer = self._layers[0] if self._layers else None
+        if layer is None or layer.config.group != packet.group or not layer.is_server:
+            return
+        above, member = self._above(layer), layer.member.state
+        if above is None or above.state.batches or above.is_merging():
+            return
+        is_calm = member.promised == NO_BALLOT and not member.suspended and not layer.state.moving
+        if not is_calm or layer.state.batches or packet.view != member.view.number:
+            return
+        for item in decode_items(packet.body.payload):
+            if isinstance(item, Ahead) and self._may_run(layer, above, item.carry.id):
+                above.state.ahead.add(item.carry.id)
+                self._do(above, above.send_word(item, now))
+
+    def _may_run(self, layer: Layer, above: Layer, message: MessageId) -> bool:
+        is_ahead = message in above.state.ahead
+        return not is_ahead and not layer.has_passed(message) and above.is_new(message)
+
+    def _catch_up_with_ahead(self, now: float) -> None:
+        """What was sent on ahead has been delivered here. Usually the servers have taken it by now;
+        otherwise it is sent on in its turn."""
+        layer = self._layers[0] if self._layers else None
+        above = None if layer is None else self._above(layer)
+        if layer is None or above is None:
+            return
+        for message in sorted(above.state.ahead):
+            if layer.has_passed(message):
+                above.state.ahead.discard(message)
+                kept = layer.memory.kept.get(message)
+                if kept is not None and above.is_new(message):
+                    self._pass(above, carry(kept.message, kept.clock), now)
+
+    def _settle_early(self, layer: Layer, event: groups.ViewInstalled, now: float) -> None:
+        """In a new view: of who has left the servers, nothing is aside; what the group has lost is
+        not ahead of anything."""
+        early = layer.memory.early
+        for message in [m for m in early if early[m].within.sender not in event.view.members]:
+            del early[message]
+        above = None if layer.node.level else self._above(layer)
+        if above is None:
+            return
+        lost = sorted(message for message in above.state.ahead if not layer.has_passed(message))
+        if lost:
+            above.state.ahead.difference_update(lost)
+            self._do(above, above.send_word(Retract(tuple(lost)), now))
+        if any(above.has_passed(message) for message in lost):
+            departed = process_set(member.process for member in event.departed)
+            self._effects.append(Notice(Event.GAP, layer.node.name, members=departed))
+
+    # The servers.
+
+    def _on_ahead(
+        self, layer: Layer, item: Ahead, within: groups.GroupMessageId, now: float
+    ) -> None:
+        """In its own group a message comes in its turn anyway."""
+        if not layer.node.level:
+            self._arrive(layer, item.carry, within, now)
+        elif not layer.has_passed(item.carry.id):
+            layer.memory.early[item.carry.id] = Early(pack(item), within)
+            self._take_early(layer, now)
+
+    def _take_early(self, layer: Layer, now: float) -> None:
+        """Take what waits for nothing any more."""
+        early = layer.memory.early
+        while early:
+            free = [message for message in sorted(early) if self._is_free(layer, early[message])]
+            if not free:
+                return
+            for message in free:
+                one = early.pop(message)
+                self._arrive(layer, one.item.carry, one.within, now)
+
+    def _is_free(self, layer: Layer, one: Early) -> bool:
+        item = one.item
+        is_known = layer.has_passed(item.carry.id)
+        return is_known or all(layer.has_passed(MessageId(*id_)) for id_ in item.after)
+
+    def _on_retract(self, layer: Layer, ids: Ids) -> None:
+        for id_ in ids:
+            layer.memory.early.pop(MessageId(*id_), None)

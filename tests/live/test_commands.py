@@ -1,0 +1,102 @@
+"""`antecede node` and `antecede chat` as people and scripts use them."""
+
+import asyncio
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Antecede, antecede
+from tests.live.cluster import ENOUGH_S, MAIN, ROOT, cluster
+
+__all__ = ["antecede"]  # a fixture
+
+
+def run_command(*arguments: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-c", MAIN, *arguments],
+        cwd=ROOT, capture_output=True, text=True, timeout=ENOUGH_S, check=True,
+    )  # fmt: skip
+    return done.stdout
+
+
+def test_two_nodes_their_status_and_their_trace(tmp_path: Path) -> None:
+    async def run() -> None:
+        async with cluster(tmp_path) as nodes:
+            common = ("--plain-tcp", "--record", str(tmp_path), "--suspect-after", "5")
+            alice = await nodes.spawn(
+                "alice", "-c", MAIN, "node", "--name", "alice", *common, "--serve", "127.0.0.1:0"
+            )
+            address = (await alice.says("listening"))["address"]
+            serving = (await alice.says("serving"))["address"]
+            bob = await nodes.spawn(
+                "bob", "-c", MAIN, "node", "--name", "bob", *common, "--peer", address
+            )
+            await alice.until(lambda said: said.get("members") == ["alice", "bob"])
+            bob.tell("hello")
+            heard = await alice.says("deliver")
+            assert (heard["sender"], heard["text"]) == ("bob", "hello")
+            alice.tell("@nobody hello")
+            assert "unknown here" in (await alice.says("error"))["text"]
+            shown = await asyncio.to_thread(run_command, "node", "--status", serving)
+            assert "alice in group group (vector" in shown
+            assert "to bob: connected" in shown
+            bob.process.kill()  # What it did is in its log.
+            await alice.until(lambda said: said.get("departed") == ["bob"])
+            assert alice.process.stdin is not None
+            alice.process.stdin.close()
+            assert await alice.over() == 0
+
+    asyncio.run(run())
+    assert "bob" in run_command("node", "--finish", str(tmp_path))
+    assert "0" in run_command("verify", str(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("without_order", "first"), [(False, "alice: question"), (True, "bob: answer")]
+)
+def test_chat_shows_what_order_is_for(without_order: bool, first: str, tmp_path: Path) -> None:
+    """Alice's messages reach Carol late; with order Carol still sees the question first."""
+
+    async def run() -> list[str]:
+        flag = ["--without-order"] * without_order
+        async with cluster(tmp_path) as nodes:
+            alice = await nodes.spawn(
+                "alice", "-c", MAIN, "chat", "alice", "--slow", "carol=4", *flag, text=True
+            )
+            greeting = await alice.until(lambda said: "--to" in said["line"])
+            to = greeting["line"].split("--to ")[1].split()[0]
+            bob = await nodes.spawn("bob", "-c", MAIN, "chat", "bob", "--to", to, *flag, text=True)
+            await bob.until(lambda said: "alice, bob" in said["line"])
+            carol = await nodes.spawn(
+                "carol", "-c", MAIN, "chat", "carol", "--to", to, *flag, text=True
+            )
+            for one in (alice, bob, carol):
+                await one.until(lambda said: "here now: alice, bob, carol" in said["line"])
+            alice.tell("question")
+            await bob.until(lambda said: said["line"] == "alice: question")
+            bob.tell("answer")
+            await carol.until(lambda said: said["line"] == "alice: question")
+            await carol.until(lambda said: said["line"] == "bob: answer")
+            return [said["line"] for said in carol.said if ": " in said["line"]]
+
+    lines = [line for line in asyncio.run(run()) if line.startswith(("alice: ", "bob: "))]
+    assert lines[0] == first
+
+
+def test_misuse(antecede: Antecede, tmp_path: Path) -> None:
+    for flags, message in (
+        (["--name", "a"], "--plain-tcp"),
+        (["--plain-tcp"], "--name is missing"),
+        (["--name", "a", "--plain-tcp", "--listen", "here"], "HOST:PORT"),
+        (["--name", "a", "--plain-tcp", "--listen", "0.0.0.0:0"], "advertise"),
+        (["--name", "a", "--plain-tcp", "--protocol", "daisy"], "overlay"),
+        (["--name", "a", "--plain-tcp", "--authority", "x"], "no certificates"),
+        (["--status", "127.0.0.1:1"], "nobody serves"),
+        (["--name", "a", "--plain-tcp", "--record", f"{tmp_path}/file/x"], "cannot write"),
+    ):
+        (tmp_path / "file").touch()
+        outcome = antecede("node", *flags)
+        assert outcome.status == 2, flags
+        assert message in outcome.err

@@ -1,0 +1,159 @@
+"""Optimisation 1 (section 3.4): a message is sent on when it is received, not when it is delivered;
+it saves delay, and keeps the order that naive forwarding breaks."""
+
+from random import Random
+from typing import Any
+
+import pytest
+
+from antecede.message import Message, MessageId
+from antecede.order import Event, Order
+from antecede.protocols import find
+from tests.mutants import Mutant, mutated
+from tests.mutants.daisy import AHEAD
+from tests.overlays.daisy_lab import Copy, Lab
+from tests.overlays.test_daisy_random import crashing, draw, judge, partitioned, three_levels
+from tests.overlays.test_daisy_scenarios import SCENARIOS, Scenario
+
+RECEIVED = {"forward": "received"}
+BY_NAME = {rule.name: rule for rule in AHEAD}
+SEEDS = 8
+
+
+def question_and_answer(
+    order: type[Order], *beyond: int, groups: list[list[int]] | None = None, **options: Any
+) -> tuple[Lab, MessageId, MessageId]:
+    """1 asks 2 (and others), which answers to 3 and 7; the question is lost on its way to all but
+    2 for half a second."""
+    groups = groups or [[0, 1, 2, 3], [4, 5], [6, 7, 8]]
+    lab = Lab(order, groups=groups, **options)
+    lab.lose = lambda copy: copy[0] == 1 and copy[1] != 2 and lab.now < 0.5
+    answers: list[MessageId] = []
+
+    def answer(process: int, message: Message) -> None:
+        if process == 2 and message.id.sender == 1:
+            answers.append(lab.send(2, 3, 7))
+
+    lab.answer = answer
+    question = lab.send(1, 2, 3, *beyond)
+    lab.run(0.1)
+    return lab, question, answers[0]
+
+
+def test_it_saves_the_wait_for_what_goes_nowhere_else() -> None:
+    """The question is for the group alone: the answer need not wait for it at the server."""
+    delay = {}
+    for forward in ("stable", "delivered", "received"):
+        lab, _, answer = question_and_answer(find("daisy"), forward=forward)
+        lab.run()
+        assert lab.faults() == lab.kept() == []
+        delay[forward] = lab.delivered_at[7, answer]
+    assert delay["received"] < 0.1 < 0.5 < delay["delivered"] < delay["stable"]
+
+
+def test_it_waits_for_what_goes_the_same_way() -> None:
+    """The question is for 7, too: there the answer comes after it."""
+    lab, question, answer = question_and_answer(find("daisy"), 7, **RECEIVED)
+    assert lab.delivered[7] == []
+    lab.run()
+    assert lab.delivered[7] == [question, answer]
+    assert lab.faults() == lab.kept() == []
+
+
+def test_it_costs_a_list_on_every_message() -> None:
+    """What goes beyond the group carries the last of each process that did, while it is kept."""
+    entries = {}
+    for forward in ("delivered", "received"):
+        lab = Lab(forward=forward)
+        sizes: list[int] = []
+
+        def before(copy: Copy, sizes: list[int] = sizes) -> None:
+            sizes.extend([copy[2].entries()] if copy[2].messages() else [])
+
+        lab.before = before
+        for sender in (1, 2, 1, 2):
+            lab.send(sender, 7)
+            lab.run(0.02)
+        lab.run()
+        entries[forward] = max(sizes)
+    assert entries["received"] == entries["delivered"] + 4
+
+
+def server_dies_with_a_message_aside(order: type[Order]) -> Lab:
+    """The answer has been sent on ahead of its question; both die with all who had them."""
+    lab, _, _ = question_and_answer(order, 7, **RECEIVED)
+    lab.crash(0, 1, 2)
+    lab.run()
+    early = [layer.memory.early for one in lab.orders[3:] for layer in one.layers()]
+    assert not any(early)
+    return lab
+
+
+def question_and_answer_are_lost(order: type[Order]) -> Lab:
+    """1 and 2 die: the server has the answer alone, and takes it back from the servers."""
+    lab, _, _ = question_and_answer(order, 7, **RECEIVED)
+    lab.crash(1, 2)
+    lab.run()
+    early = [layer.memory.early for layer in lab.orders[4].layers()]
+    assert not any(early)
+    return lab
+
+
+def the_answer_is_for_its_own_group_too(order: type[Order]) -> Lab:
+    """It is with the servers at once, but must not come back from there before the question."""
+    lab, _, _ = question_and_answer(order, **RECEIVED)
+    lab.run()
+    return lab
+
+
+NEEDS = {
+    "ahead-of-its-past": lambda order: question_and_answer(order, 7, **RECEIVED)[0].run(),
+    "aside-for-ever": server_dies_with_a_message_aside,
+    "never-retracted": question_and_answer_are_lost,
+    "comes-back-at-once": the_answer_is_for_its_own_group_too,
+}
+
+
+@pytest.mark.parametrize("name", NEEDS)
+def test_the_schedules_pass(name: str) -> None:
+    lab = NEEDS[name](find("daisy"))
+    assert lab.faults() == lab.kept() == []
+
+
+@pytest.mark.parametrize("rule", AHEAD, ids=lambda rule: rule.name)
+def test_they_fail_without_the_rule(rule: Mutant) -> None:
+    order = mutated("daisy", rule)
+    try:
+        lab = NEEDS[rule.name](order)
+    except AssertionError:
+        return
+    assert lab.faults() or lab.kept()
+
+
+def test_the_price_is_a_gap_that_is_told() -> None:
+    """The question is for the group alone, and dies with 1 and 2; 7 has the answer already, so 3
+    has to get it, without the question."""
+    lab, question, answer = question_and_answer(find("daisy"), **RECEIVED)
+    assert lab.delivered[7] == [answer]
+    lab.crash(1, 2)
+    lab.run()
+    assert lab.faults() == [f"3 delivers {answer} before {question}"]
+    assert {notice.members for notice in lab.told(Event.GAP)} == {0b110}
+
+
+@pytest.mark.parametrize("forward", ["delivered", "received"])
+@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.__name__)
+def test_the_scenarios_of_the_daisy_pass(scenario: Scenario, forward: str) -> None:
+    lab = scenario(find("daisy"), forward=forward)
+    assert lab.faults() == lab.kept() == []
+
+
+@pytest.mark.parametrize("trouble", [crashing, three_levels, partitioned])
+@pytest.mark.parametrize("seed", range(SEEDS))
+def test_survivors_get_everything_in_order(trouble: Any, seed: int) -> None:
+    random = Random(f"ahead {trouble.__name__} {seed}")
+    data = draw(random, seed)
+    data["workload"]["cascade"] = 0.4
+    trouble(random, data)
+    data["options"] = {**data.get("options", {}), **RECEIVED}
+    assert judge(data) == []

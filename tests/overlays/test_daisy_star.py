@@ -1,0 +1,163 @@
+"""Optimisation 3 (section 3.4): in local groups messages go through the server, point to point; it
+saves packets and integers, costs a hop, and keeps the order when servers die."""
+
+from random import Random
+from typing import Any
+
+import pytest
+
+from antecede.errors import Misuse
+from antecede.message import Message, MessageId
+from antecede.order import Order
+from antecede.protocols import find
+from tests.mutants import Mutant, mutated
+from tests.mutants.daisy import STAR as STAR_RULES
+from tests.overlays.daisy_lab import DELAY_S, Copy, Lab, carried
+from tests.overlays.test_daisy_random import crashing, draw, judge, returning, three_levels
+from tests.overlays.test_daisy_scenarios import SCENARIOS, Scenario
+
+STAR = {"local": "server"}
+SEEDS = 12
+ELSEWHERE = ("split", "merge", "only_one_member_has")
+"""Groups that evolve go by broadcast; and what has not reached the server, nobody has."""
+PLAIN = [one for one in SCENARIOS if not any(word in one.__name__ for word in ELSEWHERE)]
+
+
+@pytest.mark.parametrize("scenario", PLAIN, ids=lambda one: one.__name__)
+def test_the_scenarios_of_the_daisy_pass(scenario: Scenario) -> None:
+    lab = scenario(find("daisy"), **STAR)
+    assert lab.faults() == lab.kept() == []
+
+
+def cost_of(local: str, *to: int) -> tuple[int, int, float]:
+    """Packets that carry a message from 1 to these, their integers, and the delay to the last."""
+    lab = Lab(size=16, groups=[list(range(8)), list(range(8, 16))], local=local)
+    integers: list[int] = []
+
+    def before(copy: Copy) -> None:
+        if carried(copy[2]):
+            integers.append(copy[2].entries())
+
+    lab.before = before
+    message = lab.send(1, *to)
+    lab.run()
+    assert lab.faults() == lab.kept() == []
+    return len(integers), sum(integers), max(lab.delivered_at[one, message] for one in to)
+
+
+def test_it_saves_packets_and_integers_and_costs_a_hop() -> None:
+    """To one of eight in the group: two packets of two integers instead of seven of nine."""
+    assert cost_of("broadcast", 2) == (7, 7 * 9, pytest.approx(DELAY_S))
+    assert cost_of("server", 2) == (2, 2 * 2, pytest.approx(2 * DELAY_S))
+
+
+def test_it_saves_packets_between_groups() -> None:
+    """To one elsewhere: to the server, to the other server, to the recipient."""
+    packets, integers, _ = cost_of("server", 9)
+    assert packets == 3
+    broadcast = cost_of("broadcast", 9)
+    assert (broadcast[0], broadcast[1] > 10 * integers) == (7 + 1 + 7, True)
+
+
+def test_the_server_carries_the_load() -> None:
+    load = {}
+    for local in ("broadcast", "server"):
+        lab = Lab(size=16, groups=[list(range(8)), list(range(8, 16))], local=local)
+        sent: list[int] = []
+        lab.before = (
+            lambda copy, sent=sent: sent.extend(  # type: ignore[misc]
+                copy[:1] * bool(carried(copy[2]))
+            )
+        )
+        for sender in range(1, 8):
+            lab.send(sender, 1 + sender % 7)
+        lab.run()
+        load[local] = sent.count(0)
+    assert load == {"broadcast": 0, "server": 7}
+
+
+def server_dies_with_half_reached(order: type[Order]) -> Lab:
+    """0 has told 2 of a message, and not 3, when it dies; its sender dies with it."""
+    lab = Lab(order, size=8, groups=[[0, 1, 2, 3], [4, 5, 6, 7]], **STAR)
+    lab.before = lambda copy: (
+        lab.crash(0, 1) if copy[:2] == (0, 3) and carried(copy[2], 0) else None
+    )
+    first = lab.send(1, 2, 3)
+    lab.run()
+    assert first in lab.delivered[2]
+    return lab
+
+
+def server_dies_between_question_and_answer(order: type[Order]) -> Lab:
+    """The question came from above and has not reached 3; the answer to it is with 1."""
+    lab = Lab(order, size=8, groups=[[0, 1, 2, 3], [4, 5, 6, 7]], **STAR)
+    lab.lose = lambda copy: copy[:2] == (0, 3)
+
+    def answer(process: int, message: Message) -> None:
+        if process == 2 and message.id.sender == 5:
+            lab.send(2, 1, 3)
+
+    lab.answer = answer
+    lab.send(5, 2, 3)
+    lab.run(0.4)
+    assert MessageId(2, 1) in lab.delivered[1]
+    lab.crash(0, 2)
+    lab.lose = lambda copy: copy[0] == 4 and lab.now < 6.0 and bool(carried(copy[2]))
+    return lab.run()
+
+
+def its_own_message_is_not_told_twice(order: type[Order]) -> Lab:
+    """The server dies when it has told all of a message: the next one tells it again."""
+    lab = Lab(order, size=8, groups=[[0, 1, 2, 3], [4, 5, 6, 7]], **STAR)
+    first = lab.send(1, 2, 3, 6)
+    lab.run(0.05)
+    assert first in lab.delivered[3]
+    lab.crash(0)
+    return lab.run()
+
+
+def a_member_is_suspected_wrongly(order: type[Order]) -> Lab:
+    """3 is not heard for a while, and has to get what was sent meanwhile."""
+    lab = Lab(order, size=8, groups=[[0, 1, 2, 3], [4, 5, 6, 7]], quorum="majority", **STAR)
+    lab.lose = lambda copy: 3 in copy[:2] and lab.now < 5.0
+    lab.send(3, 1, 6)
+    lab.send(1, 2, 3)
+    lab.run(4.0)
+    lab.send(2, 1, 3)
+    return lab.run()
+
+
+NEEDS = {
+    "hands-nothing-over": server_dies_with_half_reached,
+    "waits-for-no-server": server_dies_between_question_and_answer,
+    "told-twice": its_own_message_is_not_told_twice,
+    "not-told-again": a_member_is_suspected_wrongly,
+}
+
+
+@pytest.mark.parametrize("name", NEEDS)
+def test_the_schedules_pass(name: str) -> None:
+    lab = NEEDS[name](find("daisy"))
+    assert lab.faults() == lab.kept() == []
+
+
+@pytest.mark.parametrize("rule", STAR_RULES, ids=lambda rule: rule.name)
+def test_they_fail_without_the_rule(rule: Mutant) -> None:
+    lab = NEEDS[rule.name](mutated("daisy", rule))
+    assert lab.faults() or lab.kept()
+
+
+@pytest.mark.parametrize("other", [{"split_above": 4}, {"pack_s": 0.1}, {"forward": "received"}])
+def test_what_does_not_go_with_it_is_refused(other: dict[str, Any]) -> None:
+    with pytest.raises(Misuse, match="local=server"):
+        Lab(**STAR, **other)
+
+
+@pytest.mark.parametrize("trouble", [crashing, three_levels, returning])
+@pytest.mark.parametrize("seed", range(SEEDS))
+def test_survivors_get_everything_in_order(trouble: Any, seed: int) -> None:
+    random = Random(f"star {trouble.__name__} {seed}")
+    data = draw(random, seed)
+    trouble(random, data)
+    data["options"] = {**data.get("options", {}), **STAR}
+    assert judge(data) == []
