@@ -168,3 +168,20 @@ def test_small_traces_are_verified_without_numba(trace: Path) -> None:
         "assert 'numba' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_verify_finds_holes_when_asked(antecede: Antecede, trace: Path) -> None:
+    """The first message is lost for good, and the second waits for it for ever."""
+    rows = positioned(*[send("p", 1, "q"), send("p", 2, "q"), receive("q", "p:2")])
+    pq.write_table(table(*rows), trace)
+    assert antecede("verify", trace).status == 0
+    outcome = antecede("verify", trace, "--holes")
+    assert outcome.status == 1
+    assert outcome.out.splitlines()[-2:] == [
+        "persistent causal holes: 1",
+        "  q never delivered p:1, whose sender survived; p:2 waited for it",
+    ]
+    told = json.loads(antecede("verify", trace, "--holes", "--json").out)
+    assert [hole["message"] for hole in told["holes"]] == ["p:1"]
+    pq.write_table(table(*ROWS), trace)
+    assert antecede("verify", trace, "--holes").status == 0

@@ -3,13 +3,16 @@
 from pathlib import Path
 from typing import Annotated
 
+import msgspec
 import typer
 from rich.console import Console
 
 from antecede.cli._shared import ANSWER_IS_NO, JsonFlag, print_json
 from antecede.errors import Misuse
+from antecede.trace import read_trace
 from antecede.trace.reader import count_rows
 from antecede.verify import Verdict, verify_trace
+from antecede.verify.holes import Hole, find_holes
 
 SHOWN = 10
 """Witnesses told to a person; --json lists more."""
@@ -40,11 +43,18 @@ def verify(
         Path | None, typer.Option(help="A folder for the verdict and a table of all findings.")
     ] = None,
     force: Annotated[bool, typer.Option(help="Replace that folder if it exists.")] = False,
+    holes: Annotated[
+        bool,
+        typer.Option(
+            help="Also look for persistent causal holes: messages that were lost for good while "
+            "others depend on them. For runs that fit in memory; slow on long ones."
+        ),
+    ] = False,
     as_json: JsonFlag = False,
 ) -> None:
     """Say whether a trace kept causal order, with a witness for every violation.
 
-    Exit status: 0 if it did, 1 if it did not, 2 if the trace itself is broken.
+    Exit status: 0 if it did, 1 if it did not (or has holes), 2 if the trace itself is broken.
 
     Example: antecede verify run.parquet
     """
@@ -62,12 +72,25 @@ def verify(
         verdict = verify_into(trace, out, layer, force=force)
     else:
         raise Misuse("--out goes with the engines local and spark")
+    found = [hole for run in read_trace(trace).runs for hole in find_holes(run)] if holes else []
     if as_json:
-        print_json(verdict.to_json())
+        extra = {"holes": [msgspec.to_builtins(hole) for hole in found]} if holes else {}
+        print_json({**verdict.to_json(), **extra})
     else:
         tell(verdict)
-    if not verdict.holds:
+        if holes:
+            tell_holes(found)
+    if not verdict.holds or found:
         raise typer.Exit(ANSWER_IS_NO)
+
+
+def tell_holes(found: list[Hole]) -> None:
+    """The holes for a person."""
+    print(f"persistent causal holes: {len(found):,}")
+    for hole in found[:SHOWN]:
+        print(f"  {hole.sentence()}")
+    if len(found) > SHOWN:
+        print(f"  and {len(found) - SHOWN:,} more; --json lists them all")
 
 
 def verify_with_spark(

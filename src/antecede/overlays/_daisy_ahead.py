@@ -103,9 +103,11 @@ class Running(Relay):
         if lost:
             above.state.ahead.difference_update(lost)
             self._do(above, above.send_word(Retract(tuple(lost)), now))
-        if any(above.has_passed(message) for message in lost):
+        survivors = [message for message in lost if above.has_passed(message)]
+        if survivors:
             departed = process_set(member.process for member in event.departed)
-            self._effects.append(Notice(Event.GAP, layer.node.name, members=departed))
+            names = _missing(layer, survivors)
+            self._effects.append(Notice(Event.GAP, layer.node.name, 0, departed, names))
 
     # The servers.
 
@@ -138,3 +140,14 @@ class Running(Relay):
     def _on_retract(self, layer: Layer, ids: Ids) -> None:
         for id_ in ids:
             layer.memory.early.pop(MessageId(*id_), None)
+
+
+def _missing(layer: Layer, survivors: list[MessageId]) -> tuple[MessageId, ...]:
+    """What is known by name of the past that these have lost: of their own senders, since all that
+    a process sends passes its group, in the order of its numbers."""
+    names = {
+        MessageId(sender, earlier)
+        for sender, number in survivors
+        for earlier in range(layer.memory.seen.get(sender, 0) + 1, number)
+    }
+    return tuple(sorted(names.difference(survivors)))
