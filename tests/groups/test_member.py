@@ -121,9 +121,9 @@ def test_while_all_is_well_reports_go_to_the_sender_and_heartbeats_to_the_most_s
     assert reports(effects) == [(process_set([2]), False)]
     effects = member.receive(packet_from(2, Data(2, (0, 0, 2), b"", b"")), 0.11)
     assert reports(effects) == []  # not twice in a tick
-    assert reports(member.wake(0.2)) == [(process_set([0, 2]), False)]  # the first heartbeat
+    assert reports(member.wake(0.2)) == [(process_set([0, 2]), True)]  # the first heartbeat
     assert reports(member.wake(0.3)) == []
-    assert reports(member.wake(0.41)) == [(process_set([0]), False)]
+    assert reports(member.wake(0.41)) == [(process_set([0]), True)]
 
 
 def test_who_is_late_is_asked_for_and_who_asks_is_answered() -> None:
@@ -133,9 +133,9 @@ def test_who_is_late_is_asked_for_and_who_asks_is_answered() -> None:
     assert reports(member.wake(late + 0.1)) == [(process_set([0, 2]), True)]
     member = founder(1)
     member.receive(packet_from(0, Report((0, 0, 0), heard=b"\x05")), late)
-    assert reports(member.wake(late + 0.1)) == [(process_set([0]), False)]
-    member.receive(packet_from(2, Report((0, 0, 0), waits=True)), late + 0.1)
-    assert reports(member.wake(late + 0.21)) == [(process_set([0, 2]), False)]
+    assert reports(member.wake(late + 0.1)) == [(process_set([0]), True)]  # a heartbeat
+    member.receive(packet_from(2, Report((0, 0, 0), waits=True)), late + 0.11)
+    assert reports(member.wake(late + 0.16)) == [(process_set([2]), False)]
 
 
 def test_held_message_names_what_it_waits_for() -> None:

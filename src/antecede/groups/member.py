@@ -183,7 +183,7 @@ class GroupMember:
     @property
     def owes_word(self) -> bool:
         """Whether others wait for it to report what has come."""
-        return self.state.phase is Phase.MEMBER and self._reporting.owes
+        return self.state.phase is Phase.MEMBER and self._reporting.is_awaited
 
     def unreleased(self) -> list[GroupMessage]:
         """What is retained, oldest first."""

@@ -2,9 +2,9 @@
 
 While all is well, members report to those whose messages have come, and the sender of a message
 tells all when it is stable: two packets for each member instead of one for each pair. Both follow
-at once what they answer, but not twice in a tick. As a heartbeat members report to the most senior
-one, and that one tells all what is stable and whom it hears, which is their sign of life, too; so
-whatever was lost on the way is made good.
+at once what they answer, but not twice in a tick. As a heartbeat the most senior member tells all
+what is stable and whom it hears, which is their sign of life, too, and the others answer; whoever
+has not heard it for a while asks. So whatever was lost on the way is made good.
 
 All is not well while views change, where somebody leaves, and when somebody has been silent for
 half of the time after which it is suspected: then a member reports to all at every tick, and all
@@ -56,9 +56,8 @@ class Reporting:
         own = core.rank
         return (
             state.stable[own] < state.received[own]
-            or self.owes
+            or self.is_awaited
             or state.heartbeat_at == -inf
-            or any([peer.owed for peer in state.peers])
             or any(channel.outgoing for channel in state.channels.values())
             or not self.calm
         )
@@ -68,6 +67,11 @@ class Reporting:
         """Whether messages of its own are stable and the others do not know."""
         state = self.core.state
         return state.announced < state.stable[self.core.rank]
+
+    @property
+    def is_awaited(self) -> bool:
+        """Whether others wait for a report."""
+        return self.owes or any([peer.owed for peer in self.core.state.peers])
 
     @property
     def acknowledged(self) -> Vector:
@@ -85,9 +89,10 @@ class Reporting:
             self._announce()
         else:
             to = self._owed()
-            if core.now - state.heartbeat_at >= core.config.heartbeat_s:
+            is_due = core.now - state.heartbeat_at >= core.config.heartbeat_s
+            if is_due:
                 to |= 1 << state.view.members[0].process if core.rank else core.others
-            self._report(to)
+            self._report(to, waits=is_due)
 
     def on_news(self) -> None:
         """A message has come."""
@@ -111,16 +116,17 @@ class Reporting:
         self._owed()
         self._report(self.core.others)
 
-    def _report(self, to: ProcessSet) -> None:
+    def _report(self, to: ProcessSet, waits: bool = False) -> None:
         core, state = self.core, self.core.state
         if not to:
             return
         state.reported_at = core.now
-        report = core.report()
+        report = core.report(waits)
         if to == core.others:
             self._tell_all()
             heard = b"" if core.rank else set_to_bytes(self._heard())
-            report = Report(report.received, stable=tuple(state.stable), heard=heard)
+            stable = tuple(state.stable)
+            report = Report(report.received, waits=waits, stable=stable, heard=heard)
         elif to >> state.view.members[0].process & 1:
             state.heartbeat_at = core.now
         core.transmit(to, report)

@@ -21,7 +21,7 @@ from antecede.groups import (
     View,
     founding_view,
 )
-from antecede.groups.packets import NO_BALLOT
+from antecede.groups.packets import NO_BALLOT, Body, Data, Report
 from antecede.groups.state import Phase
 from antecede.message import MessageId, ProcessSet, process_set
 from antecede.overlays._daisy_items import (
@@ -307,6 +307,13 @@ class Layer:
             _AWAKE_TICKS * config.tick_s, _AWAKE_HEARTBEATS * config.heartbeat_s
         )
 
+    def is_due(self, now: float) -> bool:
+        """Whether its time has come. Where nothing is under way any more, it goes to rest."""
+        if self.state.resting or self.state.wake_at > now:
+            return False
+        self.state.resting = not self.is_awake(now)
+        return not self.state.resting
+
     def rouse(self, now: float) -> float | None:
         """From rest to work: the others have had no reason to speak, so their silence so far says
         nothing. The time of the next tick, if it was at rest."""
@@ -319,6 +326,12 @@ class Layer:
         tick_at = self.member.state.tick_at
         self.state.wake_at = tick_at if tick_at > now else now + self.options.tick_s
         return self.state.wake_at
+
+
+def wants_time(body: Body) -> bool:
+    """Whether a packet of a busy member is a reason to stay awake. Data is one in itself, and an
+    acknowledgement wants no answer."""
+    return not isinstance(body, Data) and not (isinstance(body, Report) and not body.waits)
 
 
 def joining(

@@ -79,6 +79,7 @@ from antecede.overlays._daisy_layer import (
     Layer,
     founding,
     joining,
+    wants_time,
 )
 from antecede.overlays._daisy_options import DaisyOptions
 from antecede.overlays._daisy_plan import Plan, plan
@@ -188,10 +189,11 @@ class Daisy(Views):
             self._check(decode_items(packet.body.payload))
         for layer in self._layers:
             if layer.config.group == packet.group:
-                if busy or isinstance(packet.body, GroupData):
+                keeps_awake = busy and wants_time(packet.body)
+                if keeps_awake or isinstance(packet.body, GroupData):
                     self._rouse(layer, now)
                 self._do(layer, layer.member.receive(packet, now))
-                if busy:
+                if keeps_awake:
                     layer.hear_busy(now)
                 return
         if any(packet.group in gone for gone in self._gone()):
@@ -213,7 +215,7 @@ class Daisy(Views):
 
     def wake(self, now: float) -> list[Effect]:
         for layer in list(self._layers):
-            if not layer.state.resting and layer.state.wake_at <= now:
+            if layer.is_due(now):
                 self._do(layer, layer.member.wake(now))
                 self._note_return(layer, now)
                 self._call_roll(layer, now)
