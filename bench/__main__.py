@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 from bench import (
     campaign,
+    daisy,
     endurance,
     fuzz,
     live,
@@ -32,6 +33,7 @@ BENCHMARKS: dict[str, Callable[[], None]] = {
     "queue": queue.main,
     "sizes": sizes.main,
     "separators": separators.main,
+    "daisy": daisy.main,
     "endurance": endurance.main,
     "verification": verification.main,
     "spark": spark.main,

@@ -14,6 +14,7 @@ import sys
 from argparse import ArgumentParser
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from importlib import import_module
 from math import prod
 from time import process_time
 from typing import Any
@@ -236,9 +237,8 @@ def run() -> None:
         setting = msgspec.convert(json.loads(chosen.one), Setting)
         print(msgspec.json.encode(measure(setting)).decode())
     elif chosen.full:
-        from bench.daisy_page import write  # it needs this module
-
-        print(f"written: {write(chosen.jobs)}")
+        page = import_module("bench.daisy_page")  # which needs this module
+        print(f"written: {page.write(chosen.jobs)}")
     else:
         main()
 

@@ -9,12 +9,12 @@ from argparse import ArgumentParser
 from pathlib import Path
 
 from antecede.errors import AntecedeError
+from antecede.pipeline.spread import HERE
 from bench.docs import ROOT
 from bench.results.answers import ANSWERS
 from bench.results.page import write_page
 from bench.results.shipped import Session, find, run
 
-HERE = "here"
 PAGES = ROOT / "docs" / "results"
 
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 from antecede.campaigns.file import Campaign, load_campaign
 from antecede.campaigns.plan import make_plan
 from antecede.errors import Misuse
+from antecede.pipeline.campaign import run_campaign
 from bench.docs import ROOT
-from bench.results.here import run_here
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -81,14 +81,8 @@ def run(
         campaign = shrunk(campaign)
     plan = make_plan(campaign, str(shipped.file))
     text = shipped.file.read_text("utf-8")
-    if session is None:
-        about = run_here(campaign, plan, text, out)
-        failed, broken = about["failed"], about["broken"]
-    else:
-        from antecede.pipeline.campaign import run_campaign  # noqa: PLC0415 - only where needed
-
-        finished = run_campaign(campaign, plan, text, out, session)
-        failed, broken = finished.failed, finished.broken
+    finished = run_campaign(campaign, plan, text, out, session or (lambda: None))
+    failed, broken = finished.failed, finished.broken
     if failed or broken:
         raise Misuse(f"{failed} runs failed and {broken} broke the order that they promised: {out}")
     return out

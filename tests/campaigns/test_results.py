@@ -74,12 +74,15 @@ def test_the_tables_are_those_of_spark(mixed: Path, spark: SparkSession, tmp_pat
     """Spark finds every run done, and makes the tables anew."""
     folder = tmp_path / "spark"
     shutil.copytree(mixed, folder)
+    (folder / "campaign.json").unlink()
     run(find("insertion-mixed"), folder, lambda: spark, quick=True)
     assert not (folder / "runs" / "table.parquet").exists()
     for table in TABLES:
         here, there = (pq.read_table(place / table.name) for place in (mixed, folder))
         keys = [(name, "ascending") for name in table.schema.names if name != "scenario"]
         assert here.sort_by(keys).to_pylist() == there.sort_by(keys).to_pylist(), table.name
+    for name in ("summary.csv", "campaign.json"):
+        assert (mixed / name).read_text("utf-8") == (folder / name).read_text("utf-8"), name
 
 
 def test_conclusions_follow_the_tables(mixed: Path, tmp_path: Path) -> None:

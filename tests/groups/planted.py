@@ -98,14 +98,14 @@ MUTANTS = (
         "admission",
         "state.previous = dict(state.current)",
         "state.previous = {}",
-        134,
+        44,
     ),
     Mutant(
         "acknowledges what comes after its answer to a flush",
         "streams",
         "        if not core.frozen:\n            self._note_row",
         "        if True:\n            self._note_row",
-        75,
+        121,
     ),
     # The flush.
     Mutant(
@@ -119,7 +119,7 @@ MUTANTS = (
         "flush",
         "return all(map(int.__ge__, self.core.state.received, decision.cut))",
         "return True",
-        5,
+        11,
     ),
     Mutant(
         "the cut is what all have instead of what any has",
@@ -161,7 +161,7 @@ MUTANTS = (
         "    def on_accept(self, rank: int, body: Accept) -> None:\n"
         "        state = self.core.state\n"
         "        if False:",
-        451,
+        677,
     ),
     Mutant(
         "decides without a quorum",
@@ -192,7 +192,7 @@ MUTANTS = (
         "member",
         "                self._flushing.ask(source.process)\n",
         "                pass\n",
-        5,
+        9,
     ),
     Mutant(
         "does not show a newer view to who is behind",
@@ -248,7 +248,7 @@ MUTANTS = (
         "core",
         "other.process == member.process and other.incarnation > member.incarnation",
         "False",
-        88,
+        68,
     ),
     Mutant(
         "newcomers are not welcomed again",

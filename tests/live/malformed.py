@@ -28,6 +28,9 @@ class Wire(asyncio.Transport):
     def write(self, data: Any) -> None:
         self.written += len(data)
 
+    def get_extra_info(self, name: str, default: Any = None) -> Any:
+        return default
+
     def abort(self) -> None:
         self.closed = True
 

@@ -1,6 +1,8 @@
 """The API: several members in one event loop, over real sockets."""
 
 import asyncio
+import json
+import logging
 import os
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
@@ -27,6 +29,7 @@ from antecede.live import (
     merged,
     open_node,
 )
+from antecede.live.logs import JsonLines
 from antecede.live.metrics import exposition, status
 
 CONFIG = GroupConfig(suspect_after_s=3.0, flush_timeout_s=3.0)
@@ -444,3 +447,17 @@ async def _deliveries(member: Group, count: int) -> AsyncIterator[Delivery]:
             found += 1
             if found == count:
                 return
+
+
+def test_logs_have_facts(caplog: pytest.LogCaptureFixture) -> None:
+    async def test() -> None:
+        with caplog.at_level(logging.INFO, "antecede.live"):
+            async with gathered("a", "b"):
+                pass
+
+    run(test)
+    views = [record for record in caplog.records if record.getMessage() == "view"]
+    lines = [json.loads(JsonLines().format(record)) for record in views]
+    seen = [(line["group"], line["name"], line["members"]) for line in lines]
+    assert ("room", "a", ["a", "b"]) in seen
+    assert ("room", "b", ["a", "b"]) in seen

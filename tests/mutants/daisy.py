@@ -181,5 +181,12 @@ FOUND_BY_CHANCE = [
         old="                if kept.message.destinations & node.processes\n",
         new="                if not kept.message.destinations\n",
     ),
+    Mutant(
+        name="moves-before-all-know",
+        old="        if layer.node.level:\n"
+        "            layer.memory.pending[within] = pack(change)\n",
+        new="        if not change.gone:\n"
+        "            layer.memory.pending[within] = pack(change)\n",
+    ),
 ]
 """`tests/overlays/test_daisy_random.py` has the schedule."""

@@ -15,7 +15,7 @@ from tests.overlays.daisy_lab import Copy, Lab, carried
 from tests.overlays.test_daisy_random import crashing, draw, judge, partitioned, three_levels
 from tests.overlays.test_daisy_scenarios import SCENARIOS, Scenario
 
-RECEIVED = {"forward": "received"}
+RECEIVED: dict[str, Any] = {"forward": "received"}
 BY_NAME = {rule.name: rule for rule in AHEAD}
 SEEDS = 8
 

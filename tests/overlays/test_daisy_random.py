@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from antecede.errors import BrokenInvariant
 from antecede.message import MessageId, ProcessSet, members
 from antecede.order import Event, Order
 from antecede.simulate import make_scenario
@@ -199,23 +200,40 @@ def test_one_of_three_stops_and_two_go_on() -> None:
     assert Event.STOPPED not in survivors[1]
 
 
-OUT_OF_STEP = {
-    "processes": 9,
-    "messages": 10,
-    "seed": 242,
-    "rate": 10.0,
-    "workload": {"kind": "multicast", "probability": 0.4, "cascade": 0.3},
-    "network": {"loss": 0.3, "delay": "exponential:0.1"},
-    "crashes": [{"process": 4, "time_s": 0.796}, {"process": 3, "time_s": 0.796}],
-    "options": {"quorum": "survivors", "sizes": [2], "split_above": 4, "merge_below": 3},
-}
-"""Of two groups that are merged, one is ahead of the other, and its server has died."""
+def out_of_step(seed: int) -> dict[str, Any]:
+    """Small groups that are merged, while a third of all is lost and two processes die at once: of
+    the groups that are merged, one is ahead of the other."""
+    random = Random(seed)
+    time_s = random.uniform(0.3, 2.5)
+    victims = random.sample(range(9), 2)
+    return {
+        "processes": 9,
+        "messages": 10,
+        "seed": seed,
+        "rate": 10.0,
+        "workload": {"kind": "multicast", "probability": 0.4, "cascade": 0.3},
+        "network": {"loss": 0.3, "delay": "exponential:0.1"},
+        "crashes": [{"process": victim, "time_s": time_s} for victim in victims],
+        "options": {"quorum": "survivors", "sizes": [2], "split_above": 4, "merge_below": 3},
+    }
 
 
-def test_a_schedule_that_chance_has_found() -> None:
-    assert judge(OUT_OF_STEP) == []
+FOUND = (28, 36, 52, 60, 72, 89)
+"""Schedules that chance has found."""
+
+
+@pytest.mark.parametrize("seed", FOUND)
+def test_a_schedule_that_chance_has_found(seed: int) -> None:
+    assert judge(out_of_step(seed)) == []
 
 
 @pytest.mark.parametrize("rule", FOUND_BY_CHANCE, ids=lambda rule: rule.name)
 def test_it_fails_without_the_rule(rule: Any) -> None:
-    assert judge(OUT_OF_STEP, mutated("daisy", rule)) != []
+    assert any(is_broken(seed, mutated("daisy", rule)) for seed in FOUND)
+
+
+def is_broken(seed: int, order: type[Order]) -> bool:
+    try:
+        return bool(judge(out_of_step(seed), order))
+    except BrokenInvariant:
+        return True

@@ -41,7 +41,17 @@ def test_facets_are_named_by_what_differs(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("value", "number"),
-    [(3, 3), ("2n", 16), ("n", 8), ("1.5 n", 12), ("7", 7), ("many", None), (True, None)],
+    [
+        (3, 3),
+        ("2n", 16),
+        ("n", 8),
+        ("1.5n", 12),
+        ("n^2", 64),
+        ("n/2", 4),
+        ("7", 7),
+        ("many", None),
+        (True, None),
+    ],
 )
 def test_options_as_numbers(tmp_path: Path, value: object, number: float | None) -> None:
     results = read_results(make_campaign(tmp_path, ("vector",)))

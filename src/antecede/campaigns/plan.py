@@ -37,6 +37,7 @@ from antecede.simulate import Scenario, make_scenario
 from antecede.simulate.deployment import deploy
 from antecede.simulate.graphs import load_graph
 from antecede.simulate.parts import Multicast, Network, Unicast
+from antecede.topology.load import LARGEST
 
 FORMAT: Final = 1
 """Of the results of a run: another one makes all runs new."""
@@ -247,11 +248,9 @@ def _cell(setting: Setting, base: dict[str, Any], seeds: list[int]) -> list[Plan
 
 
 def _identity(fields: dict[str, Any]) -> str:
-    files = [
-        hash_of(name)
-        for name in (fields.get("topology"), fields["workload"].get("graph"))
-        if name is not None and Path(name).is_file()
-    ]
+    topology = (fields.get("topology") or "").removeprefix(LARGEST)
+    graph = fields["workload"].get("graph") or ""
+    files = [hash_of(name) for name in (topology, graph) if Path(name).is_file()]
     known = {"fields": fields, "files": files, "version": _version(), "format": FORMAT}
     return sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()[:16]
 

@@ -16,6 +16,7 @@ from rich.progress import Progress as Bar
 from antecede.campaigns.file import load_campaign
 from antecede.campaigns.plan import EVENTS_LIMIT, Plan, check_size, make_plan
 from antecede.cli._shared import ANSWER_IS_NO, JsonFlag, print_json, print_table
+from antecede.pipeline.spread import HERE
 
 if TYPE_CHECKING:
     from antecede.pipeline.campaign import Finished, Progress
@@ -38,7 +39,10 @@ def run(
         Path, typer.Option(help="The folder for the results; one from before is gone on with.")
     ],
     master: Annotated[
-        str, typer.Option(help="Where Spark runs: local[2], spark://host:port ...")
+        str,
+        typer.Option(
+            help="Where Spark runs: local[2], spark://host:port ...; or 'here', without Spark."
+        ),
     ] = "local[*]",
     yes: Annotated[
         bool, typer.Option("--yes", help=f"Run it even if it makes over {EVENTS_LIMIT:,} events.")
@@ -63,6 +67,8 @@ def run(
     sessions = []
 
     def session() -> Any:
+        if master == HERE:
+            return None
         # The work is done by Python; what Java does is over before its code would be fast.
         sessions.append(build_session(master, short=True))
         return sessions[0]

@@ -12,12 +12,11 @@ from antecede.errors import Misuse
 from antecede.fuzzing.finding import Finding
 from antecede.fuzzing.judging import judge
 from antecede.fuzzing.ledger import Ledger
+from antecede.pipeline.spread import HERE
 from antecede.protocols import find, names
 from antecede.simulate import load_scenario
 
 DEFAULT_RUNS = 2_000
-HERE = "here"
-"""The master that is none: everything in this process, without Spark."""
 SHOWN = 10
 """Failures told to a person."""
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import logging
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -59,6 +60,15 @@ def choose_security(
             "--plain-tcp if everybody who reaches the port may join"
         )
     return Certificates(authority, certificate, key)
+
+
+def log_to_stderr() -> None:
+    from antecede.live.logs import LOGGER, JsonLines  # noqa: PLC0415 - only where needed
+
+    handler = logging.StreamHandler()
+    handler.setFormatter(JsonLines())
+    LOGGER.addHandler(handler)
+    LOGGER.setLevel(logging.INFO)
 
 
 def described(event: "Event") -> dict[str, Any]:

@@ -18,6 +18,7 @@ from antecede.cli._live import (
     PlainTcpFlag,
     choose_security,
     described,
+    log_to_stderr,
     parse_address,
     print_line,
     read_lines,
@@ -57,6 +58,9 @@ def node(
         float | None, typer.Option(metavar="SECONDS", help="Report what waits for longer.")
     ] = None,
     record: Annotated[Path | None, typer.Option(help="A folder for the trace.")] = None,
+    logs: Annotated[
+        bool, typer.Option("--log", help="Tell on standard error what happens, as JSON lines.")
+    ] = False,
     serve: Annotated[
         str | None,
         typer.Option(metavar="HOST:PORT", help="Answer /metrics (Prometheus) and /status here."),
@@ -109,6 +113,8 @@ def node(
     if name is None:
         raise Misuse("--name is missing; what is this member called?")
     security = choose_security(authority, certificate, key, plain_tcp)
+    if logs:
+        log_to_stderr()
     if scenario is not None:
         asyncio.run(_overlay(name, scenario, addresses, role, security, record, serve))
         return

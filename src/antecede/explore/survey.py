@@ -87,8 +87,8 @@ class Explorer:
         traits = factory(0, membership).traits
         if traits.survives_crashes:
             raise Misuse(
-                f"{traits.title} watches the clock to see who has crashed: wake-ups never end, each "
-                "makes a new state, and so there is no last one to explore; draw schedules at "
+                f"{traits.title} watches the clock to see who has crashed: wake-ups never end, "
+                "each makes a new state, and so there is no last one to explore; draw schedules at "
                 "random instead (antecede fuzz)"
             )
         self.expect = traits.gives if settings.expect is None else settings.expect

@@ -84,9 +84,13 @@ def _vector(fields: Fields, chance: Chance) -> Drawn:
 
 
 def _daisy(fields: Fields, chance: Chance) -> Drawn:
+    local = chance.pick(["broadcast", "broadcast", "server"])
+    ahead = ["received"] if local == "broadcast" else []
     return {
-        "sizes": [chance.whole(2, 4) for _ in range(chance.whole(1, 2))],
+        "sizes": [chance.whole(2, 4) for _ in range(chance.whole(1, 3))],
         "tidy_s": chance.between(0.01, 1.0),
+        "local": local,
+        "forward": chance.pick(["stable", "stable", "delivered", *ahead]),
     }
 
 

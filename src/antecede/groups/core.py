@@ -44,12 +44,12 @@ class Core:
             number = self.state.view.number if view is None else view
             self.emit(Transmit(to, Packet(self.config.group, self.me, number, body)))
 
-    def report(self, waits: bool = False) -> Report:
+    def report(self, waits: bool = False, troubled: bool = False) -> Report:
         """What it acknowledges: nothing that came after its answer to a flush, since the flush may
         leave that out."""
         state = self.state
         acknowledged = state.peers[self.rank].row
-        return Report(acknowledged, self.frozen, self.leaves(self.rank), waits)
+        return Report(acknowledged, self.frozen, self.leaves(self.rank), waits, troubled)
 
     @property
     def frozen(self) -> bool:

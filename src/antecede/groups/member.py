@@ -74,7 +74,7 @@ class GroupMember:
         self._admission = Admission(self._core, self._streams, contacts)
         self._flushing = Flushing(self._core, self._streams, self._admission)
         self._channels = Channels(self._core)
-        self._reporting = Reporting(self._core, self._channels)
+        self._reporting = Reporting(self._core)
 
     # Inputs.
 

@@ -8,13 +8,12 @@ has not heard it for a while asks. So whatever was lost on the way is made good.
 
 All is not well while views change, where somebody leaves, and when somebody has been silent for
 half of the time after which it is suspected: then a member reports to all at every tick, and all
-that hear it answer. So when the most senior member fails, the others have heard each other by the
-time that they give it up.
+that hear it do the same for a while. So when the most senior member fails, or packets are lost, the
+others have heard each other many times before they give somebody up.
 """
 
 from math import inf
 
-from antecede.groups.channels import Channels
 from antecede.groups.core import Core
 from antecede.groups.packets import Report, Vector
 from antecede.groups.state import Phase
@@ -24,13 +23,17 @@ from antecede.message import ProcessSet, members, set_from_bytes, set_to_bytes
 class Reporting:
     """The reports of one member."""
 
-    def __init__(self, core: Core, channels: Channels) -> None:
+    def __init__(self, core: Core) -> None:
         self.core = core
-        self.channels = channels
 
     @property
     def calm(self) -> bool:
-        """Whether all is well."""
+        """Whether all is well, here and where others have told of trouble."""
+        return self.core.now >= self.core.state.alert_until and not self.troubled
+
+    @property
+    def troubled(self) -> bool:
+        """Whether something is wrong as it looks from here."""
         core, state = self.core, self.core.state
         if (
             core.frozen
@@ -40,14 +43,14 @@ class Reporting:
             or state.flush is not None
             or state.decided is not None
         ):
-            return False
+            return True
         late = core.now - core.config.late_after_s
         is_first, own = state.view.number == 1, core.rank
         for rank, peer in enumerate(state.peers):
             is_well = peer.heard_at >= late and not peer.flushing and not peer.leaving
             if rank != own and not (is_well and (peer.present or is_first)):
-                return False
-        return True
+                return True
+        return False
 
     @property
     def hurries(self) -> bool:
@@ -71,7 +74,7 @@ class Reporting:
     @property
     def is_awaited(self) -> bool:
         """Whether others wait for a report."""
-        return self.owes or any([peer.owed for peer in self.core.state.peers])
+        return self.owes or any(peer.owed for peer in self.core.state.peers)
 
     @property
     def acknowledged(self) -> Vector:
@@ -105,6 +108,8 @@ class Reporting:
         core, state = self.core, self.core.state
         if body.waits:
             state.peers[rank].owed = True
+        if body.troubled:
+            state.alert_until = core.now + core.config.late_after_s
         if body.heard and not rank:
             for other in members(set_from_bytes(body.heard) & core.everybody):
                 state.peers[other].heard_at = core.now
@@ -143,7 +148,8 @@ class Reporting:
             for step in range(fanout):
                 to |= 1 << state.view.members[(first + step) % size].process
         self._tell_all()
-        core.transmit(to & core.others, core.report(waits=True))
+        troubled = self.troubled
+        core.transmit(to & core.others, core.report(waits=troubled, troubled=troubled))
 
     def _tell_all(self) -> None:
         core, state = self.core, self.core.state

@@ -8,6 +8,7 @@ has reached everybody it is for.
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from itertools import takewhile
+from typing import Final
 
 import msgspec
 
@@ -25,6 +26,8 @@ from antecede.message import (
 )
 from antecede.order import Order
 
+_RECIPIENTS: Final = 1024
+"""Sets of members whose names are remembered."""
 OrderFactory = Callable[[int, Membership], Order]
 
 
@@ -68,6 +71,7 @@ class Epoch:
         self._group_names = list(self.groups)
         bits = tuple(self.groups.values())
         self.order = make_order(self.me, Membership(len(view.members), bits))
+        self._recipients: dict[ProcessSet, tuple[tuple[MemberId, ...], tuple[str, ...]]] = {}
         self.sent = 0
         self.peers = [Peer() for _ in view.members]
         self.undelivered: dict[MessageId, Message] = {}
@@ -99,6 +103,19 @@ class Epoch:
     def group_name(self, index: int) -> str | None:
         """The group that has this index in this view."""
         return self._group_names[index] if self._group_names and index != NO_GROUP else None
+
+    def recipients(self, ranks: ProcessSet) -> tuple[tuple[MemberId, ...], tuple[str, ...]]:
+        """The members with these ranks, and their names."""
+        found = self._recipients.get(ranks)
+        if found is None:
+            listed = list(members(ranks))
+            found = (
+                tuple(self.view.members[rank] for rank in listed),
+                tuple(self.names[rank] for rank in listed),
+            )
+            if len(self._recipients) < _RECIPIENTS:
+                self._recipients[ranks] = found
+        return found
 
     def survivors(self, view: View) -> list[int]:
         """The ranks that are still there in a later view."""

@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 import msgspec
 
@@ -20,6 +20,7 @@ from antecede.live.handshake import VERSION, Hello, Refused, Welcome
 from antecede.live.incoming import Listener, Received
 from antecede.live.items import decode_items, is_membership, is_repeated
 from antecede.live.lesser import Context, ContextOrder
+from antecede.live.logs import log
 from antecede.live.outgoing import Address, LinkLimits, Outgoing
 from antecede.live.overlaid import Overlaid
 from antecede.live.recording import Recording
@@ -362,8 +363,16 @@ class Group:
     def _carry_out(self, outputs: Sequence[viewed.Output]) -> None:
         for output in outputs:
             kind = type(output)
-            if kind is viewed.ToPeer:
-                self._transmit(output)  # type: ignore[arg-type]
+            if kind is viewed.ToPeers:
+                item = output.item  # type: ignore[union-attr]
+                for name in output.names:  # type: ignore[union-attr]
+                    link = self._links.get(name)
+                    if link is not None and link.connected and not self._lags_s:
+                        link.put(item)
+                    else:
+                        self._transmit(name, item)
+            elif kind is viewed.ToPeer:
+                self._transmit(output.name, output.item)  # type: ignore[union-attr]
             elif kind is Delivery:
                 self.counters.deliveries += 1
                 self._inbox.append(output)  # type: ignore[arg-type]
@@ -374,22 +383,22 @@ class Group:
         if self._inbox and not self._arrival.is_set():
             self._arrival.set()
 
-    def _transmit(self, output: viewed.ToPeer) -> None:
-        link = self._links.get(output.name)
+    def _transmit(self, name: str, item: bytes) -> None:
+        link = self._links.get(name)
         if link is None:
-            if is_membership(output.item) and output.name in self._addresses:
+            if is_membership(item) and name in self._addresses:
                 # Somebody who is no member any more talks to us, and has to be told so.
-                self._links[output.name] = self._dial(output.name, self._addresses[output.name])
+                self._links[name] = self._dial(name, self._addresses[name])
             return
-        if not link.connected and (self._core.repairs_loss or is_repeated(output.item)):
+        if not link.connected and (self._core.repairs_loss or is_repeated(item)):
             return
         # Late on purpose, perhaps. The substrate must not take the lag for a death.
-        if self._lags_s and output.name in self._lags_s and not is_membership(output.item):
-            self._late.setdefault(output.name, deque()).append(output.item)
-            lag_s = self._lags_s[output.name]
-            asyncio.get_running_loop().call_later(lag_s, self._put_late, output.name)
+        if self._lags_s and name in self._lags_s and not is_membership(item):
+            self._late.setdefault(name, deque()).append(item)
+            lag_s = self._lags_s[name]
+            asyncio.get_running_loop().call_later(lag_s, self._put_late, name)
         else:
-            link.put(output.item)
+            link.put(item)
 
     def _put_late(self, name: str) -> None:
         item = self._late[name].popleft()
@@ -415,9 +424,11 @@ class Group:
                 self._put(output)
             case viewed.Suspended():
                 self.condition = "interrupted"
+                self._log("interrupted", reached=output.reached)
                 self._put(Interrupted(output.reached))
             case viewed.Resumed():
                 self.condition = "member"
+                self._log("restored")
                 self._put(Restored())
                 self._progress.set()
             case viewed.Reborn():
@@ -425,6 +436,7 @@ class Group:
             case viewed.Left():
                 self._left = True
                 self.condition = "left"
+                self._log("left")
                 self._arrival.set()
                 self._progress.set()
 
@@ -439,6 +451,7 @@ class Group:
         if self._recording is not None:
             self._recording.view(change.lamport)
         self.counters.views += 1
+        self._log("view", number=event.number, members=event.members, departed=event.departed)
         self.view_number = change.view.number
         self.condition = "member"
         self._put(event)
@@ -461,6 +474,7 @@ class Group:
         self._listener.drop(self.name)
         self.received.clear()
         self.condition = "excluded"
+        self._log("excluded", incarnation=incarnation)
         self._put(Excluded())
         for name, address in addresses.items():
             self._know(name, address)
@@ -511,6 +525,7 @@ class Group:
         for (message, one), missing in zip(held.items(), self.held(), strict=True):
             if missing.waited_s >= limit_s and message not in self._reported:
                 self._reported.add(message)
+                self._log("missing", sender=missing.sender, number=missing.number)
                 self._put(missing)
                 if self._settings.on_missing == "exclude":
                     self._carry_out(self._core.shun(one))
@@ -585,12 +600,17 @@ class Group:
                 self._fail(error)
                 return
 
+    def _log(self, event: str, **facts: Any) -> None:
+        log(event, group=self.name, name=self.me, **facts)
+
     def _fail(self, error: AntecedeError) -> None:
+        self._log("failed", reason=str(error))
         self._failure = error
         self._arrival.set()
         self._progress.set()
 
     def _welcomed(self, link: Outgoing, welcome: Welcome) -> None:
+        self._log("connected", peer=welcome.receiver, reconnections=link.reconnections)
         if link in self._unnamed:
             self._unnamed.remove(link)
             former = self._links.get(welcome.receiver)

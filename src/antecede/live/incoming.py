@@ -32,6 +32,7 @@ from antecede.live.handshake import (
     encode,
     why_not,
 )
+from antecede.live.logs import log
 from antecede.live.outgoing import Address, LinkLimits
 from antecede.live.tls import Certificates, Security, certified_names
 
@@ -174,8 +175,9 @@ class _Accepted(asyncio.Protocol):
             frames = self._decoder.feed(data)
             for kind, body in frames:
                 self._take(kind, body)
-        except BadInput:
+        except BadInput as error:
             self._listener.counters.broken += 1
+            log("broken", reason=str(error), address=str(self._address()))
             self.abort()
             return
         if self._peer is not None and (frames or not self._decoder.pending):
@@ -266,9 +268,13 @@ class _Accepted(asyncio.Protocol):
 
     def _refuse(self, reason: str, *, is_final: bool = True) -> None:
         self._listener.counters.refused += 1
+        log("refused", reason=reason, address=str(self._address()))
         self._write(encode_frame(Kind.REFUSAL, encode(Refusal(reason, is_final))))
         if self._transport is not None:
             self._transport.close()
+
+    def _address(self) -> Any:
+        return None if self._transport is None else self._transport.get_extra_info("peername")
 
     def _acknowledge(self) -> None:
         self._acknowledgement_due = False

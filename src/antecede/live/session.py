@@ -48,6 +48,8 @@ class Put(msgspec.Struct, frozen=True, gc=False):
 
     to: tuple[MemberId, ...]
     item: bytes
+    names: tuple[str, ...] = ()
+    """Theirs."""
 
 
 class Delivery(msgspec.Struct, frozen=True, gc=False):
@@ -253,7 +255,7 @@ class Session:
             member = epoch.view.members[rank]
             untaken = self.untaken.get(member, 0) + waiting[rank]
             item = Report(epoch.number, epoch.peers[rank].received, untaken, epoch.stable)
-            effects.append(Put((member,), encode_item(item)))
+            effects.append(Put((member,), encode_item(item), (epoch.names[rank],)))
         return effects
 
     def held(self) -> list[Held]:
@@ -373,8 +375,8 @@ class Session:
             if kind is Deliver:
                 self._deliver(epoch, effect.message, effects)  # type: ignore[union-attr]
             elif kind is Transmit:
-                to = tuple(epoch.view.members[r] for r in members(effect.to))  # type: ignore[union-attr]
-                effects.append(Put(to, carry(epoch.number, effect.packet)))  # type: ignore[union-attr]
+                to, names = epoch.recipients(effect.to)  # type: ignore[union-attr]
+                effects.append(Put(to, carry(epoch.number, effect.packet), names))  # type: ignore[union-attr]
             elif kind is DeliverIn:
                 context = Context(epoch.number, effect.history)  # type: ignore[union-attr]
                 self._deliver(epoch, effect.message, effects, context)  # type: ignore[union-attr]
@@ -435,10 +437,11 @@ class Session:
         for rank in survivors:
             if rank == epoch.me:
                 continue
-            to = (epoch.view.members[rank],)
+            to, names = epoch.recipients(1 << rank)
             *parts, last = in_parts(epoch.copies_for(rank, departed))
-            effects += [Put(to, encode_item(Settle(epoch.number, 0, part))) for part in parts]
-            effects.append(Put(to, encode_item(Settle(epoch.number, view.number, last))))
+            items = [Settle(epoch.number, 0, part) for part in parts]
+            items.append(Settle(epoch.number, view.number, last))
+            effects += [Put(to, encode_item(item), names) for item in items]
 
     def _settle_if_complete(self, now: float, effects: list[SessionEffect]) -> None:
         epoch = self._epoch

@@ -50,6 +50,13 @@ class ToPeer(msgspec.Struct, frozen=True, gc=False):
     item: bytes
 
 
+class ToPeers(msgspec.Struct, frozen=True, gc=False):
+    """Put this item on the links to these processes."""
+
+    names: tuple[str, ...]
+    item: bytes
+
+
 class Known(msgspec.Struct, frozen=True):
     """This is where a process listens."""
 
@@ -80,6 +87,7 @@ class Left(msgspec.Struct, frozen=True):
 
 Output = (
     ToPeer
+    | ToPeers
     | Known
     | Delivery
     | ViewChanged
@@ -472,8 +480,7 @@ class Viewed:
     def _session(self, effects: Sequence[Any]) -> None:
         for effect in effects:
             if type(effect) is Put:
-                for member in effect.to:
-                    self._out.append(ToPeer(self.name_of(member), effect.item))
+                self._out.append(ToPeers(effect.names, effect.item))
             else:
                 self._out.append(effect)
 

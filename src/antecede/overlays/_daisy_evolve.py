@@ -9,7 +9,9 @@ A group that gives way is emptied first: its members send no more in it (`Ready`
 they have all that was sent. Then they found the new one with those whom the change names. As in a
 group that is founded anew, each first sends all that it keeps, and all take these batches in the
 order of Lamport time before anything else; so what is in flight goes on, and nothing is lost or
-doubled. Who was away meanwhile and asks for the old group is told of the changes.
+doubled. Who was away meanwhile and asks for the old group is told of the changes. Founders that
+have not come yet are given more time than usual: if somebody has died in their old group, they can
+leave that only after its next view.
 """
 
 from itertools import pairwise

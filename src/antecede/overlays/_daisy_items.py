@@ -207,7 +207,8 @@ class Kept(msgspec.Struct, array_like=True):
 class Memory(msgspec.Struct, array_like=True):
     """What a group remembers, the same at all its members: of each process the last number that
     came by, what it keeps, who is away since when, which groups below are forgotten, who is in
-    them, how they have changed, and what came ahead of something that has not come by."""
+    them, how they have changed, what came ahead of something that has not come by, and the changes
+    that not all are known to have, with the messages of the group that they came in."""
 
     seen: dict[int, int] = {}
     kept: dict[MessageId, Kept] = {}
@@ -217,6 +218,7 @@ class Memory(msgspec.Struct, array_like=True):
     rolls: dict[int, tuple[int, ...]] = {}
     changes: list[bytes] = []
     early: dict[MessageId, Early] = {}
+    pending: dict[GroupMessageId, bytes] = {}
 
 
 class Poke(msgspec.Struct, frozen=True, array_like=True, tag=0):

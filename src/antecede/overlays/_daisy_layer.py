@@ -47,7 +47,7 @@ _EPOCHS = 1 << 20
 TAKING_BATCHES = -1
 """As `merged`: not all of what came in batches has been taken."""
 _AWAKE_TICKS = 4
-_AWAKE_HEARTBEATS = 1.25
+_AWAKE_HEARTBEATS = 2.5
 """For how many ticks or heartbeats a member stays awake after it has heard a busy one."""
 
 
@@ -57,10 +57,10 @@ class LayerState(msgspec.Struct, array_like=True):
     each process that was sent into the group from here; `outbox` waits until the process is in,
     `items` for the next payload; `resend` has to be sent again after an exclusion. `lost`,
     `batches`, `aside`, `settled` (stable, though still aside) and `merged` (the last place of what
-    came in batches): see `_daisy_search`; `moving` and `ready`: see `_daisy_evolve`. `ahead` was
-    sent into the group from here before it was delivered in the group below: see `_daisy_ahead`;
-    `led_by`, `gathering`, `awaiting`, `told` (by message the number it had in the channel to each
-    process that was told): see `_daisy_star`.
+    came in batches): see `_daisy_search`; `moving`, `ready` and `patient_until`: see
+    `_daisy_evolve`. `ahead` was sent into the group from here before it was delivered in the group
+    below: see `_daisy_ahead`; `led_by`, `gathering`, `awaiting`, `told` (by message the number it
+    had in the channel to each process that was told): see `_daisy_star`.
     """
 
     node: int
@@ -93,6 +93,7 @@ class LayerState(msgspec.Struct, array_like=True):
     above_epoch: int = 0
     above: ProcessSet = 0
     ahead: set[MessageId] = set()
+    patient_until: float = -1.0
     led_by: MemberId | None = None
     gathering: bool = False
     awaiting: set[int] = set()
@@ -313,6 +314,14 @@ class Layer:
             return False
         self.state.resting = not self.is_awake(now)
         return not self.state.resting
+
+    def be_patient(self, now: float) -> None:
+        """Who has not spoken yet in a group that was founded just now may still be held up where
+        it comes from."""
+        if now < self.state.patient_until:
+            for peer in self.member.state.peers:
+                if not peer.present:
+                    peer.heard_at = now
 
     def rouse(self, now: float) -> float | None:
         """From rest to work: the others have had no reason to speak, so their silence so far says

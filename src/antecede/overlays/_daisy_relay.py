@@ -62,6 +62,12 @@ class Relay(Order):
     def _count_talk(self, layer: Layer, message: Message) -> None:
         """Who talks with whom."""
 
+    @abstractmethod
+    def _apply_changes(
+        self, layer: Layer, stable: Iterable[groups.GroupMessageId], now: float
+    ) -> None:
+        """Act on the changes that came in these messages."""
+
     # The groups of this process.
 
     def _do(self, layer: Layer, effects: Iterable[groups.Effect]) -> None:
@@ -114,6 +120,7 @@ class Relay(Order):
             self._effects.append(Deliver(message))
 
     def _on_stable(self, layer: Layer, stable: Iterable[groups.GroupMessageId], now: float) -> None:
+        self._apply_changes(layer, stable, now)
         if layer.state.aside or layer.memory.early:
             layer.state.settled.update(stable)
         for group_message in stable:

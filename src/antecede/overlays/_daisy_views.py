@@ -46,6 +46,10 @@ class Views(Star):
         """Take note of the changes of the plan that are news."""
 
     @abstractmethod
+    def _announce_changes(self, layer: Layer, now: float) -> None:
+        """Tell the group below if it gives way."""
+
+    @abstractmethod
     def _call_roll(self, layer: Layer, now: float) -> None:
         """Tell the servers who is in the group."""
 
@@ -86,6 +90,8 @@ class Views(Star):
         if state.batches:
             absent(layer, view)
             self._take_batches(layer, now)
+        self._apply_changes(layer, sorted(layer.memory.pending), now)
+        self._announce_changes(layer, now)
         self._note_absence(layer, view, now)
         self._settle_early(layer, event, now)
         self._star_view(layer, event, now)

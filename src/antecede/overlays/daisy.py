@@ -216,6 +216,7 @@ class Daisy(Views):
     def wake(self, now: float) -> list[Effect]:
         for layer in list(self._layers):
             if layer.is_due(now):
+                layer.be_patient(now)
                 self._do(layer, layer.member.wake(now))
                 self._note_return(layer, now)
                 self._call_roll(layer, now)
@@ -335,7 +336,7 @@ class Daisy(Views):
                     layer.memory.rolls[node] = processes
                     self._evolve(layer, now)
                 case Change():
-                    self._on_change(layer, item, now)
+                    self._hear_change(layer, item, within, now)
                 case Ready():
                     layer.state.ready.add(sender)
                     self._move_if_ready(layer, now)
@@ -392,13 +393,45 @@ class Daisy(Views):
     def _evolve(self, layer: Layer, now: float) -> None:
         """The server of the servers decides, one change after the other."""
         options, memory = self.options, layer.memory
-        if not layer.is_server or layer.state.batches or layer.member.state.queue:
+        if not layer.is_server or layer.state.batches or layer.member.state.queue or memory.pending:
             return
         change = decide(
             self._plan, layer.node.index, memory, options.split_above, options.merge_below
         )
         if change is not None:
             self._do(layer, layer.send_word(change, now))
+
+    def _hear_change(
+        self, layer: Layer, change: Change, within: groups.GroupMessageId, now: float
+    ) -> None:
+        """Servers act on a change when all of them have it: whoever acts leaves his group, and may
+        be the only one who has it otherwise."""
+        if layer.node.level:
+            layer.memory.pending[within] = pack(change)
+        else:
+            self._on_change(layer, change, now)
+
+    def _apply_changes(
+        self, layer: Layer, stable: Iterable[groups.GroupMessageId], now: float
+    ) -> None:
+        for within in stable:
+            stored = layer.memory.pending.pop(within, None)
+            change = None if stored is None else unpack(stored)
+            if isinstance(change, Change):
+                self._on_change(layer, change, now)
+
+    def _announce_changes(self, layer: Layer, now: float) -> None:
+        """A new server may be the first in its group to hear that it gives way."""
+        below = self._below(layer)
+        for stored in layer.memory.changes if below is not None and below.is_server else ():
+            change = unpack(stored)
+            if (
+                below is not None
+                and isinstance(change, Change)
+                and below.node.index in change.gone
+                and stored not in below.memory.changes
+            ):
+                self._do(below, below.send_word(change, now))
 
     def _on_change(self, layer: Layer, change: Change, now: float) -> None:
         """Among servers: from now on the plan is another, and the groups that give way hear of it.
@@ -472,6 +505,7 @@ class Daisy(Views):
         if self.process in node.founders:
             new = founding(self.process, node, self.options)
             new.state.batches = set(node.founders)
+            new.state.patient_until = now + 3 * self.options.suspect_after_s
         else:
             contacts = node.processes
             new = joining(self.process, node, self.options, 0, 0, contacts)
@@ -481,6 +515,7 @@ class Daisy(Views):
         new.state.above, new.state.above_epoch = old.state.above, old.state.above_epoch
         above = self._above(old)
         if above is not None and above.view is not None:
+            above.state.reported.clear()  # that was the old group's word
             new.state.above, new.state.above_epoch = above.view.processes, above.state.epoch
             # Of two groups that are merged, one may be ahead of the other: all that the servers
             # keep for the new group has to come in order with the rest.

@@ -1,4 +1,5 @@
-"""A campaign on Spark: plan, run what is missing, make the tables, keep traces.
+"""A campaign on Spark, or without it in this process: plan, run what is missing, make the tables,
+keep traces.
 
 Whatever happens to it, a later call goes on where it stopped: every run that is done has a result
 in the folder, and everything else is made of these anew. A call with nothing left to do does not
@@ -22,8 +23,9 @@ import pyarrow.parquet as pq
 from antecede.campaigns.file import Campaign
 from antecede.campaigns.folder import Folder, refusing, write
 from antecede.campaigns.plan import Plan, PlannedRun
-from antecede.campaigns.runs import FAILED, Outcome, commit, execute, failure, keep_trace
+from antecede.campaigns.runs import FAILED, OK, Outcome, commit, execute, failure, keep_trace
 from antecede.campaigns.tables import HISTOGRAMS, RUNS, SETTING, SKIPPED, SUMMARY
+from antecede.campaigns.tabulate import PLACES, interesting, write_tables
 from antecede.errors import AntecedeError, CannotWrite, Misuse
 from antecede.pipeline import elsewhere, reach
 from antecede.pipeline.spread import WorkLost, spread
@@ -79,13 +81,14 @@ def run_campaign(
     plan: Plan,
     text: str,
     out: str | os.PathLike[str],
-    session: Callable[[], "SparkSession"],
+    session: Callable[[], "SparkSession | None"],
     *,
     retry: bool = False,
     tell: Tell = lambda _: None,
 ) -> Finished:
     """Do what is left of a campaign in the folder `out`. `text` is its file, of which a copy is
-    kept; `session` is called if Spark is needed. `retry` does failed runs again."""
+    kept; `session` is called if there is something to do, and what it gives does it; None is this
+    process. `retry` does failed runs again."""
     folder = Folder(out)
     fingerprint = _fingerprint(campaign, plan)
     with folder.locked():
@@ -99,7 +102,8 @@ def run_campaign(
             write(folder.file, text)
         tell(Progress("plan"))
         spark = session()
-        reach.check_folder(spark, folder.work, "name such a folder with --out")
+        if spark is not None:
+            reach.check_folder(spark, folder.work, "name such a folder with --out")
         work = _Work(folder, plan, spark, tell)
         work.do_runs(keep=campaign.traces == "all")
         work.make_tables()
@@ -113,10 +117,13 @@ def run_campaign(
 class _Work:
     """What one call does."""
 
-    def __init__(self, folder: Folder, plan: Plan, spark: "SparkSession", tell: Tell) -> None:
+    def __init__(
+        self, folder: Folder, plan: Plan, spark: "SparkSession | None", tell: Tell
+    ) -> None:
         self._folder = folder
         self._plan = plan
-        self._runs = elsewhere.prepare(spark, plan.distinct())
+        runs = plan.distinct()
+        self._runs = runs if spark is None else elsewhere.prepare(spark, runs)
         self._spark = spark
         self._tell = tell
 
@@ -167,39 +174,44 @@ class _Work:
 
     def make_tables(self) -> None:
         """All tables, from the results; under other names until they are complete."""
-        from antecede.pipeline import tabling  # noqa: PLC0415 - needs Spark, which takes a second
-
         self._tell(Progress("tables"))
-        folder, aside = self._folder, self._folder.tables_aside
-        with _refusing_spark(folder):
-            place = str(folder.path)
-            plan = tabling.plan_frame(self._spark, self._plan.runs)
-            self._save(tabling.runs_of(plan, place), RUNS.name)
-            once = tabling.plan_frame(self._spark, self._plan.distinct())
-            self._save(tabling.histograms_of(once, place), HISTOGRAMS.name)
-            self._save(tabling.skipped_frame(self._spark, self._plan.skipped), SKIPPED.name)
-            runs = tabling.read_table(self._spark, aside, RUNS)
-            summary = tabling.summarise(runs, max(_runs_per_setting(self._plan)))
-            self._save(summary, SUMMARY.name)
-        shown = [column.name for column in RUNS.columns if column.in_csv]
-        rows = pq.read_table(aside / SUMMARY.name, filters=[("measure", "in", shown)]).to_pylist()
+        folder = self._folder
         with refusing(folder.path):
+            if self._spark is None:
+                write_tables(self._plan, folder)
+            else:
+                self._make_on(self._spark)
+            shown = [column.name for column in RUNS.columns if column.in_csv]
+            wanted = [("measure", "in", shown)]
+            rows = pq.read_table(folder.tables_aside / SUMMARY.name, filters=wanted).to_pylist()
             self._tell(Progress("commit"))
             write(folder.csv, as_csv(rows))
             folder.commit_tables()
+
+    def _make_on(self, spark: "SparkSession") -> None:
+        from antecede.pipeline import tabling  # noqa: PLC0415 - needs Spark, which takes a second
+
+        folder, place = self._folder, str(self._folder.path)
+        with _refusing_spark(folder):
+            plan = tabling.plan_frame(spark, self._plan.runs)
+            self._save(tabling.runs_of(plan, place), RUNS.name)
+            once = tabling.plan_frame(spark, self._plan.distinct())
+            self._save(tabling.histograms_of(once, place), HISTOGRAMS.name)
+            self._save(tabling.skipped_frame(spark, self._plan.skipped), SKIPPED.name)
+            runs = tabling.read_table(spark, folder.tables_aside, RUNS)
+            summary = tabling.summarise(runs, max(_runs_per_setting(self._plan)))
+            self._save(summary, SUMMARY.name)
 
     def _save(self, frame: "DataFrame", name: str) -> None:
         frame.write.mode("overwrite").parquet(str(self._folder.tables_aside / name))
 
     def keep_traces(self, policy: str) -> None:
         """The traces that the file asks for and that are not there yet."""
-        from antecede.pipeline import tabling  # noqa: PLC0415 - see above
-
         if policy == "none":
             return
-        runs = tabling.read_table(self._spark, self._folder.path, RUNS)
-        chosen = tabling.interesting(runs) if policy == "interesting" else runs.where("status='ok'")
-        wanted = {row.run for row in chosen.select("run").collect()}
+        runs = pq.read_table(self._folder.path / RUNS.name, columns=[*PLACES]).to_pylist()
+        whole = [run for run in runs if run["status"] == OK]
+        wanted = interesting(whole) if policy == "interesting" else {run["run"] for run in whole}
         missing = [
             run
             for run in self._runs

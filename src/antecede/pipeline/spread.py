@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
+HERE: Final = "here"
+"""The master that is none: everything in this process, without Spark."""
 TASKS_PER_CORE: Final = 32
 """Enough for an even load; a task by itself costs some thirty milliseconds of CPU time."""
 ITEMS_PER_TASK: Final = 16

@@ -99,23 +99,6 @@ def summarise(runs: DataFrame, most_seeds: int) -> DataFrame:
     )
 
 
-def interesting(runs: DataFrame) -> DataFrame:
-    """Of each variant the run with the longest delay and the first one with a violation: one column
-    `run`."""
-    place = f.struct("network", "workload", "processes", "seed", "run")
-    is_early = f.col("violations") > 0
-    chosen = (
-        runs.where(f.col("status") == OK)
-        .groupBy("variant")
-        .agg(
-            f.max_by("run", f.struct("delay_s_max", "run")).alias("slowest"),
-            f.min_by(f.when(is_early, f.col("run")), f.when(is_early, place)).alias("early"),
-        )
-    )
-    both = chosen.select(f.explode(f.array("slowest", "early")).alias("run"))
-    return both.where(f.col("run").isNotNull()).distinct().orderBy("run")
-
-
 def _total(values: Column) -> Column:
     return f.aggregate(values, f.lit(0.0), lambda total, value: total + value)
 

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from antecede.campaigns import tables
+from antecede.campaigns.scaled import scale
 from antecede.errors import BadFile
 from antecede.report.charts.canvas import Estimate
 from antecede.report.charts.looks import Series
@@ -21,7 +22,6 @@ from antecede.report.charts.looks import Series
 Rows = list[dict[str, Any]]
 MOST_DRAWN = 12
 """Surroundings that get figures of their own; a table has them all."""
-_FACTOR_OF_N = re.compile(r"(\d+(?:\.\d+)?)?n")
 
 
 class Facet(NamedTuple):
@@ -126,19 +126,14 @@ class Results:
         return rows
 
     def option(self, variant: str, name: str, processes: int) -> float | None:
-        """An option as a number; `2n` is twice the number of processes."""
-        value = self.options[variant].get(name)
-        if isinstance(value, bool):
+        """An option as a number, whatever form the campaign file gave it (`2n`, `n^2`)."""
+        value = scale(self.options[variant].get(name), processes)
+        if isinstance(value, bool) or not isinstance(value, (int, float, str)):
             return None
-        if isinstance(value, (int, float)):
+        try:
             return float(value)
-        if isinstance(value, str):
-            try:
-                return float(value)
-            except ValueError:
-                match = _FACTOR_OF_N.fullmatch(value.replace(" ", ""))
-                return float(match[1] or 1) * processes if match else None
-        return None
+        except ValueError:
+            return None
 
 
 def read_results(folder: Path) -> Results:
