@@ -11,7 +11,7 @@ from time import process_time
 from typing import Any
 
 from antecede.message import Membership, Message, MessageId, ProcessSet, members, process_set
-from antecede.order import Channels, Deliver, Effect, Order, Packet, Transmit
+from antecede.order import Channels, Deliver, Effect, Order, Packet, Transmit, Wake
 from antecede.protocols import find, parse_options
 from antecede.wire import encode_stamp
 
@@ -179,5 +179,5 @@ class Traffic:
                 self.in_flight.extend((to, effect.packet) for to in members(effect.to))
             elif isinstance(effect, Deliver):
                 measured.deliveries += 1
-            else:
+            elif isinstance(effect, Wake):
                 self.wakes.append((effect.at, process))

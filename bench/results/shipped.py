@@ -82,9 +82,12 @@ def run(
     plan = make_plan(campaign, str(shipped.file))
     text = shipped.file.read_text("utf-8")
     finished = run_campaign(campaign, plan, text, out, session or (lambda: None))
-    failed, broken = finished.failed, finished.broken
-    if failed or broken:
-        raise Misuse(f"{failed} runs failed and {broken} broke the order that they promised: {out}")
+    failed, broken, stalled = finished.failed, finished.broken, finished.stalled
+    if failed or broken or stalled:
+        raise Misuse(
+            f"{failed} runs failed, {broken} broke the order that they promised and {stalled} left "
+            f"messages undelivered without any fault: {out}"
+        )
     return out
 
 

@@ -10,6 +10,7 @@ from antecede.campaigns import plan
 from antecede.cli import app
 from antecede.cli._campaign import describe
 from antecede.errors import BadFile, CannotWrite, Misuse
+from antecede.orders.none import Unordered
 from antecede.pipeline.campaign import Progress
 from tests.campaigns.files import SMALL, save
 
@@ -73,3 +74,40 @@ def test_progress_tells_runs_events_and_the_time_left() -> None:
     assert describe(Progress("runs", 0, 20), 3.0) == "0 of 20 runs"
     found = describe(Progress("runs", 5, 20, events=9000, share=0.25), 30.0)
     assert found == "5 of 20 runs, 300 events/s, 1:30 left"
+
+
+HERE = ("--master", "here")
+
+
+def test_a_small_campaign_needs_no_spark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor does going on with it; and a page can be made of it."""
+    monkeypatch.setattr("antecede.pipeline.session.build_session", None)
+    file, out = save(tmp_path), tmp_path / "out"
+    told = CliRunner().invoke(app, ["campaign", "run", str(file), "--out", str(out), *HERE])
+    assert told.exit_code == 0, told.output
+    assert "small: 10 runs, " in told.output
+    assert "every protocol kept its promise in every run" in told.output
+    assert len([*out.glob("traces/*.parquet")]) > 0
+    before = {path: path.stat().st_mtime_ns for path in out.glob("results/*.json")}
+    file = save(tmp_path, SMALL.replace("seeds = 2", "seeds = 3"))
+    told = CliRunner().invoke(app, ["campaign", "run", str(file), "--out", str(out), *HERE])
+    assert "small: 15 runs, " in told.output
+    assert {path: path.stat().st_mtime_ns for path in before} == before
+    invoke("report", str(out))
+    assert (out / "report.html").read_text("utf-8").startswith("<!doctype html>")
+
+
+@pytest.mark.parametrize("loss", ["0.0", "0.3"])
+def test_undelivered_messages_are_a_fault_where_there_is_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, loss: str
+) -> None:
+    """A protocol that delivers nothing of others."""
+    monkeypatch.setattr(Unordered, "receive", lambda *_: [])
+    text = SMALL.replace('["vector", "fifo", "none"]', '["none"]')
+    text = text.replace('exponential:0.2"', f'exponential:0.2"\nloss = {loss}')
+    out = str(tmp_path / "out")
+    told = CliRunner().invoke(
+        app, ["campaign", "run", str(save(tmp_path, text)), "--out", out, *HERE]
+    )
+    stalled = "UNDELIVERED without any fault in 4 runs" in told.output
+    assert (stalled, told.exit_code) == ((True, 1) if loss == "0.0" else (False, 0))

@@ -98,8 +98,9 @@ def test_two_names_for_the_same_are_run_once(tmp_path: Path) -> None:
     assert len(plan.distinct()) == 10
 
 
-def test_a_changed_topology_file_makes_new_runs(tmp_path: Path) -> None:
-    text = SMALL.replace('name = "flat"', 'name = "flat"\ntopology = "net.graphml"')
+@pytest.mark.parametrize("name", ["net.graphml", "largest:net.graphml"])
+def test_a_changed_topology_file_makes_new_runs(tmp_path: Path, name: str) -> None:
+    text = SMALL.replace('name = "flat"', f'name = "flat"\ntopology = "{name}"')
     text = text.replace("processes = [3]\n", "")
     nodes = "".join(f'<node id="{node}"/>' for node in "abc")
     pairs = [("a", "b"), ("b", "c"), ("c", "a")]

@@ -18,7 +18,8 @@ def _daisy(snapshot: bytes) -> bytes:
         layer.resting, layer.wake_at, layer.awake_until = True, 0.0, -1.0
         member = thaw(layer.member, GroupState)
         member.flush_heard_at = member.tick_at = 0.0
-        member.reported, member.reported_at = (), 0.0
+        member.reported_at = member.announced_at = member.heartbeat_at = member.alert_until = 0.0
+        member.announced = 0
         member.peers = [
             msgspec.structs.replace(peer, heard_at=0.0, owed=False) for peer in member.peers
         ]

@@ -9,6 +9,7 @@ import pytest
 
 from antecede.fuzzing import options
 from antecede.fuzzing.chance import Chance
+from antecede.fuzzing.ledger import locked
 from antecede.pipeline import fuzz as running
 from tests.cli.conftest import Antecede, antecede
 
@@ -102,6 +103,13 @@ def test_a_good_scenario_replays_well(antecede: Antecede, tmp_path: Path) -> Non
         "kind": None,
         "sentence": None,
     }
+
+
+def test_a_folder_has_room_for_one_process(antecede: Antecede, tmp_path: Path) -> None:
+    with locked(tmp_path):
+        outcome = antecede("fuzz", "--runs", 1, "--out", tmp_path, *HERE)
+    assert (outcome.status, outcome.out) == (2, "")
+    assert f"another process is working in {tmp_path}" in outcome.err
 
 
 @pytest.mark.parametrize(

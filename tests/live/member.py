@@ -32,6 +32,7 @@ class Member:
         self.random = random.Random(seed)
         self.ended: set[str] = set()
         self.said_ended = False
+        self.leaving = False
 
     def say(self, **what: Any) -> None:
         say(group=self.group.name, **what)
@@ -43,7 +44,7 @@ class Member:
                 case Delivery():
                     if event.payload == b"end":
                         self.ended.add(event.sender)
-                    elif event.payload.startswith(b"ask") and self.random.random() < 0.3:
+                    elif event.payload.startswith(b"ask") and self.answers():
                         self.group.send_now(b"answer", self.some())
                 case ViewChange():
                     self.say(event="view", members=event.members, joined=event.joined)
@@ -57,6 +58,9 @@ class Member:
                 self.said_ended = True
                 self.say(event="ended")
         self.say(event="left")
+
+    def answers(self) -> bool:
+        return not self.leaving and self.random.random() < 0.3
 
     def some(self) -> list[str] | None:
         """A few members, or everybody."""
@@ -116,6 +120,8 @@ async def obey(members: list[Member]) -> None:
                     tasks.create_task(member.send(order["count"], order["pause_s"]))
                 else:
                     tasks.create_task(member.group.send(b"end"))
+        for member in members:
+            member.leaving = True
         await asyncio.gather(*(member.group.leave(60.0) for member in members))
 
 

@@ -24,6 +24,13 @@ MUTANTS = [
 
 RULES = [
     Mutant(
+        name="moves-before-all-know",
+        old="        if layer.node.level:\n"
+        "            layer.memory.pending[within] = pack(change)\n",
+        new="        if not change.gone:\n"
+        "            layer.memory.pending[within] = pack(change)\n",
+    ),
+    Mutant(
         name="moves-empty-handed",
         old="        new.state.resend = old.everything()\n",
         new="        new.state.resend = []\n",
@@ -74,12 +81,12 @@ RULES = [
     ),
     Mutant(
         name="at-once-and-only-its-own",
-        old="        if layer.is_new(kept.message.id):\n",
+        old="        id_ = kept.message.id\n        if layer.is_new(id_)",
         new="        below = self._below(layer)\n"
-        "        sender = kept.message.id.sender\n"
-        "        if below is not None and not below.node.processes >> sender & 1:\n"
+        "        id_ = kept.message.id\n"
+        "        if below is not None and not below.node.processes >> id_.sender & 1:\n"
         "            return\n"
-        "        if layer.is_new(kept.message.id):\n",
+        "        if layer.is_new(id_)",
     ),
     Mutant(
         name="never-founded-anew",
@@ -180,13 +187,6 @@ FOUND_BY_CHANCE = [
         name="merges-out-of-step",
         old="                if kept.message.destinations & node.processes\n",
         new="                if not kept.message.destinations\n",
-    ),
-    Mutant(
-        name="moves-before-all-know",
-        old="        if layer.node.level:\n"
-        "            layer.memory.pending[within] = pack(change)\n",
-        new="        if not change.gone:\n"
-        "            layer.memory.pending[within] = pack(change)\n",
     ),
 ]
 """`tests/overlays/test_daisy_random.py` has the schedule."""

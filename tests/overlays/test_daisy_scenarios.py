@@ -250,6 +250,31 @@ def a_merge_with_messages_in_flight(order: type[Order], **options: Any) -> Lab:
     return lab
 
 
+def a_change_that_only_its_author_has(order: type[Order], **options: Any) -> Lab:
+    """0 decides that two groups are merged, and for a while no other server hears of it."""
+    groups = [[0, 1], [2, 3], [4, 5, 6, 7, 8]]
+    lab = Lab(order, groups=groups, split_above=5, merge_below=3, **options)
+
+    def lose(copy: Copy) -> bool:
+        packet = copy[2].packet
+        if packet is None or packet.group != SERVERS or lab.now > 6.0:
+            return False
+        return copy[0] == 0 and hasattr(packet.body, "payload")
+
+    lab.lose = lose
+    lab.send(1, 3)
+    lab.send(5, 0, 3)
+    lab.run(3.0)
+    lab.send(3, 0, 8)
+    lab.send(7, 1, 2)
+    lab.run(8.0)
+    lab.send(8, 1, 3)
+    lab.send(0, 2, 7)
+    lab.run()
+    assert lab.told(Event.MERGE)
+    return lab
+
+
 def a_server_dies_in_a_split(order: type[Order], **options: Any) -> Lab:
     lab = Lab(order, groups=[[0, 1, 2, 3, 4, 5], [6, 7, 8]], split_above=4, **options)
     lab.send(1, 2, 5, 7)
@@ -266,6 +291,7 @@ def a_server_dies_in_a_split(order: type[Order], **options: Any) -> Lab:
 SCENARIOS: dict[Scenario, list[str]] = {
     a_split_with_messages_in_flight: ["moves-empty-handed"],
     a_merge_with_messages_in_flight: ["no-duplicates-dropped", "rows-of-processes"],
+    a_change_that_only_its_author_has: ["moves-before-all-know"],
     a_server_dies_in_a_split: ["no-new-server"],
     server_dies_before_forwarding: ["origin-keeps-nothing", "no-new-server"],
     server_dies_with_half_of_the_servers_reached: ["no-new-server"],

@@ -18,7 +18,7 @@ from tests.overlays.test_daisy_scenarios import SCENARIOS, Scenario
 
 STAR: dict[str, Any] = {"local": "server"}
 SEEDS = 12
-ELSEWHERE = ("split", "merge", "only_one_member_has")
+ELSEWHERE = ("split", "merge", "change", "only_one_member_has")
 """Groups that evolve go by broadcast; and what has not reached the server, nobody has."""
 PLAIN = [one for one in SCENARIOS if not any(word in one.__name__ for word in ELSEWHERE)]
 

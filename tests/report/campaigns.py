@@ -57,6 +57,7 @@ def make_campaign(
     write(folder, SUMMARY, summarise(rows))
     write(folder, HISTOGRAMS, [bucket for row in rows for bucket in spread(row)])
     write(folder, SKIPPED, skipped)
+    (folder / "campaign.json").write_text("{}")
     return folder
 
 

@@ -85,6 +85,14 @@ def test_violations_without_a_promise_are_no_alarm(tmp_path: Path) -> None:
     assert "broken" not in text
 
 
+def test_undelivered_copies_are_told_with_the_verdict(tmp_path: Path) -> None:
+    def lose(row: Row) -> None:
+        row["undelivered"] = 2 if row["seed"] == 1 else 0
+
+    folder = make_campaign(tmp_path, ("vector",), sizes=(4,), change=lose)
+    assert "2 copies never arrived or were held to the end." in text_of(page_of(folder))
+
+
 def test_one_size_only(tmp_path: Path) -> None:
     page = page_of(make_campaign(tmp_path, sizes=(8,)))
     assert "space" in sections_of(page)

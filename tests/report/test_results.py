@@ -62,7 +62,8 @@ def test_options_as_numbers(tmp_path: Path, value: object, number: float | None)
 
 def test_natural_order() -> None:
     assert sorted(["k=16", "k=2", "a 10", "a 9"], key=natural) == ["a 9", "a 10", "k=2", "k=16"]
-    assert sorted(["k=2n", "k=n", "k=10n"], key=natural) == ["k=n", "k=2n", "k=10n"]
+    grown = sorted(["k=n^2", "k=10n", "k=2n", "k=n"], key=natural)
+    assert grown == ["k=n", "k=2n", "k=10n", "k=n^2"]
 
 
 def test_the_campaign_file_gives_name_and_question(tmp_path: Path) -> None:
@@ -84,6 +85,14 @@ def complaint(folder: Path) -> str:
 
 def test_no_folder(tmp_path: Path) -> None:
     assert "no such folder" in complaint(tmp_path / "nowhere")
+
+
+def test_a_campaign_that_is_not_finished(tmp_path: Path) -> None:
+    folder = make_campaign(tmp_path, ("vector",))
+    (folder / "campaign.json").unlink()
+    message = complaint(folder)
+    assert "no finished campaign is there" in message
+    assert "`antecede campaign run`" in message
 
 
 def test_missing_tables_are_all_named(tmp_path: Path) -> None:

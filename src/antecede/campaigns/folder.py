@@ -10,6 +10,7 @@
     failed/          the scenarios of failed runs, `RUN.toml`: `simulate --scenario` repeats them
     results/         one small file a finished run, from which a campaign resumes
     work/            of a campaign that is running, or was killed
+    report.html views/    what `campaign report` makes of all this
 
 Everything is written under another name first and renamed when it is complete, so whatever has its
 name is whole. Nobody but the holder of the lock writes, apart from the executors it has started.

@@ -94,7 +94,7 @@ RUNS: Final = Table(
         *SETTING,
         Column("seed", COUNT, "the seed, which explains the run"),
         Column("scenario", TEXT, "everything that determines the run, as JSON"),
-        Column("status", TEXT, "`ok`, or `failed`: all below is null then, but for `error`"),
+        Column("status", TEXT, "`ok`, or `failed`: all measures are null then"),
         Column("error", TEXT, "what went wrong; null where nothing did"),
         Column("promised", pa.bool_(), "whether the protocol promises causal order here"),
         Column("messages", COUNT, "messages sent", True),

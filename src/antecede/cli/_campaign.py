@@ -53,7 +53,8 @@ def run(
     """Simulate, verify and measure every run of a campaign; go on where an earlier call stopped.
 
     A call that was interrupted loses what it was just doing; a changed file runs only what is new.
-    Exit status 1 if a run failed, or a protocol broke the order that it promises.
+    Exit status 1 if a run failed, or if a protocol broke the order that it promises or left a
+    message undelivered without any fault.
 
     Example: antecede campaign run campaigns/demo.toml --out build/demo
     """
@@ -77,6 +78,9 @@ def run(
     try:
         with _display() as tell:
             finished = run_campaign(campaign, plan, text, out, session, retry=retry, tell=tell)
+    except KeyboardInterrupt:
+        print("interrupted; the same command goes on where it stopped", file=sys.stderr)
+        raise
     finally:
         for spark in sessions:
             spark.stop()
@@ -84,7 +88,7 @@ def run(
         print_json(msgspec.to_builtins(finished))
     else:
         _tell(finished, plan, out)
-    if finished.failed or finished.broken:
+    if finished.failed or finished.broken or finished.stalled:
         raise typer.Exit(ANSWER_IS_NO)
 
 
@@ -163,7 +167,9 @@ def _tell(finished: "Finished", plan: Plan, out: Path) -> None:
         print(f"FAILED: {finished.failed:,} runs; their scenarios are in {out / 'failed'}")
     if finished.broken:
         print(f"causal order was BROKEN in {finished.broken:,} runs that promised it")
-    if not finished.failed and not finished.broken:
+    if finished.stalled:
+        print(f"messages were left UNDELIVERED without any fault in {finished.stalled:,} runs")
+    if not finished.failed and not finished.broken and not finished.stalled:
         print("every protocol kept its promise in every run")
 
 

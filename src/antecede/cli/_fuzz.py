@@ -11,7 +11,7 @@ from antecede.cli._shared import ANSWER_IS_NO, JsonFlag, print_json, progress_ba
 from antecede.errors import Misuse
 from antecede.fuzzing.finding import Finding
 from antecede.fuzzing.judging import judge
-from antecede.fuzzing.ledger import Ledger
+from antecede.fuzzing.ledger import Ledger, locked
 from antecede.pipeline.spread import HERE
 from antecede.protocols import find, names
 from antecede.simulate import load_scenario
@@ -60,11 +60,12 @@ def fuzz(
     protocols = [find(name).name for name in protocol] if protocol else list(names())
     if runs is None and minutes is None:
         runs = DEFAULT_RUNS
-    ledger = Ledger(out)
-    before = ledger.runs
-    start = perf_counter()
-    findings = _run(protocols, ledger, seed, runs, minutes, master)
-    took_s = perf_counter() - start
+    with locked(out):
+        ledger = Ledger(out)
+        before = ledger.runs
+        start = perf_counter()
+        findings = _run(protocols, ledger, seed, runs, minutes, master)
+        took_s = perf_counter() - start
     if as_json:
         print_json(_as_json(ledger, findings, before, took_s))
     else:

@@ -5,12 +5,15 @@ and a last line that a kill has cut short does not count. ``failures/`` has a sc
 every failure that was shrunk.
 """
 
+import fcntl
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
 
-from antecede.errors import BadFile, CannotWrite
+from antecede.errors import BadFile, CannotWrite, Misuse
 from antecede.fuzzing.finding import Finding, file_name
 from antecede.fuzzing.slices import Done, Found
 
@@ -79,6 +82,26 @@ class Ledger:
     @property
     def deliveries(self) -> int:
         return sum(done.deliveries for done in self.done)
+
+
+@contextmanager
+def locked(folder: Path | None) -> Iterator[None]:
+    """Make the folder, and refuse if another process is at it: both would run the same seeds. The
+    lock goes with the process, however that ends."""
+    if folder is None:
+        yield
+        return
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        lock = (folder / ".lock").open("w", encoding="utf-8")
+    except OSError as error:
+        raise CannotWrite(str(folder), error.strerror or str(error)) from None
+    with lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise Misuse(f"another process is working in {folder}") from None
+        yield
 
 
 def _read(file: Path) -> list[Done]:

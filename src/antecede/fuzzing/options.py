@@ -86,7 +86,9 @@ def _vector(fields: Fields, chance: Chance) -> Drawn:
 def _daisy(fields: Fields, chance: Chance) -> Drawn:
     local = chance.pick(["broadcast", "broadcast", "server"])
     ahead = ["received"] if local == "broadcast" else []
+    evolves = local == "broadcast" and chance.happens(0.3)
     return {
+        **({"split_above": 4, "merge_below": 3} if evolves else {}),
         "sizes": [chance.whole(2, 4) for _ in range(chance.whole(1, 3))],
         "tidy_s": chance.between(0.01, 1.0),
         "local": local,

@@ -73,7 +73,7 @@ class Admission:
         state.accepted = state.flush = state.decided = state.captured = None
         state.flush_heard_at = core.now
         state.announced = 0
-        state.announced_at = state.reported_at = state.heartbeat_at = state.alert_until = -inf
+        state.announced_at = state.reported_at = state.heartbeat_at = -inf
         latest = dict(view.members)
         for member in sorted(state.joining):
             if member.incarnation <= latest.get(member.process, -1):

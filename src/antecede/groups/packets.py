@@ -45,9 +45,9 @@ class Data(msgspec.Struct, frozen=True, array_like=True, tag=0):
 
 class Report(msgspec.Struct, frozen=True, array_like=True, tag=1):
     """A heartbeat, and the cumulative acknowledgement of everything received without a gap.
-    `waits`: an answer is wanted; `troubled`: something is wrong, so report at every tick for a
-    while. To all it says what is stable; the most senior member adds the ranks that it hears, as a
-    bit set."""
+    `waits`: an answer is wanted; `troubled`: something is wrong, so report to it at every tick for
+    a while. To all it says what is stable; the most senior member adds the ranks that it hears, as
+    a bit set."""
 
     received: Vector
     flushing: bool = False

@@ -8,8 +8,8 @@ has not heard it for a while asks. So whatever was lost on the way is made good.
 
 All is not well while views change, where somebody leaves, and when somebody has been silent for
 half of the time after which it is suspected: then a member reports to all at every tick, and all
-that hear it do the same for a while. So when the most senior member fails, or packets are lost, the
-others have heard each other many times before they give somebody up.
+that hear it report to it at every tick for a while. So when the most senior member fails, or
+packets are lost, the others have heard each other many times before they give somebody up.
 """
 
 from math import inf
@@ -27,13 +27,8 @@ class Reporting:
         self.core = core
 
     @property
-    def calm(self) -> bool:
-        """Whether all is well, here and where others have told of trouble."""
-        return self.core.now >= self.core.state.alert_until and not self.troubled
-
-    @property
     def troubled(self) -> bool:
-        """Whether something is wrong as it looks from here."""
+        """Whether all is not well."""
         core, state = self.core, self.core.state
         if (
             core.frozen
@@ -62,7 +57,8 @@ class Reporting:
             or self.is_awaited
             or state.heartbeat_at == -inf
             or any(channel.outgoing for channel in state.channels.values())
-            or not self.calm
+            or any(peer.helped_until > core.now for peer in state.peers)
+            or self.troubled
         )
 
     @property
@@ -86,7 +82,7 @@ class Reporting:
 
     def tick(self) -> None:
         core, state = self.core, self.core.state
-        if not self.calm:
+        if self.troubled:
             self._report_to_all()
         elif self.owes:
             self._announce()
@@ -101,7 +97,7 @@ class Reporting:
         """A message has come."""
         core, state = self.core, self.core.state
         is_in = state.phase is Phase.MEMBER
-        if is_in and core.now - state.reported_at >= core.config.tick_s and self.calm:
+        if is_in and core.now - state.reported_at >= core.config.tick_s and not self.troubled:
             self._report(self._owed())
 
     def on_report(self, rank: int, body: Report) -> None:
@@ -109,11 +105,11 @@ class Reporting:
         if body.waits:
             state.peers[rank].owed = True
         if body.troubled:
-            state.alert_until = core.now + core.config.late_after_s
+            state.peers[rank].helped_until = core.now + core.config.late_after_s
         if body.heard and not rank:
             for other in members(set_from_bytes(body.heard) & core.everybody):
                 state.peers[other].heard_at = core.now
-        if self.owes and core.now - state.announced_at >= core.config.tick_s and self.calm:
+        if self.owes and core.now - state.announced_at >= core.config.tick_s and not self.troubled:
             self._announce()
 
     def _announce(self) -> None:
@@ -148,8 +144,7 @@ class Reporting:
             for step in range(fanout):
                 to |= 1 << state.view.members[(first + step) % size].process
         self._tell_all()
-        troubled = self.troubled
-        core.transmit(to & core.others, core.report(waits=troubled, troubled=troubled))
+        core.transmit(to & core.others, core.report(waits=True, troubled=True))
 
     def _tell_all(self) -> None:
         core, state = self.core, self.core.state
@@ -161,7 +156,7 @@ class Reporting:
         core, state = self.core, self.core.state
         to = 0
         for rank, peer in enumerate(state.peers):
-            if peer.owed:
+            if peer.owed or peer.helped_until > core.now:
                 peer.owed = False
                 to |= 1 << state.view.members[rank].process
         return to & core.others

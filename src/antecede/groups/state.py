@@ -34,6 +34,8 @@ class Peer(msgspec.Struct, array_like=True):
     nacked_at: float = -1.0
     owed: bool = False
     """Whether it waits for an acknowledgement."""
+    helped_until: float = -inf
+    """Until when it is reported to at every tick, because it is in trouble."""
 
 
 class Answer(msgspec.Struct, array_like=True):
@@ -130,8 +132,6 @@ class State(msgspec.Struct, array_like=True):
     """How many messages of its own it has told all to be stable."""
     announced_at: float = -inf
     reported_at: float = -inf
-    alert_until: float = -inf
-    """Until when it reports to all, because another one is in trouble."""
     heartbeat_at: float = -inf
     """When it last reported to the most senior member; at that one, to all."""
     asked_at: float = -1.0

@@ -155,6 +155,7 @@ class Group:
         self.condition = "joining"
         """joining, member, interrupted, excluded or left: for people."""
         self._left = False
+        self._leaving = False
         self._failure: AntecedeError | None = None
         self._waiting_since: dict[tuple[int, int], float] = {}
         self._reported: set[tuple[int, int]] = set()
@@ -272,6 +273,7 @@ class Group:
         """Leave, after what was sent has reached everybody or the time is over."""
         if self._left or self._failure is not None:
             return
+        self._leaving = True
         with suppress(TimeoutError):
             async with asyncio.timeout(drain_s):
                 await self._until(lambda: not self._core.unsettled)
@@ -337,8 +339,8 @@ class Group:
     def _check_open(self) -> None:
         if self._failure is not None:
             raise self._failure
-        if self._left:
-            raise Misuse(f"'{self.me}' has left group '{self.name}'")
+        if self._left or self._leaving:
+            raise Misuse(f"'{self.me}' has left group '{self.name}', or is about to")
 
     def _is_full(self) -> bool:
         repairs_loss = self._core.repairs_loss

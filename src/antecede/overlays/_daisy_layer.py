@@ -21,7 +21,7 @@ from antecede.groups import (
     View,
     founding_view,
 )
-from antecede.groups.packets import NO_BALLOT, Body, Data, Report
+from antecede.groups.packets import NO_BALLOT, Body, Data, Packet, Report, check
 from antecede.groups.state import Phase
 from antecede.message import MessageId, ProcessSet, process_set
 from antecede.overlays._daisy_items import (
@@ -169,6 +169,12 @@ class Layer:
     def has_passed(self, message: MessageId) -> bool:
         """Whether the group has had this message."""
         return message.number <= self.memory.seen.get(message.sender, 0)
+
+    def check(self, packet: Packet) -> None:
+        """Refuse what is malformed, before anything changes."""
+        view = self.view
+        if view is not None and packet.view == view.number:
+            check(packet, len(view.members))
 
     def acknowledged(self, process: int) -> tuple[int, int]:
         """How much of what was told a member it has acknowledged, and how much it was told."""

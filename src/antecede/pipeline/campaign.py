@@ -22,13 +22,15 @@ import pyarrow.parquet as pq
 
 from antecede.campaigns.file import Campaign
 from antecede.campaigns.folder import Folder, refusing, write
-from antecede.campaigns.plan import Plan, PlannedRun
+from antecede.campaigns.plan import Plan, PlannedRun, Setting
 from antecede.campaigns.runs import FAILED, OK, Outcome, commit, execute, failure, keep_trace
 from antecede.campaigns.tables import HISTOGRAMS, RUNS, SETTING, SKIPPED, SUMMARY
 from antecede.campaigns.tabulate import PLACES, interesting, write_tables
 from antecede.errors import AntecedeError, CannotWrite, Misuse
+from antecede.fuzzing.tolerance import owes_all
 from antecede.pipeline import elsewhere, reach
 from antecede.pipeline.spread import WorkLost, spread
+from antecede.simulate import make_scenario
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -71,6 +73,8 @@ class Finished(msgspec.Struct, frozen=True):
     verify_cpu_s: float
     measure_cpu_s: float
     traces: str
+    stalled: int = 0
+    """Runs that left messages undelivered without any fault."""
 
 
 Tell = Callable[[Progress], object]
@@ -225,9 +229,10 @@ class _Work:
     def finish(self, campaign: Campaign, fingerprint: str) -> Finished:
         """The totals, from the tables."""
         costs = ("simulate_cpu_s", "verify_cpu_s", "measure_cpu_s")
-        counted = ("status", "violations", "promised", "events", *costs)
+        counted = ("status", "violations", "promised", "undelivered", "run", "events", *costs)
         runs = pq.read_table(self._folder.path / RUNS.name, columns=list(counted)).to_pylist()
         broken = [run for run in runs if run["violations"] and run["promised"]]
+        late = {run["run"] for run in runs if run["undelivered"]}
         return Finished(
             name=campaign.name,
             question=campaign.question,
@@ -238,6 +243,7 @@ class _Work:
             traces=campaign.traces,
             failed=sum(run["status"] == FAILED for run in runs),
             broken=len(broken),
+            stalled=_count_stalled([run for run in self._plan.runs if run.run in late]),
             events=sum(run["events"] or 0 for run in runs),
             **{cost: sum(run[cost] or 0.0 for run in runs) for cost in costs},
         )
@@ -287,6 +293,15 @@ def as_csv(summary: list[dict[str, Any]]) -> str:
 
 def _fingerprint(campaign: Campaign, plan: Plan) -> str:
     return sha256((campaign.model_dump_json() + plan.fingerprint).encode()).hexdigest()
+
+
+def _count_stalled(late: list[PlannedRun]) -> int:
+    """How many of these had to deliver everything. That is the same for all seeds."""
+    owed: dict[Setting, bool] = {}
+    for run in late:
+        if run.setting not in owed:
+            owed[run.setting] = owes_all(make_scenario(json.loads(run.scenario)))
+    return sum(owed[run.setting] for run in late)
 
 
 def _runs_per_setting(plan: Plan) -> list[int]:

@@ -20,6 +20,8 @@ from antecede.report.charts.canvas import Estimate
 from antecede.report.charts.looks import Series
 
 Rows = list[dict[str, Any]]
+FINISHED = "campaign.json"
+"""Written last. Without it the tables may be of different calls, or of another campaign file."""
 MOST_DRAWN = 12
 """Surroundings that get figures of their own; a table has them all."""
 
@@ -140,6 +142,9 @@ def read_results(folder: Path) -> Results:
     """The tables in the folder. What is missing or of another version is named."""
     if not folder.is_dir():
         raise BadFile(str(folder), ["no such folder; give the one that `campaign run` wrote"])
+    if not (folder / FINISHED).is_file():
+        fix = "run `antecede campaign run` to its end (it resumes where it stopped)"
+        raise BadFile(str(folder), [f"no finished campaign is there (no {FINISHED}); {fix}"])
     mistakes: list[str] = []
     runs, summary, histograms, skipped = (
         _read(folder, table, mistakes)
@@ -165,7 +170,8 @@ def read_results(folder: Path) -> Results:
 
 
 def natural(text: str) -> list[tuple[int, float, str]]:
-    """A key that puts `k=2` before `k=16`, and `k=n` before `k=2n`."""
+    """A key that puts `k=2` before `k=16`, `k=n` before `k=2n`, and `k=n^2` after both."""
+    text = re.sub(r"=(\d*n\^2)", r"=~\1", text)
     pieces = re.split(r"(\d+(?:\.\d+)?)", re.sub(r"=n\b", "=1n", text))
     return [(0, float(p), "") if i % 2 else (1, 0.0, p) for i, p in enumerate(pieces)]
 

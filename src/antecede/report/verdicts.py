@@ -97,6 +97,8 @@ def banner(tallies: Iterable[Tally]) -> Markup:
         kind = NO_PROMISE
         headline = "No protocol here promises causal order"
         detail = f"{count(sum(t.unordered for t in tallies), 'run')} went without it."
+    if lost := sum(t.undelivered for t in tallies):
+        detail += f" {count(lost, 'copy', 'copies')} never arrived or were held to the end."
     if failed and runs != failed:
         detail += f" {count(failed, 'run')} of {grouped(runs)} failed."
     return tag(
