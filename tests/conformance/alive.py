@@ -11,15 +11,19 @@ from antecede.groups.state import State as GroupState
 from antecede.overlays._daisy_relay import State as DaisyState
 from antecede.snapshot import freeze, thaw
 
+ANSWERED = ("announced", "alert_until")
+"""Besides the times of the past and of the next look: what a member has said in an answer."""
+
 
 def _daisy(snapshot: bytes) -> bytes:
     state = thaw(snapshot, DaisyState)
     for layer in state.layers:
         layer.resting, layer.wake_at, layer.awake_until = True, 0.0, -1.0
         member = thaw(layer.member, GroupState)
-        member.flush_heard_at = member.tick_at = 0.0
-        member.reported_at = member.announced_at = member.heartbeat_at = member.alert_until = 0.0
-        member.announced = 0
+        fresh = GroupState()
+        for field in member.__struct_fields__:
+            if field.endswith("_at") or field in ANSWERED:
+                setattr(member, field, getattr(fresh, field))
         member.peers = [
             msgspec.structs.replace(peer, heard_at=0.0, owed=False) for peer in member.peers
         ]

@@ -150,7 +150,7 @@ MUTANTS = (
         "    def on_prepare(self, rank: int, body: Prepare) -> None:\n"
         "        state = self.core.state\n"
         "        if False:",
-        1001,
+        5651,
     ),
     Mutant(
         "accepts in lower ballots",
@@ -185,7 +185,7 @@ MUTANTS = (
         "            self._core.state.promised = packet.body.ballot\n"
         "            self._core.state.flush_heard_at = 1e9\n"
         "        elif isinstance(packet.body, Report):\n",
-        9,
+        62,
     ),
     Mutant(
         "does not ask for a decision that it missed",
@@ -248,7 +248,7 @@ MUTANTS = (
         "core",
         "other.process == member.process and other.incarnation > member.incarnation",
         "False",
-        68,
+        28,
     ),
     Mutant(
         "newcomers are not welcomed again",
