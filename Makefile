@@ -18,8 +18,8 @@ help: ## list the targets
 setup: $(STAMP) ## make .venv with the pinned dependencies and this package
 
 demo: setup ## run the campaign that compares every protocol, and write its report
-	$(BIN)/antecede campaign run campaigns/demo.toml --out build/demo
-	$(BIN)/antecede campaign report build/demo --out build/demo/report.html --force
+	$(BIN)/antecede campaign run campaigns/demo.toml --out build/demo; status=$$?; \
+	[ $$status -gt 1 ] || $(BIN)/antecede campaign report build/demo --force; exit $$status
 
 test: lint ## lint, then run all tests
 	$(BIN)/python -m pytest -n 2 --dist loadgroup
