@@ -163,7 +163,7 @@ def _suits() -> str:
     """The divisions that are best, of all."""
     rows = []
     for n in MESSAGES:
-        for to in (FEW, MORE, n // 8):
+        for to in dict.fromkeys((FEW, MORE, n // 8)):
             for levels in (2, 3, 4):
                 every = [sizes for sizes in counts.choices(n, levels) if len(sizes) == levels]
                 packets = min(every, key=lambda sizes: counts.daisy(sizes, to).packets)
