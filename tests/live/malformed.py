@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from antecede.groups import GroupConfig
+from antecede.live.events import Settings
 from antecede.live.frames import FRAME_LIMIT, HELLO_LIMIT, Kind, encode_data, encode_frame
-from antecede.live.group import Group, Settings
+from antecede.live.group import Group
 from antecede.live.handshake import encode
 from antecede.live.incoming import Listener, _Accepted
 from antecede.live.items import Direct, Introduce, Membership, Report, encode_item

@@ -21,16 +21,16 @@ The protocols are those of `antecede.protocols`, the very same objects as in the
 """
 
 from antecede.groups import GroupConfig, Quorum
-from antecede.live.group import (
+from antecede.live.events import (
     Event,
     Excluded,
-    Group,
     Interrupted,
     Missing,
     Restored,
     Settings,
     ViewChange,
 )
+from antecede.live.group import Group
 from antecede.live.handshake import Refused
 from antecede.live.lesser import Context, merged
 from antecede.live.node import Node, join, join_overlay, open_node

@@ -8,20 +8,27 @@ import asyncio
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from heapq import heappop, heappush
-from typing import Any, Final, Literal
-
-import msgspec
+from typing import Any, Final
 
 from antecede.errors import AntecedeError, BadInput, Misuse
 from antecede.live import viewed
+from antecede.live.events import (
+    Counted,
+    Event,
+    Excluded,
+    Interrupted,
+    Missing,
+    Restored,
+    Settings,
+    ViewChange,
+)
 from antecede.live.handshake import VERSION, Hello, Refused, Welcome
 from antecede.live.incoming import Listener, Received
 from antecede.live.items import decode_items, is_membership, is_repeated
 from antecede.live.lesser import Context, ContextOrder
 from antecede.live.logs import log
-from antecede.live.outgoing import Address, LinkLimits, Outgoing
+from antecede.live.outgoing import Address, Outgoing
 from antecede.live.overlaid import Overlaid
 from antecede.live.recording import Recording
 from antecede.live.session import Arrived, Delivery, Hold, Sent, ViewChanged
@@ -35,70 +42,6 @@ _PARTING_S: Final = 1.0
 _PATIENCE_S: Final = 10.0
 """How long a process that asks to be let in waits for the others to be ready."""
 _TAKEN_BETWEEN_REPORTS: Final = 512
-
-
-class ViewChange(msgspec.Struct, frozen=True):
-    """From here on these are the members. Everything before it in the iteration was delivered, at
-    every member that came along, before it as well."""
-
-    number: int
-    members: tuple[str, ...]
-    joined: tuple[str, ...]
-    departed: tuple[str, ...]
-
-
-class Missing(msgspec.Struct, frozen=True):
-    """A message has been waiting for longer than the limit, for these."""
-
-    sender: str
-    number: int
-    awaited: tuple[str, ...]
-    waited_s: float
-
-
-class Interrupted(msgspec.Struct, frozen=True):
-    """Most members are out of reach: nothing is sent or delivered until a `ViewChange`, or until
-    `Restored`."""
-
-    reached: tuple[str, ...]
-
-
-class Restored(msgspec.Struct, frozen=True):
-    """Enough members are within reach again."""
-
-
-class Excluded(msgspec.Struct, frozen=True):
-    """The others have gone on without this process; it joins anew. A `ViewChange` says when it is
-    back. What it sent last may or may not have been delivered by the others."""
-
-
-Event = Delivery | ViewChange | Missing | Interrupted | Restored | Excluded | Notice
-"""`Notice` is what an overlay has to tell: views, failovers, gaps."""
-
-
-@dataclass(frozen=True)
-class Settings:
-    """`window`: how many messages the slowest receiver may lag behind before senders wait.
-    `missing_after_s`: when a waiting message is reported. `on_missing`: report it, or have those
-    it waits for taken for dead, which ends the wait. `lags_s`: what is sent to these processes
-    leaves that much later, to see what order is for."""
-
-    window: int = 8192
-    links: LinkLimits = field(default_factory=LinkLimits)
-    missing_after_s: float | None = None
-    on_missing: Literal["report", "exclude"] = "report"
-    lags_s: Mapping[str, float] = field(default_factory=dict)
-
-
-@dataclass
-class Counted:
-    """What has happened so far, for the metrics."""
-
-    deliveries: int = 0
-    sends: int = 0
-    views: int = 0
-    stamp_bytes: int = 0
-    """Of ordering information, where it is measured."""
 
 
 class Group:

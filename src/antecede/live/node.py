@@ -10,7 +10,8 @@ import msgspec
 
 from antecede.errors import Misuse
 from antecede.groups import GroupConfig
-from antecede.live.group import Group, Settings
+from antecede.live.events import Settings
+from antecede.live.group import Group
 from antecede.live.incoming import Listener
 from antecede.live.outgoing import Address
 from antecede.live.overlaid import Overlaid

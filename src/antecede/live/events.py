@@ -1,0 +1,75 @@
+"""What an application of a group is told, and what it can choose."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+import msgspec
+
+from antecede.live.outgoing import LinkLimits
+from antecede.live.session import Delivery
+from antecede.order import Notice
+
+
+class ViewChange(msgspec.Struct, frozen=True):
+    """From here on these are the members. Everything before it in the iteration was delivered, at
+    every member that came along, before it as well."""
+
+    number: int
+    members: tuple[str, ...]
+    joined: tuple[str, ...]
+    departed: tuple[str, ...]
+
+
+class Missing(msgspec.Struct, frozen=True):
+    """A message has been waiting for longer than the limit, for these."""
+
+    sender: str
+    number: int
+    awaited: tuple[str, ...]
+    waited_s: float
+
+
+class Interrupted(msgspec.Struct, frozen=True):
+    """Most members are out of reach: nothing is sent or delivered until a `ViewChange`, or until
+    `Restored`."""
+
+    reached: tuple[str, ...]
+
+
+class Restored(msgspec.Struct, frozen=True):
+    """Enough members are within reach again."""
+
+
+class Excluded(msgspec.Struct, frozen=True):
+    """The others have gone on without this process; it joins anew. A `ViewChange` says when it is
+    back. What it sent last may or may not have been delivered by the others."""
+
+
+Event = Delivery | ViewChange | Missing | Interrupted | Restored | Excluded | Notice
+"""`Notice` is what an overlay has to tell: views, failovers, gaps."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """`window`: how many messages the slowest receiver may lag behind before senders wait.
+    `missing_after_s`: when a waiting message is reported. `on_missing`: report it, or have those
+    it waits for taken for dead, which ends the wait. `lags_s`: what is sent to these processes
+    leaves that much later, to see what order is for."""
+
+    window: int = 8192
+    links: LinkLimits = field(default_factory=LinkLimits)
+    missing_after_s: float | None = None
+    on_missing: Literal["report", "exclude"] = "report"
+    lags_s: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass
+class Counted:
+    """What has happened so far, for the metrics."""
+
+    deliveries: int = 0
+    sends: int = 0
+    views: int = 0
+    stamp_bytes: int = 0
+    """Of ordering information, where it is measured."""
