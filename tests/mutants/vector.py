@@ -5,8 +5,18 @@ from tests.mutants import Mutant
 MUTANTS = [
     Mutant(
         name="others-not-compared",
-        old="ahead = list(map(gt, theirs, mine))",
-        new="ahead = [False] * len(mine)",
+        old="if True not in ahead:\n            return None",
+        new="if True in ahead or True not in ahead:\n            return None",
+    ),
+    Mutant(
+        name="others-not-compared-in-several-groups",
+        old="if True not in ahead:\n                continue",
+        new="if True in ahead or True not in ahead:\n                continue",
+    ),
+    Mutant(
+        name="sender-not-compared-in-the-only-group",
+        old="if theirs[sender] - 1 > mine[sender]:",
+        new="if theirs[sender] < 0:",
     ),
     Mutant(
         name="sender-not-compared",

@@ -1,5 +1,5 @@
 """The kernel agrees with the oracle and with the naive one on thousands of small executions with
-every kind of fault, whole, in shards, in windows and with narrow cells; and the comparison finds
+every kind of fault, whole, in shards and with narrow cells; and the comparison finds
 the bugs planted in it."""
 
 import inspect
@@ -43,10 +43,9 @@ def check_delays(execution: Execution, random: Random) -> None:
 
 
 def check_parts(execution: Execution, random: Random) -> None:
-    """Shards, windows and narrow cells give what one pass gives, on ranks of both kinds."""
+    """Shards and narrow cells give what one pass gives, on ranks of both kinds."""
     run = execution.to_run()
     joined = prepare.prepare(run.layer(0), len(run.processes))
-    flight = passes.flights(joined.prepared, joined.delivery)
     never = joined.prepared.rank == NEVER
     for columns in (joined.prepared, joined.by_arrival()):
         whole = passes.last_predecessors(columns, np.int32)
@@ -58,9 +57,6 @@ def check_parts(execution: Execution, random: Random) -> None:
         for infinity in (2, 3, 7):
             same(passes.last_predecessors(columns, np.uint8, infinity))
         same(_by_shards(columns, random))
-        for lead in (0, 1, random.randint(2, 9)):
-            borders = sorted(random.choices(range(len(columns.process) + 1), k=3))
-            same(passes.last_by_windows(columns, flight, borders, lead))
 
 
 def _by_shards(columns: Prepared, random: Random) -> Any:
@@ -147,10 +143,6 @@ BUGS = [
     (passes, "is_late[late] = True", "is_late[late[:1]] = True", "one straggler for all"),
     (passes, "np.where(chosen, prepared.rank, 0)", "0 * prepared.rank", "none are stragglers"),
     (passes, "more[prepared.rank[kept] == NEVER] = 0\n", "more[:] = 0\n", "stragglers in vain"),
-    (passes, "late = flight > lead", "late = flight > lead + 3", "lead too short"),
-    (passes, "max(0, own - lead)", "own", "no lead"),
-    (passes, "delivery, last_at[prepared.column])", "delivery, 0)", "the lost never matter"),
-    (passes, "[owned.start - copies.start :]", "[: owned.stop - owned.start]", "wrong part"),
     (witness, "rank[copy] > early_rank[early]", "rank[copy] != early_rank[early]",
      "not overtaken"),
     (witness, "|= lanes_of_message[m - first_message, lane]", "|= np.uint64(0)",

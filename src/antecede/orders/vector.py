@@ -77,10 +77,12 @@ class Vector(Counting):
         self._members = [tuple(members(self.membership.group(group))) for group in groups]
         self._rank = [{p: rank for rank, p in enumerate(group)} for group in self._members]
         self._own_groups = self.membership.groups_of(self.process)
+        self._only = self._own_groups[0] if len(self._own_groups) == 1 else None
+        self._is_plain = not self.membership.groups
         return State([[0] * len(group) for group in self._members], {})
 
     def _group(self, message: Message) -> int:
-        return message.group if self.membership.groups else 0
+        return 0 if self._is_plain else message.group
 
     def send(self, message: Message, now: float = 0.0) -> list[Effect]:
         self.check_addressing(message)
@@ -96,6 +98,10 @@ class Vector(Counting):
 
     def check(self, packet: Packet[Vectors], message: Message) -> None:
         vectors = packet.stamp.vectors
+        if self._is_plain and len(vectors) == 1 and len(vectors[0]) == self.membership.size:
+            if vectors[0][packet.source] < 1:
+                raise MalformedStamp("vectors[0]", "does not count the message itself")
+            return  # One group of everybody: the usual case.
         if len(vectors) != len(self._members):
             raise MalformedStamp("vectors", f"has {len(vectors)}, not {len(self._members)} vectors")
         for index, vector in enumerate(vectors):
@@ -119,6 +125,8 @@ class Vector(Counting):
 
     def _place(self, packet: Packet[Vectors]) -> tuple[int, int, int]:
         """The group of a message, its sender's rank there and its number among the sender's."""
+        if self._is_plain:
+            return 0, packet.source, packet.stamp.vectors[0][packet.source]
         group = self._group(packet.message)  # type: ignore[arg-type]
         rank = self._rank[group][packet.source]
         return group, rank, packet.stamp.vectors[group][rank]
@@ -140,20 +148,31 @@ class Vector(Counting):
                     yield index, rank, theirs[rank] - itself
 
     def unmet(self, packet: Packet[Vectors]) -> Condition | None:
-        if len(self._own_groups) == 1:
-            # The usual case, and worth a short cut: only the sender's own entry is ahead, by one.
-            group, rank, own = self._place(packet)
-            mine = self.state.vectors[group]
-            if own - 1 == mine[rank] and sum(map(gt, packet.stamp.vectors[group], mine)) == 1:
-                return None
+        if self._only is not None:
+            return self._unmet_in(self._only, packet)
         for group, rank, value in self._missing(packet):
             return (group, rank), value
         return None
+
+    def _unmet_in(self, group: int, packet: Packet[Vectors]) -> Condition | None:
+        """The same in the only group of this process: the usual case, and worth a short cut."""
+        theirs, mine = packet.stamp.vectors[group], self.state.vectors[group]
+        sender = self._rank[group][packet.source]
+        if theirs[sender] - 1 > mine[sender]:
+            return (group, sender), theirs[sender] - 1
+        ahead = list(map(gt, theirs, mine))
+        ahead[sender] = False  # By one: the message itself.
+        if True not in ahead:
+            return None
+        rank = ahead.index(True)
+        return (group, rank), theirs[rank]
 
     def accept(self, packet: Packet[Vectors]) -> Iterable[Condition]:
         group, rank, own = self._place(packet)
         mine = self.state.vectors
         mine[group][rank] = own
+        if self._is_plain:
+            return (((group, rank), own),)
         for index, theirs in enumerate(packet.stamp.vectors):
             if theirs and index not in self._own_groups:
                 mine[index] = list(map(max, mine[index], theirs))
