@@ -10,6 +10,7 @@ import pytest
 from antecede.fuzzing import options
 from antecede.fuzzing.chance import Chance
 from antecede.fuzzing.ledger import locked
+from antecede.fuzzing.slices import run_slice
 from antecede.pipeline import fuzz as running
 from tests.cli.conftest import Antecede, antecede
 
@@ -103,6 +104,30 @@ def test_a_good_scenario_replays_well(antecede: Antecede, tmp_path: Path) -> Non
         "kind": None,
         "sentence": None,
     }
+
+
+def test_what_was_done_before_an_interruption_is_kept(
+    antecede: Antecede, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Control-C after the first slice: the command says so, and goes on from there next time."""
+    what = ("fuzz", "--protocol", "vector", "--runs", 130, "--out", tmp_path, *HERE)
+    with monkeypatch.context() as patched:
+        run = run_slice
+        slices: list[Any] = []
+
+        def interrupted(one: Any, **options: Any) -> Any:
+            if slices:
+                raise KeyboardInterrupt
+            slices.append(one)
+            return run(one, **options)
+
+        patched.setattr(running, "run_slice", interrupted)
+        outcome = antecede(*what)
+    assert outcome.status == 130
+    assert "interrupted after 100 runs; the same command goes on where it stopped" in outcome.err
+    outcome = antecede(*what)
+    assert outcome.status == 0
+    assert "30 of these runs now, the others before" in outcome.out
 
 
 def test_a_folder_has_room_for_one_process(antecede: Antecede, tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """`antecede fuzz`: random scenarios, judged, and shrunk where they fail."""
 
+import sys
 from pathlib import Path
 from time import perf_counter
 from typing import Annotated, Any
@@ -64,7 +65,11 @@ def fuzz(
         ledger = Ledger(out)
         before = ledger.runs
         start = perf_counter()
-        findings = _run(protocols, ledger, seed, runs, minutes, master)
+        try:
+            findings = _run(protocols, ledger, seed, runs, minutes, master)
+        except KeyboardInterrupt:
+            print(f"interrupted after {ledger.runs:,} runs; {_kept(out)}", file=sys.stderr)
+            raise
         took_s = perf_counter() - start
     if as_json:
         print_json(_as_json(ledger, findings, before, took_s))
@@ -72,6 +77,12 @@ def fuzz(
         tell(ledger, findings, before, took_s)
     if ledger.found:
         raise typer.Exit(ANSWER_IS_NO)
+
+
+def _kept(out: Path | None) -> str:
+    if out is None:
+        return "with --out FOLDER they would be kept"
+    return "the same command goes on where it stopped"
 
 
 def _run(
