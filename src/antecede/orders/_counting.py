@@ -31,7 +31,11 @@ class Waiting:
     def file(self, message: MessageId, condition: Condition) -> None:
         """The message waits for this condition."""
         counter, value = condition
-        heappush(self._heaps.setdefault(counter, []), (value, message))
+        heap = self._heaps.get(counter)
+        if heap is None:
+            self._heaps[counter] = [(value, message)]
+        else:
+            heappush(heap, (value, message))
 
     def reach(self, counter: Hashable, value: int) -> list[MessageId]:
         """A counter has come to this value: take out the messages that waited for no more."""
@@ -85,14 +89,15 @@ class Counting(Order):
     def receive(self, packet: Packet[Any], now: float = 0.0) -> list[Effect]:
         message = self.check_header(packet)
         self.check(packet, message)
-        if self.is_delivered(packet) or message.id in self.state.held:
+        held = self.state.held
+        if self.is_delivered(packet) or message.id in held:
             return []
         condition = self.unmet(packet)
         if condition is not None:
-            self.state.held[message.id] = packet
+            held[message.id] = packet
             self.waiting.file(message.id, condition)
             return []
-        if self.state.held:
+        if held:
             return self.release(packet)
         for _ in self.accept(packet):
             pass  # Nobody waits for the counters that moved.
@@ -110,15 +115,15 @@ class Counting(Order):
 
     def freed(self, moved: Iterable[Condition]) -> list[Packet[Any]]:
         """Take out of the held packets those that the move of these counters has made ready."""
-        held = self.state.held
+        held, waiting = self.state.held, self.waiting
         ready = []
         for counter, value in moved:
-            for message in self.waiting.reach(counter, value):
+            for message in waiting.reach(counter, value):
                 condition = self.unmet(held[message])
                 if condition is None:
                     ready.append(held.pop(message))
                 else:
-                    self.waiting.file(message, condition)
+                    waiting.file(message, condition)
         return ready
 
     def held(self) -> list[Held]:
