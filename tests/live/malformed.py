@@ -12,9 +12,12 @@ from antecede.live.group import Group
 from antecede.live.handshake import encode
 from antecede.live.incoming import Listener, _Accepted
 from antecede.live.items import Direct, Introduce, Membership, Report, encode_item
+from antecede.live.offers import Floor, Given, Mark, Stored, Subject, Wanted
 from antecede.live.outgoing import array_head
+from antecede.live.outputs import Identity
+from antecede.live.roster import Habits
 from antecede.live.tls import PLAIN_TCP
-from antecede.live.viewed import Identity, Viewed
+from antecede.live.viewed import Viewed
 from tests.live.served import hello
 
 
@@ -61,6 +64,11 @@ _ITEMS = (
     encode_item(Direct(b"text")),
     encode_item(Membership(b"\x95\x00\x01\x02\x03\x04")),
     encode_item(Introduce("127.0.0.1", 9)),
+    encode_item(Introduce("127.0.0.1", 9, Habits(7, 1, True))),
+    encode_item(Wanted(1, 1, Subject.PAST, 0, (Mark("b", 7, 1),))),
+    encode_item(Given(1, 1, Subject.HAD, True, 0, False, b"\x91")),
+    encode_item(Floor(7, 2)),
+    encode_item(Stored(7, 2)),
     b"\x97\x00\x01\x01\xc4\x01\x01\x00\xc4\x02hi\x91\x92\x01\x01",
 )
 
@@ -146,8 +154,6 @@ async def _settle(group: Group) -> None:
     """What a running group does now and then."""
     group.take_ready()
     for name in list(group.links):
-        group._hang_up(name)
+        group._dialled.hang_up(name)
     await asyncio.sleep(0)
-    for handle in (group._wake_handle,):
-        if handle is not None:
-            handle.cancel()
+    group._alarm.cancel()

@@ -53,6 +53,30 @@ def test_two_nodes_their_status_and_their_trace(tmp_path: Path) -> None:
     assert "0" in run_command("verify", str(tmp_path))
 
 
+def test_a_durable_node(tmp_path: Path) -> None:
+    """Its first life is killed; the second is given what the first had not seen."""
+
+    async def run() -> None:
+        async with cluster(tmp_path) as nodes:
+            common = ("-c", MAIN, "node", "--plain-tcp", "--suspect-after", "1.5", "--durable")
+            alice = await nodes.spawn("alice", *common, f"{tmp_path}/alice.log", "--name", "alice")
+            address = (await alice.says("listening"))["address"]
+            bob_as = (*common, f"{tmp_path}/bob.log", "--name", "bob", "--peer", address)
+            bob = await nodes.spawn("bob", *bob_as)
+            await alice.until(lambda said: said.get("members") == ["alice", "bob"])
+            await bob.until(lambda said: said.get("members") == ["alice", "bob"])
+            bob.process.kill()
+            await alice.until(lambda said: said.get("departed") == ["bob"])
+            alice.tell("while you were away")
+            await alice.says("deliver")
+            again = await nodes.spawn("bob", *bob_as, "--synchronous", "full")
+            heard = await again.says("deliver")
+            assert (heard["sender"], heard["text"]) == ("alice", "while you were away")
+            await again.until(lambda said: said.get("members") == ["alice", "bob"])
+
+    asyncio.run(run())
+
+
 @pytest.mark.parametrize(
     ("without_order", "first"), [(False, "alice: question"), (True, "bob: answer")]
 )
@@ -95,6 +119,9 @@ def test_misuse(antecede: Antecede, tmp_path: Path) -> None:
         (["--name", "a", "--plain-tcp", "--authority", "x"], "no certificates"),
         (["--status", "127.0.0.1:1"], "nobody serves"),
         (["--name", "a", "--plain-tcp", "--record", f"{tmp_path}/file/x"], "cannot write"),
+        (["--name", "a", "--plain-tcp", "--durable", f"{tmp_path}/file/x"], "cannot write"),
+        (["--name", "a", "--plain-tcp", "--synchronous", "never"], "normal, full"),
+        (["--name", "a", "--plain-tcp", "--durable", __file__], "is no log of a member"),
     ):
         (tmp_path / "file").touch()
         outcome = antecede("node", *flags)

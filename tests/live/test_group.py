@@ -24,8 +24,8 @@ from antecede.live import (
     Refused,
     Settings,
     ViewChange,
-    group,
     join,
+    links,
     merged,
     open_node,
 )
@@ -308,7 +308,7 @@ def test_another_process_of_the_same_name_does_not_get_in(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     async def test() -> None:
-        monkeypatch.setattr(group, "_PATIENCE_S", 1.0)
+        monkeypatch.setattr(links, "_PATIENCE_S", 1.0)
         async with gathered("a", "b") as (a, b):
             with pytest.raises(Refused, match="the name 'b' is taken"):
                 async with join(

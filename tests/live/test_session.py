@@ -12,9 +12,10 @@ from collections.abc import Sequence
 import pytest
 
 from antecede.groups import MemberId, View
+from antecede.live.effects import Delivery, Put, ViewChanged
 from antecede.live.items import Carried, Report, Settle, decode_items
 from antecede.live.outgoing import array_head
-from antecede.live.session import Delivery, Put, Session, ViewChanged
+from antecede.live.session import Session
 from antecede.protocols import create, find
 
 PROTOCOLS = ("vector", "matrix", "optimal", "pairs", "piggyback", "bounded", "histories", "none")

@@ -104,6 +104,12 @@ def described(event: "Event") -> dict[str, Any]:
             return {"event": "restored"}
         case live.Excluded():
             return {"event": "excluded"}
+        case live.StateWanted():
+            return {"event": "state-wanted", "by": event.by}
+        case live.State():
+            return {"event": "state", "bytes": len(event.payload or b"")}
+        case live.Gap():
+            return {"event": "gap", "senders": event.senders}
         case Notice():
             return {"event": event.event.value, "text": event.sentence()}
 

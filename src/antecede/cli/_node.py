@@ -58,6 +58,17 @@ def node(
         float | None, typer.Option(metavar="SECONDS", help="Report what waits for longer.")
     ] = None,
     record: Annotated[Path | None, typer.Option(help="A folder for the trace.")] = None,
+    durable: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="A log from which this member resumes where it was."),
+    ] = None,
+    synchronous: Annotated[
+        str,
+        typer.Option(help="What the log survives. normal: a kill; full: also a power cut, slower."),
+    ] = "normal",
+    kept_messages: Annotated[
+        int, typer.Option(help="How many messages the log keeps for members that return.")
+    ] = 100_000,
     logs: Annotated[
         bool, typer.Option("--log", help="Tell on standard error what happens, as JSON lines.")
     ] = False,
@@ -134,6 +145,9 @@ def node(
             protocol=protocol,
             options=parse_option_flags(option),
             record=record,
+            log=durable,
+            synchronous=synchronous,
+            kept_messages=kept_messages,
             missing_after=missing_after,
         )
     )
@@ -145,10 +159,15 @@ async def _member(
     *,
     missing_after: float | None,
     suspect_after: float,
+    synchronous: str,
+    kept_messages: int,
     **settings: Any,
 ) -> None:
-    from antecede.live import GroupConfig, Settings, join  # noqa: PLC0415 - only where needed
+    from antecede.live import Durability, GroupConfig, Settings, Synchronous, join  # noqa: PLC0415
 
+    if synchronous not in list(Synchronous):
+        raise Misuse(f"--synchronous {synchronous}: there are {', '.join(Synchronous)}")
+    settings["durability"] = Durability(Synchronous(synchronous), kept_messages)
     async with AsyncExitStack() as stack:
         choice = Settings(missing_after_s=missing_after)
         config = GroupConfig(suspect_after_s=suspect_after, flush_timeout_s=suspect_after)
@@ -248,7 +267,11 @@ async def _talk(member: "Group") -> None:
 
 
 async def _print_events(member: "Group") -> None:
+    from antecede.live import StateWanted  # noqa: PLC0415 - only where needed
+
     async for event in member:
+        if isinstance(event, StateWanted):
+            member.give_state(event, b"")  # There is nothing behind these lines.
         print_line(described(event))
 
 

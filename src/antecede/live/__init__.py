@@ -21,22 +21,26 @@ The protocols are those of `antecede.protocols`, the very same objects as in the
 """
 
 from antecede.groups import GroupConfig, Quorum
+from antecede.live.effects import Delivery
 from antecede.live.events import (
     Event,
     Excluded,
+    Gap,
     Interrupted,
     Missing,
     Restored,
     Settings,
+    State,
+    StateWanted,
     ViewChange,
 )
 from antecede.live.group import Group
 from antecede.live.handshake import Refused
+from antecede.live.journal import Durability, Synchronous
 from antecede.live.lesser import Context, merged
 from antecede.live.node import Node, join, join_overlay, open_node
 from antecede.live.outgoing import Address, LinkLimits
 from antecede.live.recording import finish
-from antecede.live.session import Delivery
 from antecede.live.tls import PLAIN_TCP, Certificates, PlainTcp, Security
 
 __all__ = [
@@ -45,8 +49,10 @@ __all__ = [
     "Certificates",
     "Context",
     "Delivery",
+    "Durability",
     "Event",
     "Excluded",
+    "Gap",
     "Group",
     "GroupConfig",
     "Interrupted",
@@ -59,6 +65,9 @@ __all__ = [
     "Restored",
     "Security",
     "Settings",
+    "State",
+    "StateWanted",
+    "Synchronous",
     "ViewChange",
     "finish",
     "join",

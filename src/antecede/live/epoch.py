@@ -8,9 +8,8 @@ has reached everybody it is for.
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from itertools import takewhile
+from operator import add, ge, sub
 from typing import Final
-
-import msgspec
 
 from antecede.errors import MalformedStamp
 from antecede.groups import MemberId, View
@@ -31,24 +30,27 @@ _RECIPIENTS: Final = 1024
 OrderFactory = Callable[[int, Membership], Order]
 
 
-class Peer(msgspec.Struct):
-    """What passes between this member and another in this view. Counts are in units (`weight`):
-    a message, or some thousand bytes of a long one."""
+class Peer:
+    """What comes from another member in this view. Counts are in units (`weight`): a message, or
+    some thousand bytes of a long one."""
 
-    put: int = 0
-    """Put on the link to it,"""
-    received_there: int = 0
-    """of these received, as it says,"""
-    untaken_there: int = 0
-    """and not yet taken by its application, with what it has from former views."""
-    received: int = 0
-    """Received from it."""
-    stable: int = 0
-    """Up to this number its messages have reached everybody, as it says."""
-    last: int = 0
-    """The number of the last of them."""
-    copies: dict[int, Message] = msgspec.field(default_factory=dict)
-    """Messages of this member that are here and not known to be stable, by number."""
+    __slots__ = ("copies", "last", "received", "stable")
+
+    def __init__(self) -> None:
+        self.received = 0
+        """Received from it."""
+        self.stable = 0
+        """Up to this number its messages have reached everybody, as it says."""
+        self.last = 0
+        """The number of the last of them."""
+        self.copies: dict[int, Message] = {}
+        """Messages of this member that are here and not known to be stable, by number."""
+
+
+def cannot_come(message: Message, last: int) -> MalformedStamp:
+    """What is wrong with a message that its sender's link brings after that number."""
+    prefix_of(message.payload)
+    return MalformedStamp("number", f"is {message.id.number}, after {last}")
 
 
 class Epoch:
@@ -63,6 +65,7 @@ class Epoch:
         groups: Mapping[str, Iterable[int]],
     ) -> None:
         self.view = view
+        self.members = view.members
         self.names = names
         self.number = view.number
         self.ranks = {member: rank for rank, member in enumerate(view.members)}
@@ -73,13 +76,21 @@ class Epoch:
         self.order = make_order(self.me, Membership(len(view.members), bits))
         self._recipients: dict[ProcessSet, tuple[tuple[MemberId, ...], tuple[str, ...]]] = {}
         self.sent = 0
+        self.base = 0
+        """The number of the sender's last message before this view."""
         self.peers = [Peer() for _ in view.members]
         self.undelivered: dict[MessageId, Message] = {}
         """Received and not delivered,"""
         self.arrived_at: dict[MessageId, float] = {}
         """and when, of those that had to wait."""
-        self._unstable: deque[tuple[int, tuple[tuple[int, int], ...]]] = deque()
-        """Own messages with, for each destination, the count of messages put on the link to it."""
+        self._put = [0] * len(view.members)
+        """By rank, units put on the link to it,"""
+        self._received_there = [0] * len(view.members)
+        """of these received, as it says,"""
+        self._untaken_there = [0] * len(view.members)
+        """and not yet taken by its application, with what it has from former views."""
+        self._unstable: deque[tuple[int, tuple[int, ...]]] = deque()
+        """Own messages, with what had been put on all links by then."""
         self.stable = 0
         """Up to this number own messages have reached everybody they are for."""
         self.settled_with: dict[int, int] = {}
@@ -124,30 +135,14 @@ class Epoch:
 
     def note_sent(self, message: Message) -> None:
         """A message has been put on the links to its destinations."""
-        places = []
-        units = weight(len(message.payload))
-        for rank in members(message.destinations & ~(1 << self.me)):
-            peer = self.peers[rank]
-            peer.put += units
-            places.append((rank, peer.put))
-        self._unstable.append((message.id.number, tuple(places)))
-
-    def check_received(self, message: Message) -> None:
-        """Refuse a message that cannot have come on the link of its sender."""
-        prefix_of(message.payload)
-        last = self.peers[message.id.sender].last
-        if message.id.number <= last:
-            raise MalformedStamp("number", f"is {message.id.number}, after {last}")
-
-    def note_received(self, message: Message) -> None:
-        """A message has come on the link of its sender."""
-        sender, number = message.id
-        peer = self.peers[sender]
-        peer.last = number
-        peer.received += weight(len(message.payload))
-        # It may be known from a survivor's copy, or delivered: it came inside another packet.
-        if number not in peer.copies:
-            peer.copies[number] = self.undelivered[message.id] = message
+        put, units = self._put, weight(len(message.payload))
+        others = message.destinations & ~(1 << self.me)
+        for rank in members(others):
+            put[rank] += units
+        if others or self._unstable:
+            self._unstable.append((message.id.number, tuple(put)))
+        else:
+            self.stable = message.id.number
 
     def waiting(self) -> list[int]:
         """By rank, how much has come and is not delivered."""
@@ -164,22 +159,26 @@ class Epoch:
     def note_report(self, rank: int, received: int, untaken: int, stable: int) -> None:
         """What another member says of itself."""
         peer = self.peers[rank]
-        if received > peer.put:
-            raise MalformedStamp("received", f"is {received}, of {peer.put} sent")
-        peer.received_there, peer.untaken_there, peer.stable = received, untaken, stable
+        if received > self._put[rank]:
+            raise MalformedStamp("received", f"is {received}, of {self._put[rank]} sent")
+        self._received_there[rank], self._untaken_there[rank] = received, untaken
+        peer.stable = stable
         for number in list(takewhile(stable.__ge__, peer.copies)):
             del peer.copies[number]
         self._advance()
 
     def _advance(self) -> None:
-        unstable, peers = self._unstable, self.peers
-        while unstable and all(peers[rank].received_there >= put for rank, put in unstable[0][1]):
+        # Whom a message is not for has to have what was sent to it before: so has the prefix.
+        unstable, received_there = self._unstable, self._received_there
+        while unstable and all(map(ge, received_there, unstable[0][1])):
             self.stable = unstable.popleft()[0]
 
     @property
     def untaken(self) -> int:
         """How much the slowest destination has yet to take."""
-        return max(peer.put - peer.received_there + peer.untaken_there for peer in self.peers)
+        under_way = map(sub, self._put, self._received_there)
+        largest: int = max(map(add, under_way, self._untaken_there))
+        return largest
 
     def copies_for(self, rank: int, departed: Iterable[int]) -> tuple[Copy, ...]:
         """The messages of departed members that are for this rank and may be missing there."""

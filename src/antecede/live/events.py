@@ -6,8 +6,8 @@ from typing import Literal
 
 import msgspec
 
+from antecede.live.effects import Delivery
 from antecede.live.outgoing import LinkLimits
-from antecede.live.session import Delivery
 from antecede.order import Notice
 
 
@@ -46,7 +46,41 @@ class Excluded(msgspec.Struct, frozen=True):
     back. What it sent last may or may not have been delivered by the others."""
 
 
-Event = Delivery | ViewChange | Missing | Interrupted | Restored | Excluded | Notice
+class StateWanted(msgspec.Struct, frozen=True):
+    """Newcomers want the state of the application, as it is at this place in the iteration: answer
+    with `give_state`, before the next event changes it."""
+
+    by: tuple[str, ...]
+    view: int
+
+
+class State(msgspec.Struct, frozen=True):
+    """The state of the application as another member gave it; what follows in the iteration is what
+    it does not contain. None where there is nobody who has it: this process founded the group, or
+    all that were there before it are gone."""
+
+    payload: bytes | None
+
+
+class Gap(msgspec.Struct, frozen=True):
+    """Of what was sent to everybody while this durable member was away, something cannot be had any
+    more: of these senders, or, where there are none, nobody can say."""
+
+    senders: tuple[str, ...]
+
+
+Event = (
+    Delivery
+    | ViewChange
+    | Missing
+    | Interrupted
+    | Restored
+    | Excluded
+    | StateWanted
+    | State
+    | Gap
+    | Notice
+)
 """`Notice` is what an overlay has to tell: views, failovers, gaps."""
 
 

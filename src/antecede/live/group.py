@@ -8,39 +8,57 @@ import asyncio
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import suppress
-from heapq import heappop, heappush
 from typing import Any, Final
 
 from antecede.errors import AntecedeError, BadInput, Misuse
-from antecede.live import viewed
+from antecede.live.alarm import Alarm
+from antecede.live.effects import Arrived, Delivery, Hold, Sent, ViewChanged
 from antecede.live.events import (
     Counted,
     Event,
     Excluded,
+    Gap,
     Interrupted,
     Missing,
     Restored,
     Settings,
+    State,
+    StateWanted,
     ViewChange,
 )
-from antecede.live.handshake import VERSION, Hello, Refused, Welcome
+from antecede.live.handshake import VERSION, Hello
 from antecede.live.incoming import Listener, Received
 from antecede.live.items import decode_items, is_membership, is_repeated
+from antecede.live.journal import Journal
+from antecede.live.keeping import Keeping
 from antecede.live.lesser import Context, ContextOrder
+from antecede.live.links import LinkOwner, Links
 from antecede.live.logs import log
 from antecede.live.outgoing import Address, Outgoing
+from antecede.live.outputs import (
+    Dropped,
+    Kept,
+    Known,
+    Left,
+    Moved,
+    Output,
+    ReadPast,
+    Reborn,
+    Recall,
+    Resumed,
+    Suspended,
+    Told,
+    ToPeer,
+    ToPeers,
+)
 from antecede.live.overlaid import Overlaid
+from antecede.live.patience import Patience
 from antecede.live.recording import Recording
-from antecede.live.session import Arrived, Delivery, Hold, Sent, ViewChanged
 from antecede.live.viewed import Viewed
 from antecede.order import Notice, Wake
 
 _TICK_S: Final = 0.05
 _DRAIN_S: Final = 10.0
-_REFUSED_S: Final = 0.5
-_PARTING_S: Final = 1.0
-_PATIENCE_S: Final = 10.0
-"""How long a process that asks to be let in waits for the others to be ready."""
 _TAKEN_BETWEEN_REPORTS: Final = 512
 
 
@@ -56,6 +74,7 @@ class Group:
         settings: Settings,
         may_join: Callable[[str], bool],
         recording: Recording | None,
+        journal: Journal | None = None,
     ) -> None:
         self.name = name
         self.me = core.identity.name
@@ -66,29 +85,23 @@ class Group:
         self.may_join = may_join
         self._core = core
         self._listener = listener
-        self._seeds = [address for address in peers if address != core.identity.address]
         self._settings = settings
         self._payload_bytes = settings.links.item_bytes // 2
         """Half of what fits: the rest is for what a protocol adds."""
         self._lags_s = settings.lags_s
         self._recording = recording
+        self._keeping: Keeping | None = None
+        """Of a durable member."""
+        if journal is not None:
+            self._keeping = Keeping(
+                journal, lambda outputs: self._carry_out(outputs, kept=True), self._fail
+            )
         self._stamp_type = core.stamp_type
-        self._links: dict[str, Outgoing] = {}
-        self._unnamed: list[Outgoing] = []
-        """Links to addresses whose owners have not said their names yet."""
-        self._tasks: dict[Outgoing, asyncio.Task[None]] = {}
-        self._ending: set[asyncio.Task[None]] = set()
-        self._dialled = 0
-        self._refusals: list[str] = []
-        self._started = 0.0
-        self._addresses: dict[str, Address] = {}
         self._inbox: deque[Event] = deque()
         self._arrival: asyncio.Event = asyncio.Event()
         self._progress: asyncio.Event = asyncio.Event()
         """Set whenever a sender that waits should look again."""
-        self._wakes: list[float] = []
-        """When the core wants to be woken, as a heap."""
-        self._wake_handle: asyncio.TimerHandle | None = None
+        self._alarm = Alarm(self._wake)
         self._late: dict[str, deque[bytes]] = {}
         """By process, what leaves later on purpose."""
         self._ticker: asyncio.TimerHandle | None = None
@@ -100,8 +113,23 @@ class Group:
         self._left = False
         self._leaving = False
         self._failure: AntecedeError | None = None
-        self._waiting_since: dict[tuple[int, int], float] = {}
-        self._reported: set[tuple[int, int]] = set()
+        self._patience = Patience(core)
+        self._dialled = Links(
+            LinkOwner(
+                name,
+                self.me,
+                self._hello,
+                self._welcomed,
+                self._progress.set,
+                self._fail,
+                lambda other: other in self.members,
+                lambda: bool(self.members),
+            ),
+            [address for address in peers if address != core.identity.address],
+            listener.security,
+            settings.links,
+        )
+        self._links = self._dialled.by_name
 
     # -- for applications
 
@@ -146,6 +174,8 @@ class Group:
         while not self.send_now(payload, to, group, label):
             self._progress.clear()
             await self._progress.wait()
+        if self._keeping is not None:
+            await self._keeping.committed()
 
     async def send_in(
         self, context: Context | None, payload: bytes, to: Sequence[str] | None = None
@@ -155,7 +185,10 @@ class Group:
         while not self.send_now(payload, to, context=context):
             self._progress.clear()
             await self._progress.wait()
-        return self._core.context()
+        after = self._core.context()
+        if self._keeping is not None:
+            await self._keeping.committed()
+        return after
 
     def send_now(
         self,
@@ -202,15 +235,21 @@ class Group:
         """All events that have happened so far, without waiting; for those in a hurry."""
         return [self._take_one() for _ in range(len(self._inbox))]
 
+    def give_state(self, wanted: StateWanted, payload: bytes) -> None:
+        """Hand the application's state, as it was when `wanted` came, to those who want it."""
+        self._check_open()
+        self._carry_out(self._core.give_state(wanted.view, payload))
+
+    def mark_taken(self) -> None:
+        """A durable member's application has dealt with all that it was given: written down at
+        once, instead of when it asks for the next event."""
+        if self._keeping is not None:
+            self._keeping.take_handed()
+            self._keeping.commit()
+
     def held(self) -> list[Missing]:
         """What has arrived and is not delivered, and what each message waits for."""
-        now = self._now()
-        found = []
-        for held in self._core.held():
-            since = self._waiting_since.setdefault(held.message, now)
-            sender, number, awaited = self._core.describe(held)
-            found.append(Missing(sender, number, awaited, now - since))
-        return found
+        return self._patience.held(self._now())
 
     async def leave(self, drain_s: float = _DRAIN_S) -> None:
         """Leave, after what was sent has reached everybody or the time is over."""
@@ -236,10 +275,10 @@ class Group:
     # -- life
 
     def start(self) -> None:
-        self._started = self._now()
         self._listener.groups[self.name] = self
-        for address in self._seeds:
-            self._dial(None, address)
+        if self._keeping is not None:
+            self._inbox += self._keeping.recalled(self._core.no_context)
+        self._dialled.start()
         self._carry_out(self._core.start(self._now()))
         self._tick()
 
@@ -247,13 +286,14 @@ class Group:
         """Stop at once, without a word to the others."""
         self._left = True
         self._listener.groups.pop(self.name, None)
-        for handle in (self._ticker, self._wake_handle):
-            if handle is not None:
-                handle.cancel()
-        self._drop_links()
+        self._alarm.cancel()
+        if self._ticker is not None:
+            self._ticker.cancel()
+        self._dialled.drop()
         self._listener.drop(self.name)
-        if self._ending:
-            await asyncio.wait(self._ending)
+        await self._dialled.ended()
+        if self._keeping is not None:
+            self._keeping.close()
         if self._recording is not None:
             self._recording.close("leave" if self.condition == "left" else "crash")
         self._arrival.set()
@@ -293,22 +333,27 @@ class Group:
 
     def _take_one(self) -> Event:
         event = self._inbox.popleft()
+        if self._keeping is not None and not self._keeping.hand(event):
+            return event
         if type(event) is Delivery and event.member is not None:
             self._core.take(event.member, event.payload)
             self._untold += 1
             if self._untold >= _TAKEN_BETWEEN_REPORTS:
                 self._untold = 0
-                self._carry_out(self._core.tick((), self._now()))
+                self._carry_out(self._core.tick((), self._now(), len(self._inbox)))
         return event
 
     def _put(self, event: Event) -> None:
         self._inbox.append(event)
         self._arrival.set()
 
-    def _carry_out(self, outputs: Sequence[viewed.Output]) -> None:
+    def _carry_out(self, outputs: Sequence[Output], *, kept: bool = False) -> None:
+        if self._keeping is not None and not kept:
+            self._keeping.stage(outputs)
+            return
         for output in outputs:
             kind = type(output)
-            if kind is viewed.ToPeers:
+            if kind is ToPeers:
                 item = output.item  # type: ignore[union-attr]
                 for name in output.names:  # type: ignore[union-attr]
                     link = self._links.get(name)
@@ -316,13 +361,13 @@ class Group:
                         link.put(item)
                     else:
                         self._transmit(name, item)
-            elif kind is viewed.ToPeer:
+            elif kind is ToPeer:
                 self._transmit(output.name, output.item)  # type: ignore[union-attr]
             elif kind is Delivery:
                 self.counters.deliveries += 1
                 self._inbox.append(output)  # type: ignore[arg-type]
                 if self._recording is not None:
-                    self._recording.deliver(output)  # type: ignore[arg-type]
+                    self._record(output)  # type: ignore[arg-type]
             else:
                 self._carry_out_rarely(output)
         if self._inbox and not self._arrival.is_set():
@@ -331,9 +376,8 @@ class Group:
     def _transmit(self, name: str, item: bytes) -> None:
         link = self._links.get(name)
         if link is None:
-            if is_membership(item) and name in self._addresses:
-                # Somebody who is no member any more talks to us, and has to be told so.
-                self._links[name] = self._dial(name, self._addresses[name])
+            if is_membership(item):
+                self._dialled.redial(name)
             return
         if not link.connected and (self._core.repairs_loss or is_repeated(item)):
             return
@@ -350,42 +394,75 @@ class Group:
         if name in self._links:
             self._links[name].put(item)
 
-    def _carry_out_rarely(self, output: viewed.Output) -> None:
+    def _carry_out_rarely(self, output: Output) -> None:
         match output:
             case Wake():
-                self._wake_not_later_than(output.at)
+                self._alarm.set(output.at)
             case Sent():
                 self.counters.stamp_bytes += output.stamp_bytes
                 if self._recording is not None:
-                    self._recording.send(output, self._core.name_of)
+                    self._recording.send(output, self._core.name_of, self._core.own_base)
             case Arrived():
                 if self._recording is not None:
-                    self._recording.receive(output, self._core.name_of)
-            case viewed.Known():
-                self._know(output.name, output.address)
+                    base = self._core.base_of(output.sender)
+                    self._recording.receive(output, self._core.name_of, base)
+            case Known():
+                if output.name != self.me:
+                    self._dialled.know(output.name, output.address)
             case ViewChanged():
-                self._change_view(output)
-            case Notice():
+                self._tell_view(output)
+                self._relink(output)
+            case Moved():
+                self._relink(output.change)
+            case Told():
+                self._tell_view(output.change)
+            case Kept():
+                self._deliver_kept(output)
+            case Dropped():
+                self._record(output.delivery)
+            case ReadPast():
+                if self._keeping is not None:
+                    answer = self._keeping.read_past(output)
+                    self._transmit(answer.name, answer.item)
+            case Recall():
+                if self._keeping is not None:
+                    found = self._keeping.journal.own(output.after, output.upto)
+                    self._carry_out(self._core.recalled(found, self._now()))
+            case State() | StateWanted() | Gap() | Notice():
+                self._log(type(output).__name__.lower())
                 self._put(output)
-            case viewed.Suspended():
+            case Suspended():
                 self.condition = "interrupted"
                 self._log("interrupted", reached=output.reached)
                 self._put(Interrupted(output.reached))
-            case viewed.Resumed():
+            case Resumed():
                 self.condition = "member"
                 self._log("restored")
                 self._put(Restored())
                 self._progress.set()
-            case viewed.Reborn():
+            case Reborn():
                 self._be_reborn(output.incarnation)
-            case viewed.Left():
+            case Left():
                 self._left = True
                 self.condition = "left"
                 self._log("left")
                 self._arrival.set()
                 self._progress.set()
 
-    def _change_view(self, change: ViewChanged) -> None:
+    def _deliver_kept(self, kept: Kept) -> None:
+        """What a durable member delivers is in its log by now."""
+        self.counters.deliveries += 1
+        if self._keeping is not None:
+            self._keeping.waits(kept)
+        self._put(kept.delivery)
+        if kept.is_counted:
+            self._record(kept.delivery)
+
+    def _record(self, delivery: Delivery) -> None:
+        if self._recording is not None and delivery.member is not None:
+            self._recording.deliver(delivery, self._core.base_of(delivery.member))
+
+    def _tell_view(self, change: ViewChanged) -> None:
         names = self._core.name_of
         event = ViewChange(
             change.view.number,
@@ -400,60 +477,47 @@ class Group:
         self.view_number = change.view.number
         self.condition = "member"
         self._put(event)
-        for name in event.departed:
-            if name not in event.members:
-                self._part(name)
-        for member in change.joined:
-            self._meet(names(member), member.incarnation)
-        self._waiting_since.clear()
-        self._reported.clear()
+        self._patience.begin()
         self._progress.set()
+
+    def _relink(self, change: ViewChanged) -> None:
+        names = self._core.name_of
+        present = set(map(names, change.view.members))
+        for name in map(names, change.departed):
+            if name not in present:
+                self._dialled.part(name)
+        for member in change.joined:
+            name = names(member)
+            if name != self.me:
+                self._dialled.meet(name, member.incarnation, self._core.address_of(name))
 
     def _be_reborn(self, incarnation: int) -> None:
         """Begin anew: everybody has to greet this process again."""
         self.incarnation = incarnation
         if self._recording is not None:
             self._recording.begin(incarnation)
-        addresses = dict(self._addresses)
-        self._drop_links()
+        addresses = dict(self._dialled.addresses)
+        self._dialled.drop()
         self._listener.drop(self.name)
         self.received.clear()
         self.condition = "excluded"
         self._log("excluded", incarnation=incarnation)
         self._put(Excluded())
         for name, address in addresses.items():
-            self._know(name, address)
+            self._dialled.know(name, address)
 
-    def _wake_not_later_than(self, at: float) -> None:
-        if at in self._wakes:
-            return
-        heappush(self._wakes, at)
-        if self._wakes[0] == at:
-            self._set_alarm()
-
-    def _set_alarm(self) -> None:
-        if self._wake_handle is not None:
-            self._wake_handle.cancel()
-        self._wake_handle = asyncio.get_running_loop().call_at(self._wakes[0], self._wake)
-
-    def _wake(self) -> None:
-        # The loop may be early by the resolution of its clock.
-        now = max(self._now(), self._wakes[0])
-        while self._wakes and self._wakes[0] <= now:
-            heappop(self._wakes)
+    def _wake(self, now: float) -> None:
         try:
             self._carry_out(self._core.wake(now))
         except AntecedeError as error:
             self._fail(error)
-        if self._wakes:
-            self._set_alarm()
 
     def _tick(self) -> None:
         if self._failure is not None or self._listener.groups.get(self.name) is not self:
             return
         named = [name for name, link in self._links.items() if link.connected]
         try:
-            self._carry_out(self._core.tick(named, self._now()))
+            self._carry_out(self._core.tick(named, self._now(), len(self._inbox)))
             if self._recording is not None:
                 self._recording.flush()
             if self._settings.missing_after_s is not None:
@@ -464,86 +528,18 @@ class Group:
         self._ticker = asyncio.get_running_loop().call_later(_TICK_S, self._tick)
 
     def _look_for_missing(self, limit_s: float) -> None:
-        held = {one.message: one for one in self._core.held()}
-        for message in [message for message in self._waiting_since if message not in held]:
-            del self._waiting_since[message]
-        for (message, one), missing in zip(held.items(), self.held(), strict=True):
-            if missing.waited_s >= limit_s and message not in self._reported:
-                self._reported.add(message)
-                self._log("missing", sender=missing.sender, number=missing.number)
-                self._put(missing)
-                if self._settings.on_missing == "exclude":
-                    self._carry_out(self._core.shun(one))
+        for held, missing in self._patience.exhausted(limit_s, self._now()):
+            self._log("missing", sender=missing.sender, number=missing.number)
+            self._put(missing)
+            if self._settings.on_missing == "exclude":
+                self._carry_out(self._core.shun(held))
 
-    # -- links
+    def _hello(self, receiver: str | None, link: int) -> Hello:
+        group, protocol = self.name, self.protocol_text
+        return Hello(VERSION, group, protocol, self.me, self.incarnation, receiver, link)
 
-    def _know(self, name: str, address: Address) -> None:
-        """This is where a process listens: make sure that there is a link to it."""
-        if name == self.me:
-            return
-        if self._addresses.get(name) == address and name in self._links:
-            return
-        self._hang_up(name)
-        self._addresses[name] = address
-        for link in self._unnamed:
-            if link.address == address:
-                self._end(link)
-                self._unnamed.remove(link)
-                break
-        self._links[name] = self._dial(name, address)
-
-    def _meet(self, name: str, incarnation: int) -> None:
-        """A process has come in: a link that has led to a former life of it will not do, for what
-        is put on it would be dropped with what was for that."""
-        link = self._links.get(name)
-        if name == self.me or (link is not None and link.incarnation in (None, incarnation)):
-            return
-        address = self._core.address_of(name)
-        self._hang_up(name)
-        self._addresses[name] = address
-        self._links[name] = self._dial(name, address)
-
-    def _dial(self, name: str | None, address: Address) -> Outgoing:
-        self._dialled += 1
-        number = self._dialled
-
-        def hello() -> Hello:
-            group, protocol = self.name, self.protocol_text
-            return Hello(VERSION, group, protocol, self.me, self.incarnation, name, number)
-
-        link = Outgoing(
-            name,
-            address,
-            hello,
-            self._listener.security,
-            self.limits,
-            self._welcomed,
-            self._progress.set,
-        )
-        if name is None:
-            self._unnamed.append(link)
-        self._tasks[link] = asyncio.get_running_loop().create_task(self._keep(link))
-        return link
-
-    async def _keep(self, link: Outgoing) -> None:
-        """Run a link. Being refused by all that this process was told to ask is the end; a member
-        that refuses (it has just been started, and not joined yet) is asked again."""
-        while True:
-            try:
-                await link.run()
-            except Refused as error:
-                is_final = error.is_final or self._now() > self._started + _PATIENCE_S
-                if link in self._unnamed and is_final:
-                    self._unnamed.remove(link)
-                    self._refusals.append(f"{link.address[0]}:{link.address[1]}: {error}")
-                    if len(self._refusals) >= len(self._seeds) and not self.members:
-                        reasons = "; ".join(self._refusals)
-                        self._fail(Refused(f"'{self.me}' may not join '{self.name}': {reasons}"))
-                    return
-                await asyncio.sleep(_REFUSED_S)
-            except AntecedeError as error:
-                self._fail(error)
-                return
+    def _welcomed(self, name: str) -> None:
+        self._carry_out(self._core.welcomed(name, self._now()))
 
     def _log(self, event: str, **facts: Any) -> None:
         log(event, group=self.name, name=self.me, **facts)
@@ -553,46 +549,3 @@ class Group:
         self._failure = error
         self._arrival.set()
         self._progress.set()
-
-    def _welcomed(self, link: Outgoing, welcome: Welcome) -> None:
-        self._log("connected", peer=welcome.receiver, reconnections=link.reconnections)
-        if link in self._unnamed:
-            self._unnamed.remove(link)
-            former = self._links.get(welcome.receiver)
-            if former is not None:
-                self._end(link)
-                return
-            self._links[welcome.receiver] = link
-            self._addresses[welcome.receiver] = link.address
-        self._carry_out(self._core.welcomed(welcome.receiver, self._now()))
-
-    def _part(self, name: str) -> None:
-        """A process is no member any more. What it has to hear of that is on its way."""
-        link = self._links.get(name)
-        if link is None or link.is_full or not link.connected:
-            self._hang_up(name)
-            return
-
-        def hang_up() -> None:
-            if self._links.get(name) is link and name not in self.members:
-                self._hang_up(name)
-
-        asyncio.get_running_loop().call_later(_PARTING_S, hang_up)
-
-    def _hang_up(self, name: str) -> None:
-        link = self._links.pop(name, None)
-        if link is not None:
-            self._end(link)
-
-    def _end(self, link: Outgoing) -> None:
-        task = self._tasks.pop(link, None)
-        if task is not None:
-            self._ending.add(task)
-            task.add_done_callback(self._ending.discard)
-            task.cancel()
-
-    def _drop_links(self) -> None:
-        for link in [*self._links.values(), *self._unnamed]:
-            self._end(link)
-        self._links.clear()
-        self._unnamed.clear()

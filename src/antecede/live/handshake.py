@@ -14,7 +14,7 @@ from antecede.errors import AntecedeError
 from antecede.live.frames import BadFrame
 from antecede.order import Count
 
-VERSION: Final = 1
+VERSION: Final = 2
 Name = Annotated[str, msgspec.Meta(min_length=1, max_length=200)]
 
 

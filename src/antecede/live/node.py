@@ -8,16 +8,20 @@ from typing import Any, Final
 
 import msgspec
 
-from antecede.errors import Misuse
+from antecede.errors import AntecedeError, Misuse
 from antecede.groups import GroupConfig
+from antecede.live.chosen import Chosen
 from antecede.live.events import Settings
 from antecede.live.group import Group
 from antecede.live.incoming import Listener
+from antecede.live.items import PART_BYTES
+from antecede.live.journal import Durability, Journal
 from antecede.live.outgoing import Address
+from antecede.live.outputs import Identity
 from antecede.live.overlaid import Overlaid
 from antecede.live.recording import Recording
 from antecede.live.tls import Security
-from antecede.live.viewed import Identity, Viewed
+from antecede.live.viewed import Viewed
 from antecede.order import Order
 
 _WILDCARDS: Final = ("0.0.0.0", "::", "")
@@ -49,13 +53,24 @@ class Node:
         may_join: Callable[[str], bool] = lambda name: True,
         record: Path | None = None,
         measures: bool = False,
+        wants_state: bool = False,
+        log: Path | None = None,
+        durability: Durability | None = None,
     ) -> AsyncIterator[Group]:
         """Take part in a group. Without peers this process founds it. `groups` are named,
         overlapping groups of members; `labels` are ordered apart from each other; with the
         protocol 'contexts' the application holds what messages follow. `record` is a folder for
-        the trace of what happens here; `measures` asks for the sizes of stamps."""
+        the trace of what happens here; `measures` asks for the sizes of stamps. With `wants_state`
+        the iteration begins with the application's state, as an older member gives it. `log` is a
+        file that makes this member durable: it resumes where it was."""
         incarnation = time.time_ns() // 1_000_000
         identity = Identity(self.name, self.address, incarnation)
+        chosen = settings or Settings()
+        if log is None:
+            journal = None
+        else:
+            text = Chosen(protocol, options or {}, groups, labels).text
+            journal = Journal(log, group, self.name, text, durability or Durability())
         core = Viewed(
             identity,
             protocol,
@@ -65,13 +80,19 @@ class Node:
             named_groups=groups,
             labels=labels,
             records=measures or record is not None,
+            remembered=None if journal is None else journal.remembered,
+            wants_state=wants_state,
+            part_bytes=min(PART_BYTES, chosen.links.item_bytes // 2),
         )
         recording = None if record is None else Recording(record, group, self.name)
-        if recording is not None:
-            recording.begin(incarnation)
-        member = Group(
-            group, core, self.listener, peers, settings or Settings(), may_join, recording
-        )
+        try:
+            if recording is not None:
+                recording.begin(incarnation)
+        except AntecedeError:
+            if journal is not None:
+                journal.close()
+            raise
+        member = Group(group, core, self.listener, peers, chosen, may_join, recording, journal)
         async with _living(member):
             yield member
 

@@ -10,6 +10,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from antecede.errors import Misuse
 from antecede.groups import MemberId, View
+from antecede.live.effects import Delivery, Hold, Sent, ViewChanged
 from antecede.live.items import (
     PREFIX_BYTES,
     Direct,
@@ -21,8 +22,8 @@ from antecede.live.items import (
 )
 from antecede.live.lesser import Context
 from antecede.live.outgoing import Address
-from antecede.live.session import Delivery, Hold, Sent, ViewChanged
-from antecede.live.viewed import Identity, Known, Left, Output, ToPeer
+from antecede.live.outputs import Identity, Known, Left, Output, ToPeer
+from antecede.live.remembered import Outgone
 from antecede.message import NO_GROUP, Message, MessageId, members, process_set
 from antecede.order import Deliver, Effect, Held, Notice, Order, Stamp, Transmit, Wake
 from antecede.wire import decode_packet, encode_packet, encode_stamp
@@ -105,7 +106,7 @@ class Overlaid:
         self._apply(self.order.wake(self._time(now)))
         return self._take_out()
 
-    def tick(self, peers: Sequence[str], now: float) -> list[Output]:
+    def tick(self, peers: Sequence[str], now: float, waiting: int = 0) -> list[Output]:
         return []
 
     def send(
@@ -157,6 +158,12 @@ class Overlaid:
     def take(self, sender: MemberId, payload: bytes) -> None:
         """Back-pressure is the links' alone here."""
 
+    def give_state(self, view: int, state: bytes) -> list[Output]:
+        raise Misuse("an overlay hands no state to newcomers")
+
+    def recalled(self, found: Sequence[Outgone], now: float) -> list[Output]:
+        raise Misuse("an overlay has no durable members")
+
     def leave(self, now: float) -> list[Output]:
         return [Left()]
 
@@ -197,6 +204,17 @@ class Overlaid:
 
     def name_of(self, member: MemberId) -> str:
         return self._names[member.process]
+
+    def base_of(self, member: MemberId) -> int:
+        return 0
+
+    @property
+    def own_base(self) -> int:
+        return 0
+
+    @property
+    def no_context(self) -> None:
+        return None
 
     def members(self) -> tuple[str, ...]:
         return self._names[: self._applications]

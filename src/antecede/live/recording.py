@@ -24,7 +24,7 @@ import pyarrow.parquet as pq
 
 from antecede.errors import BadFile, CannotWrite
 from antecede.groups import MemberId
-from antecede.live.session import Arrived, Delivery, Sent
+from antecede.live.effects import Arrived, Delivery, Sent
 from antecede.trace.schema import SCHEMA
 
 SUFFIX: Final = ".events"
@@ -86,22 +86,29 @@ class Recording:
             raise CannotWrite(str(self._path), error.strerror or str(error)) from None
         self._append(Head(self._group, name, crc32(name.encode())))
 
-    def send(self, sent: Sent, name: Naming) -> None:
+    # A durable member counts its messages over all its lives, each of which is counted by itself
+    # here, from after `base` on. What it gets out of older records has no place in the trace.
+
+    def send(self, sent: Sent, name: Naming, base: int = 0) -> None:
+        if sent.number <= base:
+            return
         to = tuple(life(name(member), member) for member in sent.to)
         size = (sent.stamp_entries, sent.stamp_bytes)
-        self._log(Logged("send", sent.lamport, time.time(), None, sent.number, to, *size))
+        self._log(Logged("send", sent.lamport, time.time(), None, sent.number - base, to, *size))
         # Nothing may leave that is not in the log: somebody else would report its delivery.
         self.flush()
 
-    def receive(self, arrived: Arrived, name: Naming) -> None:
-        sender = life(name(arrived.sender), arrived.sender)
-        self._log(Logged("receive", arrived.lamport, time.time(), sender, arrived.number))
-
-    def deliver(self, delivered: Delivery) -> None:
-        if delivered.member is None:
+    def receive(self, arrived: Arrived, name: Naming, base: int = 0) -> None:
+        if arrived.number <= base:
             return
-        sender = life(delivered.sender, delivered.member)
-        self._log(Logged("deliver", delivered.lamport, time.time(), sender, delivered.number))
+        sender = life(name(arrived.sender), arrived.sender)
+        self._log(Logged("receive", arrived.lamport, time.time(), sender, arrived.number - base))
+
+    def deliver(self, delivered: Delivery, base: int = 0) -> None:
+        if delivered.member is None or delivered.number <= base:
+            return
+        sender, number = life(delivered.sender, delivered.member), delivered.number - base
+        self._log(Logged("deliver", delivered.lamport, time.time(), sender, number))
 
     def view(self, lamport: int) -> None:
         self._log(Logged("view", lamport, time.time()))

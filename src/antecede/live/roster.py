@@ -5,7 +5,8 @@ one, tells everybody through the group itself, and tells the newcomer only when 
 no number is ever given twice, whoever dies meanwhile.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import Final
 
 import msgspec
 
@@ -15,11 +16,25 @@ from antecede.live.outgoing import Address
 from antecede.order import Count
 
 
+class Habits(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
+    """What others have to know of a life of a process. The `series` of its log, if it is durable,
+    else 0; its messages are numbered from after `base` on. Whether it wants the application's state
+    when it comes in."""
+
+    series: Count = 0
+    base: Count = 0
+    wants_state: bool = False
+
+
+NO_HABITS: Final = Habits()
+
+
 class Entry(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
     number: Count
     name: Name
     host: str
     port: Count
+    habits: Habits = NO_HABITS
 
     @property
     def address(self) -> Address:
@@ -68,3 +83,15 @@ class Roster:
 
     def entries(self) -> tuple[Entry, ...]:
         return tuple(self._by_number.values())
+
+
+class Numbers:
+    """The numbers of named processes, as far as the roster knows them at the time of asking."""
+
+    def __init__(self, roster: Roster, names: Sequence[str]) -> None:
+        self._roster = roster
+        self._names = names
+
+    def __iter__(self) -> Iterator[int]:
+        entries = map(self._roster.named, self._names)
+        return iter([entry.number for entry in entries if entry is not None])

@@ -20,14 +20,22 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from heapq import heappop, heappush
 from typing import Any
 
-import msgspec
-
 from antecede.errors import MalformedStamp, Misuse
 from antecede.groups import MemberId, View
 from antecede.history import History
-from antecede.live.epoch import Epoch, OrderFactory
+from antecede.live.effects import (
+    Arrived,
+    Delivery,
+    Hold,
+    Put,
+    Sent,
+    SessionEffect,
+    ViewChanged,
+)
+from antecede.live.epoch import Epoch, OrderFactory, cannot_come
 from antecede.live.items import (
     PREFIX_BYTES,
+    UNIT_BYTES,
     Carried,
     Report,
     Settle,
@@ -36,78 +44,15 @@ from antecede.live.items import (
     in_parts,
     pack_prefix,
     prefix_of,
+    unpack_prefix,
     weight,
 )
 from antecede.live.lesser import Context, ContextOrder, DeliverIn
 from antecede.message import NO_GROUP, Message, MessageId, ProcessSet, members, process_set
 from antecede.order import Deliver, Effect, Held, Notice, Transmit, Wake
 
-
-class Put(msgspec.Struct, frozen=True, gc=False):
-    """Put this item on the links to these members."""
-
-    to: tuple[MemberId, ...]
-    item: bytes
-    names: tuple[str, ...] = ()
-    """Theirs."""
-
-
-class Delivery(msgspec.Struct, frozen=True, gc=False):
-    """A message for the application, in causal order (or past all order, where `ordered` is
-    false)."""
-
-    sender: str
-    payload: bytes
-    number: int = 0
-    """Among all messages of the sender in this life of it."""
-    group: str | None = None
-    """The named group that it was addressed to, if any."""
-    ordered: bool = True
-    lamport: int = 0
-    """Of the delivery."""
-    member: MemberId | None = None
-    """The sender's life."""
-    label: str | None = None
-    """Under which it was sent, where there are labels."""
-    context: Context | None = None
-    """What a message in answer to this one follows, where the application holds the contexts."""
-
-
-class Hold(msgspec.Struct):
-    """How many deliveries had to wait, and for how long altogether."""
-
-    count: int = 0
-    sum_s: float = 0.0
-
-
-class ViewChanged(msgspec.Struct, frozen=True):
-    """From here on these are the members."""
-
-    view: View
-    joined: tuple[MemberId, ...]
-    departed: tuple[MemberId, ...]
-    lamport: int
-
-
-class Sent(msgspec.Struct, frozen=True, gc=False):
-    """A message was sent: for whoever records it. Comes before the packets that carry it."""
-
-    number: int
-    lamport: int
-    to: tuple[MemberId, ...]
-    stamp_entries: int
-    stamp_bytes: int
-
-
-class Arrived(msgspec.Struct, frozen=True, gc=False):
-    """A message has come and waits: for whoever records it."""
-
-    sender: MemberId
-    number: int
-    lamport: int
-
-
-SessionEffect = Put | Delivery | ViewChanged | Sent | Arrived | Wake
+Audience = tuple[Epoch, ProcessSet, int]
+"""Whom a delivered message was for: ranks in an epoch, and the index of a group."""
 _Buffered = tuple[MemberId, Carried[Any] | Settle | Report]
 
 
@@ -124,6 +69,7 @@ class Session:
         hold: Hold | None = None,
         labels: Sequence[str] = (),
         records: bool = False,
+        sent: int = 0,
     ) -> None:
         self.me = me
         self._labels = tuple(labels)
@@ -140,7 +86,10 @@ class Session:
         """Former epochs that not everybody is known to have settled."""
         self._buffered: dict[int, list[_Buffered]] = {}
         """By view, what came before this member got there."""
-        self._sent = 0
+        self._sent = sent
+        """The number of the last own message, in this life or, where that goes on, in all."""
+        self.audience: deque[Audience] | None = None
+        """Where somebody wants to know: of every delivery so far, whom it was for."""
         self._wakes: list[float] = []
         """When the protocol asked to be woken in this epoch, as a heap."""
         self.untaken: dict[MemberId, int] = {}
@@ -224,7 +173,11 @@ class Session:
             epoch = self._epoch
             if epoch is None or item.view > epoch.number:
                 self._buffered.setdefault(item.view, []).append((sender, item))
-            elif item.view == epoch.number:
+            elif item.view < epoch.number:
+                continue
+            elif type(item) is Carried and not self._later and sender in epoch.ranks:
+                self._carry(epoch, epoch.ranks[sender], item, now, effects)
+            else:
                 self._take(epoch, sender, item, now, effects)
         return effects
 
@@ -257,6 +210,32 @@ class Session:
             item = Report(epoch.number, epoch.peers[rank].received, untaken, epoch.stable)
             effects.append(Put((member,), encode_item(item), (epoch.names[rank],)))
         return effects
+
+    def reached(self) -> int:
+        """Up to this number own messages have reached everybody they are for who is still there."""
+        for epoch in self._settled:
+            if not epoch.gone_on.issuperset(self._others(epoch)):
+                return epoch.base + epoch.stable
+        return self._sent if self._epoch is None else self._epoch.base + self._epoch.stable
+
+    @property
+    def sent(self) -> int:
+        """The number of the last message sent."""
+        return self._sent
+
+    def renumber(self, sent: int) -> None:
+        """Before anything is sent in this life: this is the number of the last message."""
+        if self._epoch is not None and self._epoch.sent:
+            raise Misuse("messages of this life have their numbers")
+        self._sent = sent
+        if self._epoch is not None:
+            self._epoch.base = sent
+
+    def skip_number(self) -> None:
+        """The next number is that of a message for which nobody is left."""
+        self._sent += 1
+        if self._epoch is not None:
+            self._epoch.base += 1
 
     def held(self) -> list[Held]:
         """What the protocol holds and why, in ranks of the current view."""
@@ -301,6 +280,7 @@ class Session:
         former = self._epoch
         names = tuple(map(self._name_of, view.members))
         self._epoch = epoch = Epoch(view, self.me, names, self._make_order, self._groups)
+        epoch.base = self._sent
         self._wakes.clear()
         self.untaken = {member: self.untaken.get(member, 0) for member in view.members}
         before = former.view.members if former is not None else ()
@@ -351,20 +331,36 @@ class Session:
     ) -> None:
         packet = item.packet(rank)
         message = packet.message
-        if message is not None:
-            epoch.check_received(message)
+        if message is None:
+            if not self._later:
+                self._apply(epoch, epoch.order.receive(packet, now), effects)
+            return
+        peer, number, payload = epoch.peers[rank], item.number, item.payload
+        if number <= peer.last or len(payload) < PREFIX_BYTES:
+            raise cannot_come(message, peer.last)
         # While a view is settled the protocol stands still and messages are only collected: it
         # might learn from inside a packet of what the departed sent, after the last word on them.
         order_effects = [] if self._later else epoch.order.receive(packet, now)
-        if message is not None:
-            epoch.note_received(message)
-            if self._records:
-                lamport, number = prefix_of(message.payload)
-                self.lamport = max(self.lamport, lamport) + 1
-                effects.append(Arrived(epoch.view.members[rank], number, self.lamport))
+        peer.last = number
+        peer.received += 1 + len(payload) // UNIT_BYTES
+        if self._records:
+            lamport, own_number = prefix_of(payload)
+            self.lamport = max(self.lamport, lamport) + 1
+            effects.append(Arrived(epoch.view.members[rank], own_number, self.lamport))
+        # It may be known from a survivor's copy, or delivered: it came inside another packet.
+        if number not in peer.copies:
+            peer.copies[number] = message
+            if order_effects:
+                first = order_effects[0]
+                if type(first) is Deliver and first.message is message:
+                    self._hand_over(epoch, message, effects)
+                    if len(order_effects) > 1:
+                        self._apply(epoch, order_effects[1:], effects)
+                    return
+            epoch.undelivered[message.id] = message
         if order_effects:
             self._apply(epoch, order_effects, effects)
-        if message is not None and message.id in epoch.undelivered:
+        if message.id in epoch.undelivered:
             epoch.arrived_at[message.id] = now
 
     def _apply(
@@ -393,23 +389,35 @@ class Session:
         effects: list[SessionEffect],
         context: Context | None = None,
     ) -> None:
-        payload = message.payload
         since = epoch.arrived_at.pop(message.id, None)
         if since is not None:
             self._hold.count += 1
             self._hold.sum_s += self._now - since
-        lamport, number = prefix_of(payload)
         epoch.note_delivered(message)
-        self.lamport = lamport = max(self.lamport, lamport) + 1
-        rank = message.id.sender
-        member = epoch.view.members[rank]
-        self.untaken[member] += weight(len(payload))
+        self._hand_over(epoch, message, effects, context)
+
+    def _hand_over(
+        self,
+        epoch: Epoch,
+        message: Message,
+        effects: list[SessionEffect],
+        context: Context | None = None,
+    ) -> None:
+        payload = message.payload
+        lamport, number = unpack_prefix(payload)
+        lamport = max(lamport, self.lamport)
+        self.lamport = lamport = lamport + 1
+        rank = message.id[0]
+        member = epoch.members[rank]
+        self.untaken[member] += 1 + len(payload) // UNIT_BYTES
+        if self.audience is not None:
+            self.audience.append((epoch, message.destinations, message.group))
         effects.append(
             Delivery(
                 epoch.names[rank],
                 payload[PREFIX_BYTES:],
                 number,
-                None if self._labels else epoch.group_name(message.group),
+                epoch.group_name(message.group) if self._groups else None,
                 True,
                 lamport,
                 member,

@@ -1,0 +1,75 @@
+"""The protocol that a group runs: what all its members must have chosen alike."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+from zlib import crc32
+
+import msgspec
+
+from antecede import orders
+from antecede.errors import Misuse
+from antecede.live.lesser import ContextOrder, LabelledOrder, LabelStamp
+from antecede.message import Membership
+from antecede.order import Options, Order, Stamp
+from antecede.protocols import find, parse_options
+
+_OPTIONS_SHOWN: Final = 100
+
+
+class Chosen:
+    """A protocol with its options, the named groups and the labels."""
+
+    def __init__(
+        self,
+        protocol: str,
+        options: Mapping[str, Any],
+        named_groups: Mapping[str, Sequence[str]] | None = None,
+        labels: Sequence[str] = (),
+    ) -> None:
+        if labels and (named_groups or protocol in (ContextOrder.name, "piggyback")):
+            raise Misuse("labels go neither with named groups nor with contexts nor with piggyback")
+        if protocol != ContextOrder.name and find(protocol).name not in orders.names():
+            raise Misuse(
+                f"{protocol} is an overlay: its processes are those of a scenario (join_overlay, "
+                "or antecede node --scenario)"
+            )
+        self.protocol = protocol
+        self.named_groups = dict(named_groups or {})
+        self.labels = tuple(labels)
+        self._options = (
+            Options() if protocol == ContextOrder.name else parse_options(protocol, options)
+        )
+
+    @property
+    def text(self) -> str:
+        """All of it, for comparison and for people."""
+        options = msgspec.to_builtins(self._options)
+        chosen = ", ".join(f"{key}={value}" for key, value in sorted(options.items()))
+        text = f"{self.protocol}({chosen[:_OPTIONS_SHOWN]})" if chosen else self.protocol
+        if len(chosen) > _OPTIONS_SHOWN:
+            text += f" and more {crc32(chosen.encode()):08x}"
+        if self.named_groups:
+            groups_text = repr([(name, sorted(of)) for name, of in self.named_groups.items()])
+            text += f" with groups {crc32(groups_text.encode()):08x}"
+        if self.labels:
+            text += f" with labels {crc32(repr(self.labels).encode()):08x}"
+        return text
+
+    @property
+    def stamp_type(self) -> type[Stamp]:
+        """Of what the order puts on packets."""
+        if self.labels:
+            return LabelStamp
+        if self.protocol == ContextOrder.name:
+            return ContextOrder.stamp_type
+        return find(self.protocol).stamp_type
+
+    def make_order(self, process: int, membership: Membership) -> Order:
+        if self.labels:
+            return LabelledOrder(process, membership, len(self.labels), self._make_one)
+        return self._make_one(process, membership)
+
+    def _make_one(self, process: int, membership: Membership) -> Order:
+        if self.protocol == ContextOrder.name:
+            return ContextOrder(process, membership)
+        return find(self.protocol)(process, membership, self._options)

@@ -1,0 +1,394 @@
+"""The log of a durable member: an SQLite file, written in one transaction a turn of the event loop.
+
+It holds own messages until they have reached everybody (`outbox`), deliveries in the order in which
+they were made (`inbox`), of which some number is kept for members that return, and what is known of
+senders (`marks`, `had`). A transaction is whole or not there, whenever the process or the machine
+dies (`Durability` says what survives which).
+"""
+
+import os
+import sqlite3
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from antecede.errors import BadFile, CannotWrite, Misuse
+from antecede.groups import MemberId
+from antecede.live.effects import Delivery
+from antecede.live.lesser import Context
+from antecede.live.offers import HadOf, Mark, PastRow
+from antecede.live.outputs import Begun, Durable, Kept, Learnt, Raised, Reached
+from antecede.live.remembered import Outgone, Remembered
+
+_APPLICATION: Final = 0x416E7465
+_FORMAT: Final = 1
+_PRUNE_EVERY: Final = 1024
+_ROW_BYTES: Final = 64
+"""More than a row of the past takes besides its texts."""
+_REMOVE: Final = "or remove it: the member then joins as one that has never been there"
+
+_TABLES: Final = """
+CREATE TABLE meta (key TEXT PRIMARY KEY, value) WITHOUT ROWID;
+CREATE TABLE outbox (
+    number INTEGER PRIMARY KEY, destinations BLOB, named TEXT, label TEXT, ordered INTEGER NOT NULL,
+    payload BLOB NOT NULL
+);
+CREATE TABLE inbox (
+    position INTEGER PRIMARY KEY, sender TEXT NOT NULL, series INTEGER NOT NULL,
+    number INTEGER NOT NULL, process INTEGER NOT NULL, incarnation INTEGER NOT NULL, named TEXT,
+    label TEXT, to_all INTEGER NOT NULL, payload BLOB NOT NULL
+);
+CREATE TABLE marks (
+    sender TEXT, series INTEGER, last INTEGER NOT NULL DEFAULT 0, lacks INTEGER NOT NULL DEFAULT 0,
+    floor INTEGER NOT NULL DEFAULT 0, PRIMARY KEY (sender, series)
+) WITHOUT ROWID;
+CREATE TABLE had (
+    sender TEXT, series INTEGER, number INTEGER, PRIMARY KEY (sender, series, number)
+) WITHOUT ROWID;
+"""
+
+
+class Synchronous(StrEnum):
+    """What a log survives."""
+
+    NORMAL = "normal"
+    """The death of the process. After a power cut the last moments may be gone."""
+    FULL = "full"
+    """A power cut, too: every transaction waits for the disk."""
+
+
+@dataclass(frozen=True)
+class Durability:
+    """`kept_messages`: how many deliveries the log keeps at least for members that return."""
+
+    synchronous: Synchronous = Synchronous.NORMAL
+    kept_messages: int = 100_000
+
+    def __post_init__(self) -> None:
+        if self.kept_messages < 0:
+            raise Misuse("a log keeps 0 messages or more (Durability.kept_messages)")
+
+
+class Journal:
+    """An open log. `remembered` is what it says, in memory."""
+
+    def __init__(
+        self, path: Path, group: str, name: str, protocol: str, durability: Durability
+    ) -> None:
+        self.path = path
+        self._name = name
+        self._durability = durability
+        self._since_pruned = 0
+        is_new = not path.exists()
+        self._database = _opened(path)
+        try:
+            with self._complaining():
+                self._database.execute("PRAGMA journal_mode = WAL")
+                self._database.execute(f"PRAGMA synchronous = {durability.synchronous.value}")
+                self._adopt(group, name, protocol)
+                self.remembered = self._load()
+        except BaseException:
+            self._database.close()
+            if is_new:
+                path.unlink(missing_ok=True)
+            raise
+
+    def close(self) -> None:
+        self._database.close()
+
+    # -- reading
+
+    def untaken(self, context: Context | None = None) -> list[tuple[int, Delivery]]:
+        """What was delivered and not taken by the application, with its positions."""
+        with self._complaining():
+            rows = self._database.execute(
+                "SELECT position, sender, payload, number, named, process, incarnation, label "
+                "FROM inbox WHERE position > ? ORDER BY position",
+                (self._meta("taken"),),
+            ).fetchall()
+        return [
+            (
+                position,
+                Delivery(
+                    sender, payload, number, named, True, 0, MemberId(process, life), label, context
+                ),
+            )
+            for position, sender, payload, number, named, process, life, label in rows
+        ]
+
+    def past(
+        self, marks: Iterable[Mark], after: int, upto: int, part_bytes: int
+    ) -> tuple[tuple[PastRow, ...], int, bool]:
+        """What was sent to everybody and is beyond these marks, from between two positions, as much
+        as fits; where it stopped; and whether there is more."""
+        has = {(mark.sender, mark.series): mark.number for mark in marks}
+        found: list[PastRow] = []
+        size = 0
+        with self._complaining():
+            rows = self._database.execute(
+                "SELECT position, sender, series, number, process, incarnation, label, payload "
+                "FROM inbox WHERE position > ? AND position <= ? AND to_all ORDER BY position",
+                (after, upto),
+            )
+            for position, *columns in rows:
+                row = PastRow(*columns)
+                if row.number <= has.get((row.sender, row.series), 0):
+                    continue
+                size += len(row.payload) + len(row.sender) + len(row.label or "") + _ROW_BYTES
+                if found and size > part_bytes:
+                    return tuple(found), after, True
+                found.append(row)
+                after = position
+        return tuple(found), upto, False
+
+    def own(self, after: int, upto: int) -> list[Outgone]:
+        """Own messages to everybody between these numbers, without the first."""
+        with self._complaining():
+            rows = self._database.execute(
+                "SELECT number, label, payload FROM inbox WHERE sender = ? AND series = ? "
+                "AND number > ? AND number <= ? AND to_all ORDER BY number",
+                (self._name, self.remembered.series, after, upto),
+            ).fetchall()
+        return [
+            Outgone(number, None, None, label, True, payload) for number, label, payload in rows
+        ]
+
+    # -- writing
+
+    def write(self, what: Sequence[Durable], taken: int | None) -> None:
+        """All of it, or nothing."""
+        if not what and taken is None:
+            return
+        deliveries, sends, others = [], [], []
+        for one in what:
+            if type(one) is Kept:
+                deliveries.append(_inbox_row(one))
+            elif type(one) is Outgone:
+                sends.append(_outbox_row(one))
+            else:
+                others.append(one)
+        with self._complaining(), self._transaction():
+            execute, executemany = self._database.execute, self._database.executemany
+            if sends:
+                executemany("INSERT OR REPLACE INTO outbox VALUES (?, ?, ?, ?, ?, ?)", sends)
+            if deliveries:
+                executemany("INSERT INTO inbox VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", deliveries)
+            for other in others:
+                self._note(other)
+            if taken is not None:
+                execute("UPDATE meta SET value = ? WHERE key = 'taken'", (taken,))
+            self._since_pruned += len(deliveries)
+            if self._since_pruned >= _PRUNE_EVERY:
+                self._since_pruned = 0
+                self._prune()
+
+    def _note(self, what: Durable) -> None:
+        execute = self._database.execute
+        match what:
+            case Reached():
+                execute("DELETE FROM outbox WHERE number <= ?", (what.number,))
+                execute("UPDATE meta SET value = ? WHERE key = 'reached'", (what.number,))
+                self._raise("floor", self._name, self.remembered.series, what.number)
+            case Raised():
+                self._raise("floor", what.sender, what.series, what.number)
+                execute(
+                    "DELETE FROM had WHERE sender = ? AND series = ? AND number <= ?",
+                    (what.sender, what.series, what.number),
+                )
+            case Learnt():
+                for mark in what.lasts:
+                    self._raise("last", mark.sender, mark.series, mark.number)
+                for mark in what.lacks:
+                    self._raise("lacks", mark.sender, mark.series, mark.number)
+                for one in what.had:
+                    self._raise("floor", one.sender, one.series, one.floor)
+                    self._database.executemany(
+                        "INSERT OR IGNORE INTO had VALUES (?, ?, ?)",
+                        [(one.sender, one.series, number) for number in one.numbers],
+                    )
+            case Begun():
+                execute("UPDATE meta SET value = 0 WHERE key = 'begins'")
+
+    def _raise(self, column: str, sender: str, series: int, number: int) -> None:
+        self._database.execute(
+            f"INSERT INTO marks (sender, series, {column}) VALUES (?, ?, ?) "
+            f"ON CONFLICT DO UPDATE SET {column} = max({column}, excluded.{column})",
+            (sender, series, number),
+        )
+
+    def _prune(self) -> None:
+        """Forget the oldest deliveries: those taken, more than enough ago, that no durable member
+        may send again."""
+        execute = self._database.execute
+        newest = execute("SELECT coalesce(max(position), 0) FROM inbox").fetchone()[0]
+        limit = min(self._meta("taken"), newest - self._durability.kept_messages)
+        old = (
+            "FROM inbox LEFT JOIN marks USING (sender, series) WHERE position <= ? "
+            "AND (series = incarnation OR number <= floor)"
+        )
+        gone = execute(
+            "SELECT sender, series, max(number), max(CASE WHEN to_all THEN number ELSE 0 END) "
+            f"{old} GROUP BY sender, series",
+            (limit,),
+        ).fetchall()
+        execute(f"DELETE FROM inbox WHERE position IN (SELECT position {old})", (limit,))
+        for sender, series, last, lacks in gone:
+            self._raise("last", sender, series, last)
+            self._raise("lacks", sender, series, lacks)
+            source = (sender, series)
+            self.remembered.lacks[source] = max(lacks, self.remembered.lacks.get(source, 0))
+
+    # -- inside
+
+    def _adopt(self, group: str, name: str, protocol: str) -> None:
+        """Make a new log, or see that an old one is of this member."""
+        execute = self._database.execute
+        is_new = not execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+        if is_new:
+            with self._transaction():
+                for statement in _TABLES.split(";"):
+                    execute(statement)
+                values = {
+                    "group": group, "name": name, "protocol": protocol, "taken": 0, "reached": 0,
+                    "series": time.time_ns(), "begins": 1,
+                }  # fmt: skip
+                self._database.executemany("INSERT INTO meta VALUES (?, ?)", values.items())
+                execute(f"PRAGMA application_id = {_APPLICATION}")
+                execute(f"PRAGMA user_version = {_FORMAT}")
+            return
+        self._check_file()
+        wanted = {"group": group, "name": name, "protocol": protocol}
+        mistakes = [
+            f"is the log of {key} '{self._meta(key)}', not '{value}'; name another file"
+            for key, value in wanted.items()
+            if self._meta(key) != value
+        ]
+        if mistakes:
+            raise BadFile(str(self.path), mistakes)
+
+    def _check_file(self) -> None:
+        execute = self._database.execute
+        if execute("PRAGMA application_id").fetchone()[0] != _APPLICATION:
+            raise BadFile(str(self.path), ["is no log of a member; name another file"])
+        version = execute("PRAGMA user_version").fetchone()[0]
+        if version != _FORMAT:
+            reason = f"is a log of format {version}, this is {_FORMAT}; name another file"
+            raise BadFile(str(self.path), [reason])
+        verdict = execute("PRAGMA quick_check(1)").fetchone()[0]
+        if verdict != "ok":
+            raise self._damaged(" ".join(verdict.split()))
+
+    def _load(self) -> Remembered:
+        execute = self._database.execute
+        if self._meta("begins"):
+            # Killed before it had taken the state it came with: it begins anew.
+            with self._transaction():
+                for table in ("inbox", "marks", "had"):
+                    execute(f"DELETE FROM {table}")
+                execute("UPDATE meta SET value = 0 WHERE key = 'taken'")
+        kept = Remembered(self._meta("series"), bool(self._meta("begins")), self._meta("reached"))
+        for number, to, named, label, ordered, payload in execute(
+            "SELECT * FROM outbox ORDER BY number"
+        ):
+            names = None if to is None else msgspec.msgpack.decode(to, type=tuple[str, ...])
+            kept.outbox.append(Outgone(number, names, named, label, bool(ordered), payload))
+        newest = execute("SELECT coalesce(max(position), 0) FROM inbox").fetchone()[0]
+        kept.position = max(newest, self._meta("taken"))
+        floors: dict[tuple[str, int], int] = {(self._name, kept.series): kept.reached}
+        for sender, series, last, lacks, floor in execute("SELECT * FROM marks"):
+            kept.last[sender, series] = last
+            kept.lacks[sender, series] = lacks
+            if floor:
+                floors[sender, series] = floor
+        for sender, series, last in execute(
+            "SELECT sender, series, max(number) FROM inbox GROUP BY sender, series"
+        ):
+            kept.last[sender, series] = max(last, kept.last.get((sender, series), 0))
+        kept.had = self._had(floors)
+        return kept
+
+    def _had(self, floors: dict[tuple[str, int], int]) -> tuple[HadOf, ...]:
+        """What has been had of durable members: their messages have a series of their own."""
+        numbers: dict[tuple[str, int], set[int]] = {source: set() for source in floors}
+        rows = self._database.execute(
+            "SELECT sender, series, number FROM had UNION ALL "
+            "SELECT sender, series, number FROM inbox WHERE series != incarnation"
+        )
+        for sender, series, number in rows:
+            if number > floors.get((sender, series), 0):
+                numbers.setdefault((sender, series), set()).add(number)
+        return tuple(
+            HadOf(*source, floors.get(source, 0), tuple(sorted(numbers[source])))
+            for source in sorted(numbers)
+        )
+
+    def _meta(self, key: str) -> Any:
+        found = self._database.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
+        if found is None:
+            raise self._damaged(f"it does not say its {key}")
+        return found[0]
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        self._database.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+            self._database.execute("COMMIT")
+        except BaseException:
+            if self._database.in_transaction:
+                self._database.execute("ROLLBACK")
+            raise
+
+    @contextmanager
+    def _complaining(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise self._reason(error) from None
+
+    def _reason(self, error: sqlite3.Error) -> Exception:
+        code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+        if code == sqlite3.SQLITE_NOTADB:
+            reason = f"is no log of a member, or is damaged: {error}; name another file, {_REMOVE}"
+            return BadFile(str(self.path), [reason])
+        if code in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_IOERR):
+            return CannotWrite(str(self.path), str(error))
+        if code == sqlite3.SQLITE_BUSY:
+            return Misuse(f"{self.path} is in use: another process is this member")
+        return self._damaged(str(error))
+
+    def _damaged(self, reason: str) -> BadFile:
+        return BadFile(str(self.path), [f"is damaged: {reason}; restore it from a copy, {_REMOVE}"])
+
+
+def _opened(path: Path) -> sqlite3.Connection:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if not path.exists():
+            os.close(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600))
+        database = sqlite3.connect(path, timeout=0.0, isolation_level=None)
+    except (OSError, sqlite3.Error) as error:
+        reason = error.strerror if isinstance(error, OSError) else None
+        raise CannotWrite(str(path), reason or str(error)) from None
+    database.execute("PRAGMA locking_mode = EXCLUSIVE")
+    return database
+
+
+def _inbox_row(kept: Kept) -> tuple[object, ...]:
+    delivery = kept.delivery
+    member = delivery.member or MemberId(0, 0)
+    return (
+        kept.position, delivery.sender, kept.series, delivery.number, member.process,
+        member.incarnation, delivery.group, delivery.label, kept.is_to_all, delivery.payload,
+    )  # fmt: skip
+
+
+def _outbox_row(sent: Outgone) -> tuple[object, ...]:
+    to = None if sent.to is None else msgspec.msgpack.encode(sent.to)
+    return (sent.number, to, sent.group, sent.label, sent.ordered, sent.payload)

@@ -1,0 +1,189 @@
+"""The links of a process in a group to the others: dialled, kept up, and ended.
+
+A link leads to a name, or to an address whose owner has not said its name yet. A member that comes
+back as another incarnation gets a new one, for what was put on the old is not for it.
+"""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from antecede.errors import AntecedeError
+from antecede.live.handshake import Hello, Refused, Welcome
+from antecede.live.logs import log
+from antecede.live.outgoing import Address, LinkLimits, Outgoing
+from antecede.live.tls import Security
+
+_REFUSED_S: Final = 0.5
+_PARTING_S: Final = 1.0
+_PATIENCE_S: Final = 10.0
+"""How long a process that asks to be let in waits for the others to be ready."""
+
+
+@dataclass(frozen=True)
+class LinkOwner:
+    """Whom the links serve. `hello` makes a greeting for a receiver and the number of a link."""
+
+    group: str
+    name: str
+    hello: Callable[[str | None, int], Hello]
+    welcomed: Callable[[str], None]
+    drained: Callable[[], None]
+    failed: Callable[[AntecedeError], None]
+    is_member: Callable[[str], bool]
+    """Whether a process of this name belongs to the view."""
+    is_in: Callable[[], bool]
+    """Whether this process has ever been let in."""
+
+
+class Links:
+    """All links of one process in one group."""
+
+    def __init__(
+        self,
+        owner: LinkOwner,
+        seeds: Sequence[Address],
+        security: Security,
+        limits: LinkLimits,
+    ) -> None:
+        self.by_name: dict[str, Outgoing] = {}
+        self.addresses: dict[str, Address] = {}
+        self._owner = owner
+        self._seeds = seeds
+        self._security = security
+        self._limits = limits
+        self._unnamed: list[Outgoing] = []
+        """Links to addresses whose owners have not said their names yet."""
+        self._tasks: dict[Outgoing, asyncio.Task[None]] = {}
+        self._ending: set[asyncio.Task[None]] = set()
+        self._dialled = 0
+        self._refusals: list[str] = []
+        self._started = 0.0
+
+    def start(self) -> None:
+        self._started = asyncio.get_running_loop().time()
+        for address in self._seeds:
+            self._dial(None, address)
+
+    def know(self, name: str, address: Address) -> None:
+        """This is where a process listens: make sure that there is a link to it."""
+        if self.addresses.get(name) == address and name in self.by_name:
+            return
+        self.hang_up(name)
+        for link in self._unnamed:
+            if link.address == address:
+                self._end(link)
+                self._unnamed.remove(link)
+                break
+        self._open(name, address)
+
+    def meet(self, name: str, incarnation: int, address: Address) -> None:
+        """A process has come in: a link that has led to a former life of it will not do, for what
+        is put on it would be dropped with what was for that."""
+        link = self.by_name.get(name)
+        if link is not None and link.incarnation in (None, incarnation):
+            return
+        self.hang_up(name)
+        self._open(name, address)
+
+    def redial(self, name: str) -> None:
+        """Somebody who is no member any more talks to us, and has to be told so."""
+        if name in self.addresses:
+            self._open(name, self.addresses[name])
+
+    def part(self, name: str) -> None:
+        """A process is no member any more. What it has to hear of that is on its way."""
+        link = self.by_name.get(name)
+        if link is None or link.is_full or not link.connected:
+            self.hang_up(name)
+            return
+
+        def hang_up() -> None:
+            if self.by_name.get(name) is link and not self._owner.is_member(name):
+                self.hang_up(name)
+
+        asyncio.get_running_loop().call_later(_PARTING_S, hang_up)
+
+    def drop(self) -> None:
+        """End them all."""
+        for link in [*self.by_name.values(), *self._unnamed]:
+            self._end(link)
+        self.by_name.clear()
+        self._unnamed.clear()
+
+    async def ended(self) -> None:
+        if self._ending:
+            await asyncio.wait(self._ending)
+
+    # -- inside
+
+    def _open(self, name: str, address: Address) -> None:
+        self.addresses[name] = address
+        self.by_name[name] = self._dial(name, address)
+
+    def _dial(self, name: str | None, address: Address) -> Outgoing:
+        self._dialled += 1
+        number = self._dialled
+        link = Outgoing(
+            name,
+            address,
+            lambda: self._owner.hello(name, number),
+            self._security,
+            self._limits,
+            self._welcomed,
+            self._owner.drained,
+        )
+        if name is None:
+            self._unnamed.append(link)
+        self._tasks[link] = asyncio.get_running_loop().create_task(self._keep(link))
+        return link
+
+    async def _keep(self, link: Outgoing) -> None:
+        """Run a link. Being refused by all that this process was told to ask is the end; a member
+        that refuses (it has just been started, and not joined yet) is asked again."""
+        while True:
+            try:
+                await link.run()
+            except Refused as error:
+                late = asyncio.get_running_loop().time() > self._started + _PATIENCE_S
+                if link in self._unnamed and (error.is_final or late):
+                    self._unnamed.remove(link)
+                    self._refused(link, error)
+                    return
+                await asyncio.sleep(_REFUSED_S)
+            except AntecedeError as error:
+                self._owner.failed(error)
+                return
+
+    def _refused(self, link: Outgoing, error: Refused) -> None:
+        self._refusals.append(f"{link.address[0]}:{link.address[1]}: {error}")
+        if len(self._refusals) >= len(self._seeds) and not self._owner.is_in():
+            me, group = self._owner.name, self._owner.group
+            reasons = "; ".join(self._refusals)
+            self._owner.failed(Refused(f"'{me}' may not join '{group}': {reasons}"))
+
+    def _welcomed(self, link: Outgoing, welcome: Welcome) -> None:
+        name = welcome.receiver
+        facts = {"peer": name, "reconnections": link.reconnections}
+        log("connected", group=self._owner.group, name=self._owner.name, **facts)
+        if link in self._unnamed:
+            self._unnamed.remove(link)
+            if name in self.by_name:
+                self._end(link)
+                return
+            self.by_name[name] = link
+            self.addresses[name] = link.address
+        self._owner.welcomed(name)
+
+    def hang_up(self, name: str) -> None:
+        link = self.by_name.pop(name, None)
+        if link is not None:
+            self._end(link)
+
+    def _end(self, link: Outgoing) -> None:
+        task = self._tasks.pop(link, None)
+        if task is not None:
+            self._ending.add(task)
+            task.add_done_callback(self._ending.discard)
+            task.cancel()

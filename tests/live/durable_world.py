@@ -1,0 +1,499 @@
+"""Durable and other members on random schedules: links, views, crashes, restarts, with real logs.
+
+The driver plays the links, the substrate, the event loop (what a machine wants done is staged, then
+written in one transaction, then done) and the applications. A crash takes everything that is not in
+the log. The checker knows nothing of the machines: it compares what was sent and what applications
+saw over all their lives.
+"""
+
+import random
+from collections import defaultdict, deque
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from antecede.groups import MemberId, View
+from antecede.live.effects import Delivery, ViewChanged
+from antecede.live.events import Gap, State, StateWanted
+from antecede.live.items import Carried, Report, Settle, decode_items, encode_item
+from antecede.live.journal import Durability, Journal
+from antecede.live.keeping import is_logged
+from antecede.live.offers import Given, Past, Subject, encode_content
+from antecede.live.outgoing import array_head
+from antecede.live.outputs import Dropped, Kept, Moved, ReadPast, Recall, Told, ToPeer, ToPeers
+from antecede.live.roster import Entry, Habits, Roster
+from antecede.live.session import Session
+from antecede.live.threshold import Threshold
+from antecede.protocols import create, find
+
+Sent = tuple[str, int, int]
+"""Sender, series (0 for the first life of one that is not durable, and so on), number."""
+
+
+class Process:
+    """A process over all its lives."""
+
+    def __init__(self, world: "World", name: str, number: int, *, durable: bool) -> None:
+        self.world = world
+        self.name = name
+        self.number = number
+        self.path = world.folder / f"{name}.log" if durable else None
+        self.journal: Journal | None = None
+        self.me = MemberId(number, 0)
+        self.roster = Roster()
+        self.session: Session | None = None
+        self.threshold: Threshold | None = None
+        self.is_alive = False
+        self.staged: list[Any] = []
+        self.inbox: deque[tuple[Any, int, bool]] = deque()
+        self.handed = self.taken = self.written = 0
+        """Positions in the log: given to the application, dealt with, known in the log as such."""
+        self.seen: list[tuple[Any, int]] = []
+        """What the application has dealt with or is dealing with, and the positions."""
+        self.gaps: list[Gap] = []
+        self.has_state = False
+        self.lives: list[list[Any]] = []
+        """What a process that is not durable saw, life by life."""
+
+    # -- life
+
+    def live(self, incarnation: int) -> Habits:
+        """Begin a life, up to where others have to know of it."""
+        self.me = MemberId(self.number, incarnation)
+        self.is_alive = True
+        self.staged, self.inbox = [], deque()
+        remembered = None
+        if self.path is not None:
+            durability = Durability(kept_messages=self.world.kept_messages)
+            self.journal = Journal(self.path, "g", self.name, "vector", durability)
+            remembered = self.journal.remembered
+            # What it had dealt with and not written down is given again.
+            self.seen = [(what, at) for what, at in self.seen if at <= self.written]
+            self.handed = self.taken = self.written
+            for position, delivery in self.journal.untaken():
+                self.inbox.append((delivery, position, False))
+        else:
+            self.seen = []
+            self.lives.append([])
+        self.threshold = Threshold(
+            self.name,
+            self.roster,
+            remembered,
+            wants_state=self.world.wants_state,
+            group_is_named=lambda index: False,
+        )
+        self.threshold.host.part_bytes = 200
+        return self.threshold.habits
+
+    def join(self, view: View) -> None:
+        assert self.threshold is not None
+        self.session = Session(
+            self.me,
+            lambda process, membership: create(self.world.protocol, process, membership),
+            name_of=lambda member: self.roster.name_of(member.process),
+            sent=self.threshold.remembered.reached if self.threshold.remembered else 0,
+        )
+        self.session.audience = deque()
+        self.threshold.begin(self.session)
+        self.install(view)
+
+    def crash(self) -> None:
+        self.is_alive = False
+        if self.journal is not None:
+            self.journal.close()
+        self.session = self.threshold = None
+        kept = self.world.numbers_in_log(self)
+        for sent in [one for one in self.world.sent if one[0] == self.name]:
+            if self.path is not None and sent[2] > kept:
+                del self.world.sent[sent]
+
+    # -- the event loop
+
+    def install(self, view: View) -> None:
+        assert self.session is not None
+        self.pass_on(self.session.install(view, 0.0))
+
+    def pass_on(self, effects: Sequence[Any]) -> None:
+        assert self.threshold is not None
+        self.threshold.pass_on(effects, self.staged)
+
+    def commit(self) -> None:
+        """The end of a turn."""
+        if not self.is_alive:
+            return
+        staged, self.staged = self.staged, []
+        if self.journal is not None:
+            self.journal.write([one for one in staged if is_logged(one)], self.taken)
+            self.written = self.taken
+        for output in staged:
+            self.carry_out(output)
+
+    def carry_out(self, output: Any) -> None:
+        match output:
+            case ToPeers():
+                for name in output.names:
+                    self.world.links[self.name, name].append((self.me, output.item))
+            case ToPeer():
+                self.world.links[self.name, output.name].append((self.me, output.item))
+            case ReadPast():
+                assert self.journal is not None
+                rows, after, more = self.journal.past(
+                    output.marks, output.after, output.upto, output.part_bytes
+                )
+                past = Past(rows, output.past.lacking, output.past.lasts)
+                content = encode_content(past)
+                given = Given(output.life, output.view, Subject.PAST, True, after, more, content)
+                self.world.links[self.name, output.name].append((self.me, encode_item(given)))
+            case Recall():
+                assert self.journal is not None
+                assert self.threshold is not None
+                found = self.journal.own(output.after, output.upto)
+                self.threshold.outbox.recalled(found, self.staged)
+                self.world.resend(self)
+            case Kept():
+                self.inbox.append((output.delivery, output.position, output.is_counted))
+            case Delivery() | State() | StateWanted() | Gap():
+                self.inbox.append((output, 0, True))
+            case ViewChanged() | Told():
+                change = output if isinstance(output, ViewChanged) else output.change
+                self.inbox.append((change, 0, False))
+            case Dropped() | Moved():
+                pass
+
+    def take(self) -> None:
+        """The application asks for the next event."""
+        if not self.inbox or self.session is None:
+            return
+        event, position, is_counted = self.inbox.popleft()
+        self.taken = self.handed
+        if isinstance(event, Gap):
+            self.gaps.append(event)
+        elif isinstance(event, StateWanted):
+            self.give_state(event)
+        elif isinstance(event, State):
+            self.take_state(event)
+        elif isinstance(event, Delivery):
+            assert event.member is not None
+            if is_counted:
+                self.session.take(event.member, event.payload)
+            self.see(self.world.identity(event), position)
+            self.handed = position or self.handed
+        else:
+            self.see(event, position or self.handed)
+
+    def see(self, what: Any, position: int) -> None:
+        self.seen.append((what, position))
+        if self.lives:
+            self.lives[-1].append(what)
+
+    def give_state(self, event: StateWanted) -> None:
+        assert self.threshold is not None
+        listed = [what for what, _ in self.seen if isinstance(what, tuple)]
+        self.staged += self.threshold.host.give(event.view, encode_content(listed))
+
+    def take_state(self, event: State) -> None:
+        """What older members have seen counts as seen."""
+        assert not self.seen, "a state comes first"
+        self.has_state = event.payload is not None or self.me.incarnation == 1
+        contained = msgspec.msgpack.decode(event.payload or b"\x90", type=list[Sent])
+        for what in contained:
+            self.see(what, self.handed)
+
+    def messages(self) -> list[Sent]:
+        return [what for what, _ in self.seen if isinstance(what, tuple)]
+
+
+class World:
+    def __init__(
+        self,
+        folder: Path,
+        seed: int,
+        *,
+        durable: int = 3,
+        others: int = 1,
+        protocol: str = "vector",
+        kept_messages: int = 10_000,
+        wants_state: bool = False,
+        begins_in_peace: bool = True,
+    ) -> None:
+        self.folder = folder
+        self.random = random.Random(seed)
+        self.protocol = protocol
+        self.kept_messages = kept_messages
+        self.wants_state = wants_state
+        self.stamp_type = find(protocol).stamp_type
+        self.links: dict[tuple[str, str], deque[tuple[MemberId, bytes]]] = defaultdict(deque)
+        self.sent: dict[Sent, frozenset[Sent]] = {}
+        """What its sender had sent and seen."""
+        self.sent_in: dict[Sent, int] = {}
+        """The view that a message was sent in."""
+        self.began_in: dict[str, int] = {}
+        """The first view of each process."""
+        self.processes = [
+            Process(self, f"p{number}", number, durable=number < durable)
+            for number in range(durable + others)
+        ]
+        self.incarnation = 0
+        self.views: list[View] = []
+        self.installed: dict[str, int] = {}
+        self.restarts = 0
+        self.found(self.processes[0])
+        for process in self.processes[1:]:
+            self.come(process)
+        if begins_in_peace:
+            self.drain()
+
+    def numbers_in_log(self, process: Process) -> int:
+        """The number of the last message that a durable process has in its log."""
+        if process.path is None:
+            return 0
+        journal = Journal(process.path, "g", process.name, "vector", Durability())
+        sent = journal.remembered.sent
+        if journal.remembered.begins:
+            del self.began_in[process.name]  # It had not really begun.
+            process.seen, process.written = [], 0
+        journal.close()
+        return sent
+
+    def identity(self, delivery: Delivery) -> Sent:
+        assert delivery.member is not None
+        is_durable = self.processes[delivery.member.process].path is not None
+        return delivery.sender, 0 if is_durable else delivery.member.incarnation, delivery.number
+
+    # -- coming and going
+
+    def found(self, process: Process) -> None:
+        self.introduce(process)
+        self.views = [View(1, (process.me,))]
+        self.installed = {process.name: 0}
+        self.began_in.setdefault(process.name, 1)
+        process.join(self.views[0])
+
+    def introduce(self, process: Process) -> None:
+        self.incarnation += 1
+        habits = process.live(self.incarnation)
+        entry = Entry(process.number, process.name, "host", 1, habits)
+        for other in self.processes:
+            other.roster.add(entry)
+        for one in self.processes:
+            known = one.roster.named(one.name)
+            if known is not None:
+                process.roster.add(known)
+
+    def come(self, process: Process) -> None:
+        self.introduce(process)
+        current = self.views[-1]
+        self.views.append(View(current.number + 1, (*current.members, process.me)))
+        self.installed[process.name] = len(self.views) - 1
+        self.began_in.setdefault(process.name, self.views[-1].number)
+        process.join(self.views[-1])
+
+    def crash(self, process: Process) -> None:
+        process.crash()
+        self.restarts += 1
+        for (source, to), items in self.links.items():
+            if source == process.name:
+                for _ in range(self.random.randint(0, len(items))):
+                    items.pop()
+            if to == process.name:
+                items.clear()
+        current = self.views[-1]
+        members = tuple(member for member in current.members if member != process.me)
+        if members:
+            self.views.append(View(current.number + 1, members))
+
+    def is_settled(self) -> bool:
+        """All that live have come to the last view, so that one more may go."""
+        return all(
+            one.session is not None
+            and one.session.is_open
+            and one.session.epoch is not None
+            and one.session.epoch.number == self.views[-1].number
+            for one in self.processes
+            if one.is_alive
+        )
+
+    # -- steps
+
+    def alive(self) -> list[Process]:
+        return [one for one in self.processes if one.is_alive]
+
+    def send(self, process: Process) -> None:
+        session, threshold = process.session, process.threshold
+        if session is None or threshold is None or not session.is_open or not threshold.is_open:
+            return
+        series = 0 if process.path is not None else process.me.incarnation
+        sent = (process.name, series, session.sent + 1)
+        past = {one for one in self.sent if one[:2] == sent[:2]}
+        # What has left the machine of this life counts, and what its application has seen.
+        past |= set(process.messages())
+        self.sent[sent] = frozenset(past)
+        self.sent_in[sent] = self.views[self.installed[process.name]].number
+        effects = session.send(b"x" * self.random.randint(1, 60), None, 0.0)
+        threshold.outbox.note_sent(b"x", None, None, None, True, process.staged)
+        process.pass_on(effects)
+
+    def carry_one(self) -> bool:
+        ready = [
+            (source, to)
+            for (source, to), items in sorted(self.links.items())
+            if items and self.named(to).session is not None
+        ]
+        if not ready:
+            return False
+        source, to = self.random.choice(ready)
+        receiver, (member, item) = self.named(to), self.links[source, to].popleft()
+        session, threshold = receiver.session, receiver.threshold
+        assert session is not None
+        assert threshold is not None
+        (decoded,) = decode_items(array_head(1) + item, self.stamp_type)
+        if isinstance(decoded, Carried | Settle | Report):
+            receiver.pass_on(session.receive(member, [decoded], 0.0))
+        else:
+            threshold.receive(source, decoded, receiver.staged)  # type: ignore[arg-type]
+        self.resend(receiver)
+        return True
+
+    def named(self, name: str) -> Process:
+        return self.processes[int(name[1:])]
+
+    def resend(self, process: Process) -> None:
+        if process.threshold is not None and process.threshold.outbox.has_to_resend:
+            process.threshold.outbox.resend(0.0, process.staged)
+
+    def tick(self, process: Process) -> None:
+        if process.session is None or process.threshold is None:
+            return
+        process.pass_on(process.session.report())
+        process.threshold.tick(0, process.staged)
+        self.resend(process)
+
+    def install_one(self) -> bool:
+        last = len(self.views) - 1
+        behind = [one for one in self.alive() if self.installed[one.name] < last]
+        if not behind:
+            return False
+        process = self.random.choice(behind)
+        self.installed[process.name] += 1
+        process.install(self.views[self.installed[process.name]])
+        return True
+
+    def change(self) -> None:
+        down = [one for one in self.processes if not one.is_alive]
+        if down and self.random.random() < 0.6:
+            self.come(self.random.choice(down))
+        elif self.is_settled():
+            self.crash_one()
+
+    def crash_one(self) -> None:
+        """Somebody, as long as somebody stays who can tell the others what they missed."""
+        process = self.random.choice(self.alive())
+        others = [one for one in self.alive() if one is not process]
+        telling = [
+            one
+            for one in others
+            if (one.path is not None or self.wants_state)
+            and one.threshold is not None
+            and one.threshold.is_open
+        ]
+        if len(others) > 1 and telling:
+            self.crash(process)
+
+    def step(self) -> None:
+        draw = self.random.random()
+        process = self.random.choice(self.alive())
+        if draw < 0.15:
+            self.send(process)
+        elif draw < 0.25:
+            self.tick(process)
+        elif draw < 0.35:
+            self.install_one()
+        elif draw < 0.55:
+            process.commit()
+        elif draw < 0.7:
+            process.take()
+        else:
+            self.carry_one()
+
+    def run(self, steps: int, changes: float = 0.02) -> None:
+        for _ in range(steps):
+            if self.random.random() < changes:
+                self.change()
+            self.step()
+        for process in self.processes:
+            if not process.is_alive:
+                self.come(process)
+        self.drain()
+
+    def drain(self) -> None:
+        """Everything that is under way arrives, and applications take it."""
+        rounds = 0
+        while rounds < 3 or not all(
+            one.threshold and one.threshold.is_open for one in self.alive()
+        ):
+            rounds += 1
+            assert rounds < 300, "somebody waits for ever"
+            quiet = False
+            while not quiet:
+                quiet = not self.install_one()
+                for process in self.alive():
+                    quiet = quiet and not process.staged
+                    process.commit()
+                quiet = not self.carry_one() and quiet
+            for process in self.alive():
+                while process.inbox:
+                    process.take()
+                self.tick(process)
+
+
+def problems(world: World, *, causal: bool = True) -> list[str]:
+    """What is wrong with what applications saw."""
+    found: list[str] = []
+    durable = [one for one in world.processes if one.path is not None]
+    for process in durable:
+        found += [f"{process.name} was told of a gap: {gap}" for gap in process.gaps]
+        seen = process.messages()
+        found += _in_order(process.name, seen, world.sent if causal else {})
+        for sent in world.sent:
+            is_owed = world.sent_in[sent] >= world.began_in[process.name]
+            if is_owed and world.named(sent[0]).path is not None and sent not in seen:
+                found.append(f"{process.name} lacks {sent}")
+        for sent in seen:
+            if world.named(sent[0]).path is not None and sent not in world.sent:
+                found.append(f"{process.name} saw {sent}, which was never sent")
+    for process in world.processes:
+        for life in process.lives:
+            seen = [what for what in life if isinstance(what, tuple)]
+            found += _in_order(process.name, seen, world.sent if causal else {})
+    return found
+
+
+def state_problems(world: World) -> list[str]:
+    """Where everybody gets the state of those who were there before: what is wrong."""
+    found: list[str] = []
+    reference = world.processes[0]
+    for process in world.processes:
+        found += _in_order(process.name, process.messages(), world.sent)
+        if not process.has_state:
+            found.append(f"{process.name} has no state")
+        different = set(process.messages()) ^ set(reference.messages())
+        if different:
+            found.append(f"{process.name} and {reference.name} differ in {sorted(different)[:3]}")
+    return found
+
+
+def _in_order(name: str, seen: list[Sent], sent: dict[Sent, frozenset[Sent]]) -> list[str]:
+    found = []
+    if len(set(seen)) != len(seen):
+        found.append(f"{name} saw a message twice")
+    place = {message: at for at, message in enumerate(seen)}
+    for message, past in sent.items():
+        if message in place:
+            found += [
+                f"{name} saw {message} before {earlier}"
+                for earlier in past
+                if place.get(earlier, -1) > place[message]
+            ]
+    return found

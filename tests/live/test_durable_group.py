@@ -1,0 +1,275 @@
+"""State for newcomers and durable members through the API: members in one event loop."""
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from antecede.errors import CannotWrite, Misuse
+from antecede.groups import GroupConfig
+from antecede.live import (
+    PLAIN_TCP,
+    Context,
+    Delivery,
+    Durability,
+    Event,
+    Gap,
+    Group,
+    Interrupted,
+    LinkLimits,
+    Settings,
+    State,
+    StateWanted,
+    ViewChange,
+    join,
+)
+from tests.live.cluster import judge
+from tests.live.test_group import HERE, payloads, run, until
+
+CONFIG = GroupConfig(suspect_after_s=1.0, flush_timeout_s=1.0)
+
+
+@asynccontextmanager
+async def member(name: str, *peers: Group, **settings: Any) -> AsyncIterator[Group]:
+    chosen = {"config": CONFIG, **settings}
+    addresses = [peer.address for peer in peers]
+    async with join(
+        "room", name=name, listen=HERE, security=PLAIN_TCP, peers=addresses, **chosen
+    ) as group:
+        yield group
+
+
+@asynccontextmanager
+async def killed(name: str, *peers: Group, **settings: Any) -> AsyncIterator[Group]:
+    """A member that ends without a word to the others."""
+    async with member(name, *peers, **settings) as group:
+        try:
+            yield group
+        finally:
+            await group.close()
+
+
+def is_view(*names: str) -> Callable[[Event], bool]:
+    return lambda event: isinstance(event, ViewChange) and set(event.members) == set(names)
+
+
+def texts(events: list[Event]) -> list[bytes]:
+    return [event.payload for event in events if isinstance(event, Delivery)]
+
+
+def test_a_newcomer_begins_with_the_state_and_goes_on_from_there() -> None:
+    async def test() -> None:
+        settings = Settings(links=LinkLimits(frame_bytes=50_000))
+        async with member("a", settings=settings, wants_state=True) as a:
+            assert await anext(a) == State(None)
+            await a.send(b"before")
+            async with member("b", a, settings=settings, wants_state=True) as b:
+                seen = await until(a, lambda event: isinstance(event, StateWanted))
+                assert texts(seen) == [b"before"]
+                assert isinstance(seen[-2], ViewChange)
+                wanted = seen[-1]
+                assert isinstance(wanted, StateWanted)
+                assert wanted.by == ("b",)
+                await a.send(b"after")
+                assert not b.send_now(b"too early")
+                state = bytes(range(256)) * 700  # several parts
+                a.give_state(wanted, state)
+                assert await anext(b) == State(state)
+                assert is_view("a", "b")(await anext(b))
+                assert await payloads(b, 1) == [b"after"]
+                await b.send(b"now")
+                assert await payloads(a, 2) == [b"after", b"now"]
+
+    run(test)
+
+
+def test_a_durable_member_resumes_where_it_was(tmp_path: Path) -> None:
+    async def test() -> None:
+        log = {"log": tmp_path / "b.log"}
+        async with member("a", log=tmp_path / "a.log") as a, member("c", a) as c:
+            async with killed("b", a, **log) as b:
+                for one in (a, b, c):
+                    await until(one, is_view("a", "b", "c"))
+                await a.send(b"one")
+                await b.send(b"two")
+                await until(b, lambda event: isinstance(event, Delivery))
+                await payloads(a, 2)
+                b.mark_taken()
+            await until(a, is_view("a", "c"))
+            await a.send(b"three")
+            await c.send(b"four")
+            assert await payloads(a, 2) == [b"three", b"four"]
+            async with member("b", a, **log) as b:
+                seen = await until(b, is_view("a", "b", "c"))
+                assert len(texts(seen)) == 3  # one of the first two was dealt with
+                assert texts(seen)[1:] == [b"three", b"four"]
+                await b.send(b"five")
+                five = await until(a, lambda event: isinstance(event, Delivery))
+                assert isinstance(five[-1], Delivery)
+                assert (five[-1].payload, five[-1].number) == (b"five", 2)
+                assert texts([await anext(b)]) == [b"five"]
+
+    run(test)
+
+
+def test_what_is_sent_to_some_reaches_those_who_are_there(tmp_path: Path) -> None:
+    async def test() -> None:
+        log = {"log": tmp_path / "b.log", "protocol": "optimal"}
+        async with member("a", protocol="optimal") as a, member("c", a, protocol="optimal") as c:
+            async with killed("b", a, **log) as b:
+                for one in (a, b, c):
+                    await until(one, is_view("a", "b", "c"))
+                b._dialled.drop()  # Nothing leaves any more.
+                b.send_now(b"to a", ["a"])
+                b.send_now(b"to c", ["c"])
+                b.send_now(b"to both", ["a", "c"])
+                assert b._keeping is not None
+                await b._keeping.committed()
+            await until(a, is_view("a", "c"))
+            await c.leave(1.0)
+            async with member("b", a, **log) as b:
+                assert await payloads(a, 2) == [b"to a", b"to both"]
+                await until(b, is_view("a", "b"))
+                await b.send(b"more")
+                (more,) = [await anext(a)]
+                assert isinstance(more, Delivery)
+                assert (more.payload, more.number) == (b"more", 4)
+
+    run(test)
+
+
+def test_labels_and_contexts_go_on(tmp_path: Path) -> None:
+    async def with_labels() -> None:
+        chosen = {"labels": ["x", "y"], "log": tmp_path / "labels.log"}
+        async with killed("a", **chosen) as a:
+            await until(a, is_view("a"))
+            await a.send(b"one", label="y")
+        async with member("a", **chosen) as a:
+            first = await anext(a)
+            assert isinstance(first, Delivery)
+            assert (first.payload, first.label) == (b"one", "y")
+
+    async def with_contexts() -> None:
+        chosen = {"protocol": "contexts", "log": tmp_path / "contexts.log"}
+        async with killed("a", **chosen) as a:
+            await until(a, is_view("a"))
+            await a.send_in(Context(0, Context().history), b"one")
+        async with member("a", **chosen) as a:
+            first = await anext(a)
+            assert isinstance(first, Delivery)
+            assert first.context is not None
+            await until(a, is_view("a"))
+            await a.send_in(first.context, b"two")
+            assert await payloads(a, 1) == [b"two"]
+
+    run(with_labels)
+    run(with_contexts)
+
+
+def test_what_nobody_keeps_is_not_hidden(tmp_path: Path) -> None:
+    async def test() -> None:
+        short = {"log": tmp_path / "a.log", "durability": Durability(kept_messages=10)}
+        log = {"log": tmp_path / "b.log"}
+        async with member("a", **short) as a:
+            async with killed("b", a, **log) as b:
+                await until(a, is_view("a", "b"))
+                await until(b, is_view("a", "b"))
+            await until(a, is_view("a"))
+            for _ in range(2000):
+                a.send_now(b"x")
+                await anext(a)
+            async with killed("b", a, **log) as b:
+                seen = await until(b, is_view("a", "b"))
+                assert seen[0] == Gap(("a",))
+                numbers = [event.number for event in seen if isinstance(event, Delivery)]
+                assert numbers == list(range(numbers[0], 2001))
+                assert 10 <= len(numbers) < 2000
+            await until(a, is_view("a"))
+        async with member("c") as c, killed("b", c, **log) as b:
+            seen = await until(b, is_view("b", "c"))
+            assert Gap(()) in seen  # nobody there has a log
+
+    run(test)
+
+
+def test_recorded_lives_of_durable_members(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with member("a", log=tmp_path / "a.log", record=tmp_path / "traces") as a:
+            chosen = {"log": tmp_path / "b.log", "record": tmp_path / "traces"}
+            for _ in range(2):
+                async with killed("b", a, **chosen) as b:
+                    await until(a, is_view("a", "b"))
+                    await until(b, is_view("a", "b"))
+                    for _ in range(5):
+                        await b.send(b"x")
+                        await a.send(b"y")
+                    await payloads(a, 10)
+                await until(a, is_view("a"))
+
+    run(test)
+    tally = judge(tmp_path / "traces")
+    assert tally["crashed"] == 2
+
+
+def test_the_rest_of_a_group_founds_it_anew(tmp_path: Path) -> None:
+    """Most members have died for good: leave, and join without peers."""
+
+    async def test() -> None:
+        log = {"log": tmp_path / "a.log"}
+        async with member("z") as z:
+            async with member("a", z, **log) as a:
+                await until(a, is_view("a", "z"))
+                await a.send(b"one")
+                await z.close()
+                await until(a, lambda event: isinstance(event, Interrupted))
+                assert not a.send_now(b"waits")
+                await a.leave(0.2)
+            async with member("a", **log) as a:
+                seen = await until(a, is_view("a"))
+                assert not [event for event in seen if isinstance(event, Gap)]
+                async with member("b", a) as b:
+                    await until(b, is_view("a", "b"))
+                    await a.send(b"two")
+                    (two,) = [await anext(b)]
+                    assert isinstance(two, Delivery)
+                    assert (two.payload, two.number) == (b"two", 2)
+
+    run(test)
+
+
+async def send_many(group: Group, count: int) -> None:
+    for _ in range(count):
+        await group.send(bytes(10_000))
+
+
+def test_a_full_disk_ends_the_member_and_nothing_leaves(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with member("a") as a:
+            async with member("b", a, log=tmp_path / "b.log") as b:
+                await until(a, is_view("a", "b"))
+                await until(b, is_view("a", "b"))
+                assert b._keeping is not None
+                b._keeping.journal._database.execute("PRAGMA max_page_count = 1")
+                with pytest.raises(CannotWrite, match="full"):
+                    await send_many(b, 100)
+                with pytest.raises(CannotWrite, match="full"):
+                    await until(b, lambda event: False)
+            assert not texts(await until(a, is_view("a")))
+
+    run(test)
+
+
+def test_misuse(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with member("a", log=tmp_path / "a.log") as a:
+            with pytest.raises(Misuse, match="in use"):
+                async with member("a", log=tmp_path / "a.log"):
+                    pass
+            await until(a, is_view("a"))
+            await a.leave(0.5)
+            with pytest.raises(Misuse, match="has left"):
+                a.give_state(StateWanted(("b",), 1), b"")
+
+    run(test)
