@@ -81,6 +81,8 @@ class Epoch:
         self.peers = [Peer() for _ in view.members]
         self.undelivered: dict[MessageId, Message] = {}
         """Received and not delivered,"""
+        self.waiting = [0] * len(view.members)
+        """by rank, how many units that is,"""
         self.arrived_at: dict[MessageId, float] = {}
         """and when, of those that had to wait."""
         self._put = [0] * len(view.members)
@@ -144,17 +146,19 @@ class Epoch:
         else:
             self.stable = message.id.number
 
-    def waiting(self) -> list[int]:
-        """By rank, how much has come and is not delivered."""
-        units = [0] * len(self.peers)
-        for message in self.undelivered.values():
-            units[message.id.sender] += weight(len(message.payload))
-        return units
+    def hold(self, message: Message) -> None:
+        """A message has come that is not delivered yet."""
+        self.undelivered[message.id] = message
+        self.waiting[message.id.sender] += weight(len(message.payload))
 
     def note_delivered(self, message: Message) -> None:
         sender, number = message.id
-        if sender != self.me and self.undelivered.pop(message.id, None) is None:
+        if sender == self.me:
+            return
+        if self.undelivered.pop(message.id, None) is None:
             self.peers[sender].copies[number] = message
+        else:
+            self.waiting[sender] -= weight(len(message.payload))
 
     def note_report(self, rank: int, received: int, untaken: int, stable: int) -> None:
         """What another member says of itself."""
@@ -200,7 +204,8 @@ class Epoch:
                 raise MalformedStamp("copies", f"brings message {message.id}, which is not for me")
             peer = self.peers[sender]
             if number > peer.stable and number not in peer.copies:
-                peer.copies[number] = self.undelivered[message.id] = message
+                peer.copies[number] = message
+                self.hold(message)
 
     def leftovers(self) -> list[Message]:
         """What is received and not delivered, in an order that respects causality."""

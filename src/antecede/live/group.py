@@ -326,10 +326,10 @@ class Group:
             raise Misuse(f"'{self.me}' has left group '{self.name}', or is about to")
 
     def _is_full(self) -> bool:
-        repairs_loss = self._core.repairs_loss
-        return any(
-            link.is_full and (link.connected or not repairs_loss) for link in self._links.values()
-        )
+        for link in self._links.values():
+            if link.is_full and (link.connected or not self._core.repairs_loss):
+                return True
+        return False
 
     def _take_one(self) -> Event:
         event = self._inbox.popleft()

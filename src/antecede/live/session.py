@@ -169,16 +169,19 @@ class Session:
         """A member's link has brought these."""
         self._now = now
         effects: list[SessionEffect] = []
+        epoch = self._epoch
+        rank = None if epoch is None else epoch.ranks.get(sender)
         for item in items:
-            epoch = self._epoch
             if epoch is None or item.view > epoch.number:
                 self._buffered.setdefault(item.view, []).append((sender, item))
             elif item.view < epoch.number:
                 continue
-            elif type(item) is Carried and not self._later and sender in epoch.ranks:
-                self._carry(epoch, epoch.ranks[sender], item, now, effects)
+            elif type(item) is Carried and rank is not None and not self._later:
+                self._carry(epoch, rank, item, now, effects)
             else:
                 self._take(epoch, sender, item, now, effects)
+                epoch = self._epoch  # It may have been settled, and the next one entered.
+                rank = None if epoch is None else epoch.ranks.get(sender)
         return effects
 
     def wake(self, now: float) -> list[SessionEffect]:
@@ -203,10 +206,9 @@ class Session:
         if epoch is None:
             return []
         effects: list[SessionEffect] = []
-        waiting = epoch.waiting()
         for rank in self._others(epoch):
             member = epoch.view.members[rank]
-            untaken = self.untaken.get(member, 0) + waiting[rank]
+            untaken = self.untaken.get(member, 0) + epoch.waiting[rank]
             item = Report(epoch.number, epoch.peers[rank].received, untaken, epoch.stable)
             effects.append(Put((member,), encode_item(item), (epoch.names[rank],)))
         return effects
@@ -357,7 +359,7 @@ class Session:
                     if len(order_effects) > 1:
                         self._apply(epoch, order_effects[1:], effects)
                     return
-            epoch.undelivered[message.id] = message
+            epoch.hold(message)
         if order_effects:
             self._apply(epoch, order_effects, effects)
         if message.id in epoch.undelivered:
@@ -405,7 +407,8 @@ class Session:
     ) -> None:
         payload = message.payload
         lamport, number = unpack_prefix(payload)
-        lamport = max(lamport, self.lamport)
+        if lamport < self.lamport:  # noqa: PLR1730 - here max() would be felt
+            lamport = self.lamport
         self.lamport = lamport = lamport + 1
         rank = message.id[0]
         member = epoch.members[rank]
