@@ -1,6 +1,8 @@
 """`antecede node` and `antecede chat` as people and scripts use them."""
 
 import asyncio
+import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -107,6 +109,20 @@ def test_chat_shows_what_order_is_for(without_order: bool, first: str, tmp_path:
 
     lines = [line for line in asyncio.run(run()) if line.startswith(("alice: ", "bob: "))]
     assert lines[0] == first
+
+
+@pytest.mark.parametrize("lines", ["", "one\ntwo\n", "x" * 100_000 + "\n"])
+def test_input_from_a_file(lines: str, tmp_path: Path) -> None:
+    file = tmp_path / "lines"
+    file.write_text(lines)
+    with (file if lines else Path(os.devnull)).open() as source:
+        said = subprocess.run(
+            [sys.executable, "-c", MAIN, "node", "--name", "a", "--plain-tcp"],
+            stdin=source, capture_output=True, text=True, check=True, timeout=60,
+        )  # fmt: skip
+    events = map(json.loads, said.stdout.splitlines())
+    heard = [event["text"] for event in events if event["event"] == "deliver"]
+    assert heard == lines.splitlines()
 
 
 def test_misuse(antecede: Antecede, tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """State for newcomers and durable members through the API: members in one event loop."""
 
+import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -140,6 +141,83 @@ def test_what_is_sent_to_some_reaches_those_who_are_there(tmp_path: Path) -> Non
     run(test)
 
 
+def test_what_still_waits_is_not_taken_for_had(tmp_path: Path) -> None:
+    """a's answer reaches c, and a knows it; the question that c has to have first comes later."""
+
+    async def test() -> None:
+        slow = Settings(lags_s={"c": 1.0})
+        async with (
+            member("a", log=tmp_path / "a.log") as a,
+            member("b", a, settings=slow) as b,
+            member("c", a) as c,
+        ):
+            for one in (a, b, c):
+                await until(one, is_view("a", "b", "c"))
+            await b.send(b"question")
+            assert await payloads(a, 1) == [b"question"]
+            await a.send(b"answer")
+            assert await payloads(c, 2) == [b"question", b"answer"]
+
+    run(test)
+
+
+def test_what_comes_before_a_state_is_not_taken_for_had(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with (
+            member("a", log=tmp_path / "a.log") as a,
+            member("b", a, wants_state=True) as b,
+        ):
+            wanted = (await until(a, lambda event: isinstance(event, StateWanted)))[-1]
+            assert isinstance(wanted, StateWanted)
+            await a.send(b"after")
+            assert a._keeping is not None
+            remembered = a._keeping.journal.remembered
+            while not remembered.reached:
+                await asyncio.sleep(0.01)
+            a.give_state(wanted, b"state")
+            assert await anext(b) == State(b"state")
+            assert await payloads(b, 1) == [b"after"]
+
+    run(test)
+
+
+def test_what_was_overtaken_under_another_label_comes(tmp_path: Path) -> None:
+    async def test() -> None:
+        labels: dict[str, Any] = {"labels": ["x", "y"]}
+        slow = Settings(lags_s={"a": 1.0})
+        async with (
+            member("a", log=tmp_path / "a.log", **labels) as a,
+            member("b", a, settings=slow, **labels) as b,
+            member("c", a, **labels) as c,
+        ):
+            for one in (a, b, c):
+                await until(one, is_view("a", "b", "c"))
+            await b.send(b"question", label="x")
+            assert await payloads(c, 1) == [b"question"]
+            await c.send(b"answer", label="x")
+            await c.send(b"chat", label="y")
+            assert await payloads(a, 3) == [b"chat", b"question", b"answer"]
+
+    run(test)
+
+
+def test_who_asks_for_more_has_dealt_with_what_it_was_given(tmp_path: Path) -> None:
+    async def test() -> None:
+        log = {"log": tmp_path / "b.log"}
+        async with member("a") as a:
+            async with killed("b", a, **log) as b:
+                await until(b, is_view("a", "b"))
+                await a.send(b"one")
+                assert await payloads(b, 1) == [b"one"]
+                with pytest.raises(TimeoutError):
+                    await asyncio.wait_for(anext(b), 0.1)
+            await until(a, is_view("a"))
+            async with member("b", a, **log) as b:
+                assert not texts(await until(b, is_view("a", "b")))
+
+    run(test)
+
+
 def test_labels_and_contexts_go_on(tmp_path: Path) -> None:
     async def with_labels() -> None:
         chosen = {"labels": ["x", "y"], "log": tmp_path / "labels.log"}
@@ -255,6 +333,8 @@ def test_a_full_disk_ends_the_member_and_nothing_leaves(tmp_path: Path) -> None:
                 with pytest.raises(CannotWrite, match="full"):
                     await send_many(b, 100)
                 with pytest.raises(CannotWrite, match="full"):
+                    b.mark_taken()
+                with pytest.raises(CannotWrite, match="full"):
                     await until(b, lambda event: False)
             assert not texts(await until(a, is_view("a")))
 
@@ -268,8 +348,13 @@ def test_misuse(tmp_path: Path) -> None:
                 async with member("a", log=tmp_path / "a.log"):
                     pass
             await until(a, is_view("a"))
-            await a.leave(0.5)
-            with pytest.raises(Misuse, match="has left"):
-                a.give_state(StateWanted(("b",), 1), b"")
+            leaving = asyncio.create_task(a.leave(0.5))
+            await asyncio.sleep(0)
+            wanted = StateWanted(("b",), 1)
+            a.give_state(wanted, b"")  # It may have been asked just before,
+            await leaving
+            a.give_state(wanted, b"")  # and be late with the answer.
+        with pytest.raises(Misuse, match="closed"):
+            a.mark_taken()
 
     run(test)

@@ -31,6 +31,7 @@ from antecede.live import (
 )
 from antecede.live.logs import JsonLines
 from antecede.live.metrics import exposition, status
+from antecede.live.viewed import Viewed
 
 CONFIG = GroupConfig(suspect_after_s=3.0, flush_timeout_s=3.0)
 ENOUGH_S = 60.0
@@ -189,6 +190,36 @@ def test_missing_for_too_long_excludes_who_is_missing() -> None:
     run(test)
 
 
+def test_what_a_former_life_was_given_is_not_counted() -> None:
+    """b is excluded while its application has much to take; it joins anew, and stays."""
+
+    async def test() -> None:
+        config = GroupConfig(suspect_after_s=1.0, flush_timeout_s=1.0)
+        async with gathered("a", "b", "c", config=config) as (a, b, c):
+            for _ in range(100):
+                await a.send(b"")
+            while b.waiting < 100:
+                await asyncio.sleep(0.01)
+            for one, others in ((a, "b"), (b, "ac"), (c, "b")):
+                assert isinstance(one._core, Viewed)
+                one._core._shunned |= set(others)
+            await until(a, lambda event: _members(event) == ("a", "c"))
+            b._core._shunned.clear()  # type: ignore[union-attr]
+            await until(a, lambda event: _members(event) == ("a", "c", "b"))
+            while b.members != ("a", "c", "b"):
+                await asyncio.sleep(0.01)
+            assert len(await payloads(b, 100)) == 100
+            session = b._core.session  # type: ignore[union-attr]
+            assert session is not None
+            assert min(session.untaken.values()) == 0
+            await until(b, lambda event: _members(event) == ("a", "c", "b"))
+            await b.send(b"back")
+            assert (await payloads(c, 101))[-1] == b"back"
+            assert not a._listener.counters.broken
+
+    run(test)
+
+
 def test_a_member_that_takes_nothing_slows_senders() -> None:
     async def test() -> None:
         settings = Settings(window=50)
@@ -275,6 +306,9 @@ def test_several_groups_on_one_node() -> None:
             await blue.send(b"blue")
             assert await payloads(red_two, 1) == [b"red"]
             assert await payloads(blue_two, 1) == [b"blue"]
+            with pytest.raises(Misuse, match="'a' is in group 'red' already"):
+                async with one.join("red"):
+                    pass
 
     run(test)
 

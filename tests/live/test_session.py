@@ -8,11 +8,13 @@ checker knows nothing of the session: it compares what was sent and what was del
 import random
 from collections import defaultdict, deque
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 
+from antecede.errors import MalformedStamp
 from antecede.groups import MemberId, View
-from antecede.live.effects import Delivery, Put, ViewChanged
+from antecede.live.effects import Delivery, Put, SessionEffect, ViewChanged
 from antecede.live.items import Carried, Report, Settle, decode_items
 from antecede.live.outgoing import array_head
 from antecede.live.session import Session
@@ -214,3 +216,55 @@ def test_without_copies_of_the_departed_survivors_disagree(monkeypatch: pytest.M
         world.run(steps=150, changes=3)
         found += problems(world)
     assert any("lacks" in problem for problem in found)
+
+
+def test_a_number_that_is_skipped_says_nothing_of_those_before() -> None:
+    me, other = members = (MemberId(0, 0), MemberId(1, 0))
+    session = Session(me, lambda process, membership: create("optimal", process, membership))
+    session.install(View(1, members), 0.0)
+    session.skip_number()
+    assert session.reached() == 1
+    session.send(b"", None, 0.0)
+    session.skip_number()
+    session.send(b"", None, 0.0)
+    assert (session.sent, session.reached()) == (4, 1)
+    session.receive(other, [Report(1, 1, 0, 0)], 0.0)
+    assert session.reached() == 3
+    session.receive(other, [Report(1, 2, 0, 0)], 0.0)
+    assert session.reached() == 4
+
+
+def test_numbers_of_a_long_life() -> None:
+    me = MemberId(0, 0)
+    session = Session(
+        me, lambda process, membership: create("vector", process, membership), sent=2**32
+    )
+    session.install(View(1, (me,)), 0.0)
+    (delivery,) = session.send(b"", None, 0.0)
+    assert isinstance(delivery, Delivery)
+    assert delivery.number == 2**32 + 1
+
+
+def test_a_bad_item_takes_nothing_with_it() -> None:
+    """What it frees of others before the bad item is delivered."""
+    first, second, third = members = tuple(MemberId(process, 0) for process in range(3))
+    sessions = {
+        me: Session(me, lambda process, membership: create("vector", process, membership))
+        for me in members
+    }
+    for session in sessions.values():
+        session.install(View(1, members), 0.0)
+
+    def sent(by: MemberId, payload: bytes) -> list[Carried[Any]]:
+        (put,) = [one for one in sessions[by].send(payload, None, 0.0) if isinstance(one, Put)]
+        items = decode_items(array_head(1) + put.item, find("vector").stamp_type)
+        return [item for item in items if isinstance(item, Carried)]
+
+    question = sent(first, b"question")
+    sessions[second].receive(first, question, 0.0)
+    assert sessions[third].receive(second, sent(second, b"answer"), 0.0) == []
+    effects: list[SessionEffect] = []
+    with pytest.raises(MalformedStamp, match="999"):
+        sessions[third].receive(first, [*question, Report(1, 999, 0, 0)], 0.0, effects)
+    texts = [effect.payload for effect in effects if isinstance(effect, Delivery)]
+    assert texts == [b"question", b"answer"]

@@ -3,9 +3,11 @@
 import asyncio
 import json
 import logging
+import os
+import stat
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
@@ -15,6 +17,8 @@ if TYPE_CHECKING:
     from antecede.live import Address, Event, Security
 
 SECURITY = "Who is who"
+_LINE_BYTES: Final = 2**24
+"""More than any message can have: a longer line is refused as a message that is too long."""
 Authority = Annotated[
     Path | None,
     typer.Option(help="PEM file of the authority that is believed.", rich_help_panel=SECURITY),
@@ -120,7 +124,18 @@ def print_line(value: dict[str, Any]) -> None:
 
 async def read_lines() -> "asyncio.StreamReader":
     """Standard input, line by line, without blocking anybody."""
-    reader = asyncio.StreamReader()
+    reader = asyncio.StreamReader(limit=_LINE_BYTES)
     loop = asyncio.get_running_loop()
-    await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
+    if _can_be_waited_for(sys.stdin.fileno()):
+        await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
+    else:
+        reader.feed_data(sys.stdin.buffer.read())
+        reader.feed_eof()
     return reader
+
+
+def _can_be_waited_for(file: int) -> bool:
+    """Pipes, sockets and terminals. Files and /dev/null have all there is at once."""
+    mode = os.fstat(file).st_mode
+    is_pipe = stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
+    return is_pipe or (stat.S_ISCHR(mode) and os.isatty(file))

@@ -55,6 +55,13 @@ class Company:
     def durable_others(self) -> list[MemberId]:
         return [member for member in self.others if self.habits_of(member).series]
 
+    def waits_for_order(self, sender: str) -> bool:
+        """Whether something of this member has come and the session has not delivered it yet."""
+        epoch = self.session.epoch
+        return epoch is not None and any(
+            units and name == sender for name, units in zip(epoch.names, epoch.waiting, strict=True)
+        )
+
     def name_of(self, member: MemberId) -> str:
         return self.roster.name_of(member.process)
 

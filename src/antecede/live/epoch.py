@@ -5,6 +5,7 @@ Members are ranks here. A message that others may have missed is kept until its 
 has reached everybody it is for.
 """
 
+from bisect import bisect_right
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from itertools import takewhile
@@ -78,6 +79,8 @@ class Epoch:
         self.sent = 0
         self.base = 0
         """The number of the sender's last message before this view."""
+        self.skipped: list[int] = []
+        """For each own number that nobody gets in this view, what had been sent before it."""
         self.peers = [Peer() for _ in view.members]
         self.undelivered: dict[MessageId, Message] = {}
         """Received and not delivered,"""
@@ -134,6 +137,11 @@ class Epoch:
         """The ranks that are still there in a later view."""
         later = set(view.members)
         return [rank for member, rank in self.ranks.items() if member in later]
+
+    @property
+    def reached(self) -> int:
+        """Up to this number, counted over all views, own messages have reached everybody."""
+        return self.base + self.stable + bisect_right(self.skipped, self.stable)
 
     def note_sent(self, message: Message) -> None:
         """A message has been put on the links to its destinations."""

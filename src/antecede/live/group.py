@@ -106,6 +106,8 @@ class Group:
         """By process, what leaves later on purpose."""
         self._ticker: asyncio.TimerHandle | None = None
         self._untold = 0
+        self._of_former_life = 0
+        """How many of the first events in the inbox are older than this life."""
         self.counters = Counted()
         self.view_number = 0
         self.condition = "joining"
@@ -222,6 +224,8 @@ class Group:
         return self
 
     async def __anext__(self) -> Event:
+        if self._keeping is not None:
+            self._keeping.take_handed()
         while not self._inbox:
             if self._failure is not None:
                 raise self._failure
@@ -236,9 +240,12 @@ class Group:
         return [self._take_one() for _ in range(len(self._inbox))]
 
     def give_state(self, wanted: StateWanted, payload: bytes) -> None:
-        """Hand the application's state, as it was when `wanted` came, to those who want it."""
-        self._check_open()
-        self._carry_out(self._core.give_state(wanted.view, payload))
+        """Hand the application's state, as it was when `wanted` came, to those who want it. Who has
+        left need not: the next one's application is asked."""
+        if self._failure is not None:
+            raise self._failure
+        if not self._left:
+            self._carry_out(self._core.give_state(wanted.view, payload))
 
     def mark_taken(self) -> None:
         """A durable member's application has dealt with all that it was given: written down at
@@ -246,6 +253,8 @@ class Group:
         if self._keeping is not None:
             self._keeping.take_handed()
             self._keeping.commit()
+        if self._failure is not None:
+            raise self._failure
 
     def held(self) -> list[Missing]:
         """What has arrived and is not delivered, and what each message waits for."""
@@ -333,7 +342,11 @@ class Group:
 
     def _take_one(self) -> Event:
         event = self._inbox.popleft()
-        if self._keeping is not None and not self._keeping.hand(event):
+        is_counted = self._keeping is None or self._keeping.hand(event)
+        if self._of_former_life:
+            self._of_former_life -= 1  # The session that counted it is gone.
+            is_counted = False
+        if not is_counted:
             return event
         if type(event) is Delivery and event.member is not None:
             self._core.take(event.member, event.payload)
@@ -500,6 +513,7 @@ class Group:
         self._dialled.drop()
         self._listener.drop(self.name)
         self.received.clear()
+        self._of_former_life = len(self._inbox)
         self.condition = "excluded"
         self._log("excluded", incarnation=incarnation)
         self._put(Excluded())

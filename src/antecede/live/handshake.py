@@ -14,7 +14,7 @@ from antecede.errors import AntecedeError
 from antecede.live.frames import BadFrame
 from antecede.order import Count
 
-VERSION: Final = 2
+VERSION: Final = 3
 Name = Annotated[str, msgspec.Meta(min_length=1, max_length=200)]
 
 

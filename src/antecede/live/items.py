@@ -18,7 +18,7 @@ from antecede.live.roster import NO_HABITS, Entry, Habits
 from antecede.message import Message, MessageId, set_from_bytes, set_to_bytes
 from antecede.order import Count, Packet, Stamp, StampT
 
-_PREFIX: Final = Struct(">QI")
+_PREFIX: Final = Struct(">QQ")
 PREFIX_BYTES: Final = _PREFIX.size
 
 pack_prefix = _PREFIX.pack

@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from antecede.errors import AntecedeError
+from antecede.errors import AntecedeError, Misuse
 from antecede.live.effects import Delivery
 from antecede.live.events import Event, State
 from antecede.live.items import encode_item
@@ -56,6 +56,7 @@ class Keeping:
         """Up to here it has taken them, and the log does not say so yet."""
         self._state_handed = False
         self._begun = False
+        self._is_closed = False
 
     def recalled(self, context: Context | None) -> list[Delivery]:
         """What a former life was given and its application had not taken."""
@@ -79,6 +80,8 @@ class Keeping:
 
     def commit(self) -> None:
         """Write now, then do what was staged."""
+        if self._is_closed:
+            raise Misuse(f"the log {self.journal.path} is closed: this member has ended")
         self._is_due = False
         commit, self._commit = self._commit, None
         try:
@@ -106,7 +109,7 @@ class Keeping:
         self._carry_out(staged)
 
     def _schedule(self) -> None:
-        if not self._is_due:
+        if not self._is_due and not self._is_closed:
             self._is_due = True
             asyncio.get_running_loop().call_soon(self._commit_if_due)
 
@@ -152,6 +155,7 @@ class Keeping:
     def close(self) -> None:
         if self._is_due:
             self.commit()
+        self._is_closed = True
         self.journal.close()
 
 

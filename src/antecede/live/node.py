@@ -63,6 +63,8 @@ class Node:
         the trace of what happens here; `measures` asks for the sizes of stamps. With `wants_state`
         the iteration begins with the application's state, as an older member gives it. `log` is a
         file that makes this member durable: it resumes where it was."""
+        if group in self.listener.groups:
+            raise Misuse(f"'{self.name}' is in group '{group}' already")
         incarnation = time.time_ns() // 1_000_000
         identity = Identity(self.name, self.address, incarnation)
         chosen = settings or Settings()
@@ -144,8 +146,8 @@ async def join_overlay(
 
 @asynccontextmanager
 async def _living(member: Group) -> AsyncIterator[None]:
-    member.start()
     try:
+        member.start()
         yield
         await member.leave()
     finally:

@@ -164,11 +164,17 @@ class Session:
         return effects
 
     def receive(
-        self, sender: MemberId, items: Iterable[Carried[Any] | Settle | Report], now: float
+        self,
+        sender: MemberId,
+        items: Iterable[Carried[Any] | Settle | Report],
+        now: float,
+        effects: list[SessionEffect] | None = None,
     ) -> list[SessionEffect]:
-        """A member's link has brought these."""
+        """A member's link has brought these. Where one of them cannot be right, what was before it
+        has been done: its effects are in the caller's list, if there is one."""
         self._now = now
-        effects: list[SessionEffect] = []
+        if effects is None:
+            effects = []
         epoch = self._epoch
         rank = None if epoch is None else epoch.ranks.get(sender)
         for item in items:
@@ -217,8 +223,8 @@ class Session:
         """Up to this number own messages have reached everybody they are for who is still there."""
         for epoch in self._settled:
             if not epoch.gone_on.issuperset(self._others(epoch)):
-                return epoch.base + epoch.stable
-        return self._sent if self._epoch is None else self._epoch.base + self._epoch.stable
+                return epoch.reached
+        return self._sent if self._epoch is None else self._epoch.reached
 
     @property
     def sent(self) -> int:
@@ -232,12 +238,13 @@ class Session:
         self._sent = sent
         if self._epoch is not None:
             self._epoch.base = sent
+            self._epoch.skipped.clear()
 
     def skip_number(self) -> None:
         """The next number is that of a message for which nobody is left."""
         self._sent += 1
         if self._epoch is not None:
-            self._epoch.base += 1
+            self._epoch.skipped.append(self._epoch.sent)
 
     def held(self) -> list[Held]:
         """What the protocol holds and why, in ranks of the current view."""

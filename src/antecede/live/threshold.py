@@ -24,7 +24,7 @@ from antecede.live.lesser import Context
 from antecede.live.offers import Floor, Given, Mark, Offer, PastRow, Ready, Stored, Wanted
 from antecede.live.outbox import Outbox
 from antecede.live.outputs import Begun, Dropped, Kept, Learnt, Moved, Output, Raised, Told, ToPeers
-from antecede.live.remembered import Remembered
+from antecede.live.remembered import Remembered, Source
 from antecede.live.roster import Habits, Roster
 from antecede.live.session import Audience, Session
 from antecede.live.wishing import Wishing
@@ -57,6 +57,11 @@ class Threshold:
         self._held: list[tuple[Any, Audience | None]] = []
         """and what is held back meanwhile."""
         self._guesses = False
+        self._brought: set[tuple[Source, int]] = set()
+        """What logs brought of members that are there and not durable: it may come from them,
+        too."""
+        self._floors: dict[str, Floor] = {}
+        """By durable member, the latest that has yet to be noted."""
 
     @property
     def is_open(self) -> bool:
@@ -83,6 +88,8 @@ class Threshold:
         self.outbox.begin()
         self.host.begin()
         self._held = []
+        self._brought.clear()
+        self._floors.clear()
         self._wishing = Wishing(
             self.company,
             self.remembered,
@@ -128,7 +135,7 @@ class Threshold:
             case Ready():
                 self.host.ready(sender, item.life)
             case Floor():
-                self.outbox.note_floor(sender, item, out)
+                self._floors[sender] = item
             case Stored():
                 self.outbox.note_stored(sender, item)
 
@@ -137,7 +144,16 @@ class Threshold:
         if self._wishing is not None:
             self._wishing.tick(waiting, out)
         else:
+            self._note_floors(out)
             self.outbox.tick(out)
+
+    def _note_floors(self, out: list[Output]) -> None:
+        """A sender knows what has been received here, not what has been delivered: what still waits
+        must not be taken for had."""
+        for sender, floor in list(self._floors.items()):
+            if not self.company.waits_for_order(sender):
+                del self._floors[sender]
+                self.outbox.note_floor(sender, floor, out)
 
     # -- views
 
@@ -232,11 +248,14 @@ class Threshold:
             return
         series = self.habits_of(member).series
         source = (delivery.sender, series or member.incarnation)
-        # Of those that are not durable, only the log of somebody who came later may have brought
-        # it before.
-        is_new = kept is None or kept.raise_last(source, delivery.number)
+        if kept is not None:
+            kept.raise_last(source, delivery.number)
         if series:
             is_new = self._is_new(delivery, series, out)
+        else:
+            # Only the log of somebody who came later may have brought it before. The last number is
+            # no guide: with labels or contexts, later messages overtake earlier ones.
+            is_new = (source, delivery.number) not in self._brought
         if not is_new:
             self._drop(delivery, member, out)
         elif kept is None:
@@ -260,14 +279,17 @@ class Threshold:
         """What somebody else's log brings."""
         if not kept.raise_last((row.sender, row.series), row.number):
             return
+        member, view = MemberId(row.process, row.incarnation), self.company.view
         if row.series != row.incarnation:
             self.had.add(row.sender, row.series, row.number)
+        elif view is not None and member in view.members:
+            self._brought.add(((row.sender, row.series), row.number))
         kept.position += 1
         delivery = Delivery(
             row.sender,
             row.payload,
             row.number,
-            member=MemberId(row.process, row.incarnation),
+            member=member,
             label=row.label,
             context=self._no_context,
         )

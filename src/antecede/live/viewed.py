@@ -17,7 +17,7 @@ from antecede.groups import GroupConfig, GroupMember, MemberId, founding_view
 from antecede.live.account import Account
 from antecede.live.chosen import Chosen
 from antecede.live.early import Batch, Early
-from antecede.live.effects import Delivery, Put
+from antecede.live.effects import Delivery, Put, SessionEffect
 from antecede.live.introduction import Introduction
 from antecede.live.items import (
     PART_BYTES,
@@ -268,7 +268,11 @@ class Viewed(Account):
             self._early.keep(batch)
         else:
             member = MemberId(entry.number, batch.incarnation)
-            self._session(self.session.receive(member, batch.items, now))
+            effects: list[SessionEffect] = []
+            try:
+                self.session.receive(member, batch.items, now, effects)
+            finally:
+                self._session(effects)  # A bad item must not take with it what others sent.
 
     def _receive_early(self, now: float) -> None:
         """Look again at what could not be taken before."""
