@@ -12,10 +12,11 @@ import resource
 import subprocess
 import sys
 from argparse import ArgumentParser
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
 from math import prod
+from statistics import fmean
 from time import process_time
 from typing import Any
 
@@ -40,13 +41,15 @@ SEED = 1
 
 class Setting(msgspec.Struct, frozen=True):
     """One run. `global_share` of the messages go to any processes, the others to the group of their
-    sender. `rate` is in messages a second, of all processes together."""
+    sender. `rate` is in messages a second, of all processes together. The seed draws traffic and
+    network."""
 
     sizes: Sizes
     destinations: int
     messages: int
     global_share: float = 1.0
     rate: float = 20.0
+    seed: int = SEED
 
     @property
     def processes(self) -> int:
@@ -85,7 +88,7 @@ class Mixed(Traffic):
         self._plan = groups
 
     def opening(self) -> Iterator[Send]:
-        setting, draws = self._setting, random.Random(SEED)
+        setting, draws = self._setting, random.Random(self._setting.seed)
         n, now = setting.processes, 0.0
         for tag in range(setting.messages):
             now += draws.expovariate(setting.rate)
@@ -118,7 +121,8 @@ class Counting(Simulation):
             self.handled[destination] += 1
         stamp = packet.stamp
         if stamp.messages():
-            self.longest = max(self.longest, len(stamp.packet.body.vector))
+            vector = getattr(stamp.packet.body, "vector", ())  # what is told one member has none
+            self.longest = max(self.longest, len(vector))
             self.data_integers += stamp.entries() * len(destinations)
         super()._transmit(source, packet, to, now)
 
@@ -126,16 +130,16 @@ class Counting(Simulation):
         return super()._is_over(now) and now > self._last_progress[1] + QUIET_S
 
 
-def measure(setting: Setting) -> Result:
-    """One run of the daisy."""
+def measure(setting: Setting, **options: Any) -> Result:
+    """One run of the daisy, with these options besides the sizes of its groups."""
     data = {
         "protocol": "daisy",
         "processes": setting.processes,
-        "options": {"sizes": list(setting.sizes[:-1])},
+        "options": {"sizes": list(setting.sizes[:-1]), **options},
         "messages": setting.messages,
         "network": {"delay": f"exponential:{DELAY_S}"},
         "workload": {"kind": "unicast"},  # in whose place Mixed comes
-        "seed": SEED,
+        "seed": setting.seed,
     }
     scenario = make_scenario(data)
     groups = plan(setting.processes, setting.sizes[:-1], (), ())
@@ -190,17 +194,47 @@ def loads(groups: Plan, handled: list[float]) -> tuple[float, float, float]:
     return first, second, third
 
 
-def measure_apart(settings: Iterable[Setting], at_once: int = 1) -> dict[Setting, Result]:
-    """Each run in a process of its own."""
+def together(results: Sequence[Result]) -> Result:
+    """Runs of one setting with several seeds as one: sums of what is counted by run, means of what
+    is counted by message, the largest of what is the largest."""
+
+    def of(field: str) -> Any:
+        values = [getattr(result, field) for result in results]
+        if field in _LARGEST:
+            return max(values)
+        if field in _SUMS:
+            return sum(values)
+        if field == "loads":
+            return tuple(map(fmean, zip(*values, strict=True)))
+        return fmean(values)
+
+    return Result(**{field: of(field) for field in Result.__struct_fields__})
+
+
+_LARGEST = ("longest_vector", "most_hops", "delay_p99_s", "peak_mib")
+_SUMS = ("violations", "undelivered", "events", "cpu_s")
+
+
+class Failed(msgspec.Struct, frozen=True):
+    """Why there is no result of a run."""
+
+    reason: str
+
+
+def measure_apart(settings: Iterable[Setting], at_once: int = 1) -> dict[Setting, Result | Failed]:
+    """Each run in a process of its own; one that fails does not take the others with it."""
     chosen = list(dict.fromkeys(settings))
     with ThreadPoolExecutor(at_once) as pool:
         return dict(zip(chosen, pool.map(_in_a_process, chosen), strict=True))
 
 
-def _in_a_process(setting: Setting) -> Result:
+def _in_a_process(setting: Setting) -> Result | Failed:
     command = [sys.executable, "-m", "bench.daisy", "--one", msgspec.json.encode(setting).decode()]
-    output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    return msgspec.json.decode(output, type=Result)
+    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    if done.returncode:
+        said = done.stderr.strip().splitlines() or ["nothing"]
+        return Failed(f"it ended with status {done.returncode} and said: {said[-1]}")
+    return msgspec.json.decode(done.stdout, type=Result)
 
 
 SMALL = (
@@ -227,7 +261,7 @@ def main() -> None:
         )
 
 
-def run() -> None:
+def run() -> int:
     parser = ArgumentParser("python -m bench.daisy", description=__doc__)
     parser.add_argument("--full", action="store_true", help="write docs/results/daisy-scale.md")
     parser.add_argument("--jobs", type=int, default=1, help="runs at once, with --full")
@@ -238,10 +272,15 @@ def run() -> None:
         print(msgspec.json.encode(measure(setting)).decode())
     elif chosen.full:
         page = import_module("bench.daisy_page")  # which needs this module
-        print(f"written: {page.write(chosen.jobs)}")
+        failures = page.write(chosen.jobs)
+        print(f"written: {page.PAGE}")
+        for setting, failure in failures.items():
+            print(f"failed: {setting}: {failure.reason}", file=sys.stderr)
+        return 1 if failures else 0
     else:
         main()
+    return 0
 
 
 if __name__ == "__main__":
-    run()
+    sys.exit(run())

@@ -4,16 +4,19 @@ import os
 import platform
 from collections.abc import Iterable
 from math import prod
-from pathlib import Path
+
+import msgspec
 
 from antecede.simulate import Summary, make_scenario, simulate
 from bench import daisy_counts as counts
-from bench.daisy import DELAY_S, SEED, Result, Setting, measure_apart
+from bench.daisy import DELAY_S, SEED, Failed, Result, Setting, measure_apart, together
 from bench.daisy_counts import Sizes
 from bench.docs import ROOT, markdown
 
 PAGE = ROOT / "docs" / "results" / "daisy-scale.md"
-MESSAGES = {64: 60, 512: 30, 4096: 6}
+SEEDS = (1, 2, 3)
+MESSAGES = {64: 200, 512: 60, 4096: 20}
+"""With each seed, by the number of processes."""
 STUDY: tuple[Sizes, ...] = ((8, 8), (16, 32), (8, 8, 8), (64, 64), (16, 16, 16), (8, 8, 8, 8))
 """The divisions that the study counts."""
 BESIDES: tuple[Sizes, ...] = ((2, 2, 4, 4), (4, 4, 4, 8), (4, 8, 8, 16))
@@ -29,16 +32,16 @@ SIMULATED_MATRIX = (64,)
 MEMORY_LIMIT_MIB = 4096
 INTRODUCTION = """# What a daisy costs as it grows
 
-Written by `python -m bench.daisy --full`; do not edit. Processes, groups and traffic of one seed
-({seed}), exponential delays with a mean of {delay_ms:g} ms, nothing lost, nobody crashes; a run
-goes on until every group is at rest. *Data* are packets that carry the message, repetitions
-included; *control* are acknowledgements, word of what is stable and done, and heartbeats while a
-group is at work; a group at rest says nothing. *Integers* are those of the vectors and Lamport
-times on data packets. *Bytes* are everything but the application's payload: the list of
-destinations counts, on every packet that carries the message. A group is written from the bottom to
-the top: 8·16 is 16 local groups of 8. All figures are for one multicast unless something else is
-said; destinations are drawn at random from all processes. [The daisy's campaign](daisy.md) compares
-it with other protocols on one network.
+Written by `python -m bench.daisy --full`; do not edit. Traffic and delays of {seeds} seeds, with
+each of them {messages}; exponential delays with a mean of {delay_ms:g} ms, nothing lost, nobody
+crashes; a run goes on until every group is at rest. *Data* are packets that carry the message,
+repetitions included; *control* are acknowledgements, word of what is stable and done, and
+heartbeats while a group is at work; a group at rest says nothing. *Integers* are those of the
+vectors and Lamport times on data packets. *Bytes* are everything but the application's payload: the
+list of destinations counts, on every packet that carries the message. A group is written from the
+bottom to the top: 8·16 is 16 local groups of 8. All figures are for one multicast unless something
+else is said; destinations are drawn at random from all processes.
+[The daisy's campaign](daisy.md) compares it with other protocols on one network.
 """
 CLAIMS = """
 ## The claims
@@ -51,17 +54,64 @@ counted from the plan alone: the packets of all broadcasts in the groups that a 
 """
 
 
-def write(jobs: int) -> Path:
+def write(jobs: int) -> dict[Setting, Failed]:
+    """Make all runs and the page; what has failed is on the page, and is the answer."""
     settings = [*_grid(), *_locality(), *_load()]
-    found = measure_apart(settings, jobs)
-    text = INTRODUCTION.format(seed=SEED, delay_ms=DELAY_S * 1e3) + CLAIMS
-    text += "".join((_costs(found), _flat(found), _suits(), _local(found), _loaded(found)))
-    text += _servers(found) + _speed(found) + _conclusions(found)
+    runs = measure_apart((_with_seed(one, seed) for one in settings for seed in SEEDS), jobs)
+    failures = {one: run for one, run in runs.items() if isinstance(run, Failed)}
     PAGE.parent.mkdir(parents=True, exist_ok=True)
     aside = PAGE.with_suffix(".part")
-    aside.write_text(text, "utf-8")
+    aside.write_text(page(settings, runs), "utf-8")
     aside.replace(PAGE)
-    return PAGE
+    return failures
+
+
+def page(settings: Iterable[Setting], runs: dict[Setting, Result | Failed]) -> str:
+    found: dict[Setting, Result] = {}
+    for setting in dict.fromkeys(settings):
+        results = [runs[_with_seed(setting, seed)] for seed in SEEDS]
+        whole = [result for result in results if isinstance(result, Result)]
+        if len(whole) == len(SEEDS):
+            found[setting] = together(whole)
+    messages = [f"{count} messages among {n:,}" for n, count in MESSAGES.items()]
+    text = INTRODUCTION.format(
+        seeds=len(SEEDS),
+        messages=", ".join(messages[:-1]) + f" and {messages[-1]} processes",
+        delay_ms=DELAY_S * 1e3,
+    )
+    text += _failures(runs) + CLAIMS
+    text += "".join((_costs(found), _flat(found), _suits(), _local(found), _loaded(found)))
+    return text + _servers(found) + _speed(found) + _conclusions(found, runs)
+
+
+def _with_seed(setting: Setting, seed: int) -> Setting:
+    return msgspec.structs.replace(setting, seed=seed)
+
+
+def _failures(runs: dict[Setting, Result | Failed]) -> str:
+    rows = [
+        [_name(one.sizes), *map(str, (one.destinations, one.global_share, one.rate, one.seed)), why]
+        for one, run in runs.items()
+        for why in ([run.reason] if isinstance(run, Failed) else [])
+    ]
+    if not rows:
+        return ""
+    columns = ("groups", "to", "global", "rate", "seed", "why")
+    return (
+        f"\n## Runs that failed\n\n{len(rows)} of {len(runs)} runs have no result; the tables say "
+        "*failed* where they belong.\n\n" + markdown(columns, rows)
+    )
+
+
+def _cells(setting: Setting, found: dict[Setting, Result], *formats: str) -> list[str]:
+    """What a result says, each part in its format."""
+    if setting not in found:
+        return ["failed"] * len(formats)
+    return [one.format(r=found[setting], all_bytes=_bytes(found[setting])) for one in formats]
+
+
+def _bytes(result: Result) -> float:
+    return result.data_bytes + result.control_bytes
 
 
 def _grid() -> list[Setting]:
@@ -91,21 +141,20 @@ def _name(sizes: Sizes) -> str:
 def _costs(found: dict[Setting, Result]) -> str:
     rows = []
     for setting in _grid():
-        result = found[setting]
         counted = counts.daisy(setting.sizes, setting.destinations)
         rows.append(
             [
                 f"{setting.processes:,}",
                 _name(setting.sizes),
                 str(setting.destinations),
-                str(result.longest_vector),
+                *_cells(setting, found, "{r.longest_vector}"),
                 f"{counted.packets:.0f} / {counted.integers:,.0f}",
-                f"{result.data:.0f} / {result.data_integers:,.0f}",
-                f"{result.data_bytes:,.0f}",
-                f"{result.control:,.0f}",
-                f"{result.control_bytes:,.0f}",
-                f"{result.hops:.1f} (≤ {counts.hops(setting.sizes)})",
-                f"{result.delay_s:.2f} ({result.delay_p99_s:.2f})",
+                *_cells(
+                    *(setting, found, "{r.data:.0f} / {r.data_integers:,.0f}"),
+                    *("{r.data_bytes:,.0f}", "{r.control:,.0f}", "{r.control_bytes:,.0f}"),
+                    "{r.hops:.1f} (≤ " + f"{counts.hops(setting.sizes)})",
+                    "{r.delay_s:.2f} ({r.delay_p99_s:.2f})",
+                ),
             ]
         )
     columns = (
@@ -130,12 +179,13 @@ def _flat(found: dict[Setting, Result]) -> str:
                     how = "simulated"
                 else:
                     size, how = cost.integers * per_integer[name], "counted"
-                best = min(
-                    (result.data_bytes + result.control_bytes, setting.sizes)
-                    for setting, result in found.items()
-                    if (setting.processes, setting.destinations) == (n, to) and setting in _grid()
-                )
-                ratio = f"{size / best[0]:,.2f}, {_name(best[1])}"
+                daisies = [
+                    (_bytes(found[setting]), setting.sizes)
+                    for setting in _grid()
+                    if (setting.processes, setting.destinations) == (n, to) and setting in found
+                ]
+                least, sizes = min(daisies, default=(0.0, ()))
+                ratio = f"{size / least:,.2f}, {_name(sizes)}" if least else "failed"
                 rows.append(
                     [
                         *(f"{n:,}", name, str(to), f"{cost.packets:,.0f}"),
@@ -190,12 +240,10 @@ def _local(found: dict[Setting, Result]) -> str:
             f"{setting.processes:,}",
             _name(setting.sizes),
             f"{setting.global_share:.0%}",
-            f"{(result := found[setting]).data:.0f}",
-            f"{result.data_integers:,.0f}",
-            f"{result.control:,.0f}",
-            f"{result.data_bytes + result.control_bytes:,.0f}",
-            f"{result.hops:.1f}",
-            f"{result.delay_s:.2f}",
+            *_cells(
+                *(setting, found, "{r.data:.0f}", "{r.data_integers:,.0f}", "{r.control:,.0f}"),
+                *("{all_bytes:,.0f}", "{r.hops:.1f}", "{r.delay_s:.2f}"),
+            ),
         ]
         for setting in _locality()
     ]
@@ -207,16 +255,8 @@ def _local(found: dict[Setting, Result]) -> str:
 
 
 def _loaded(found: dict[Setting, Result]) -> str:
-    rows = [
-        [
-            f"{setting.rate:g}",
-            f"{(result := found[setting]).data:.0f}",
-            f"{result.control:,.0f}",
-            f"{result.data_bytes + result.control_bytes:,.0f}",
-            f"{result.delay_s:.2f}",
-        ]
-        for setting in _load()
-    ]
+    formats = ("{r.data:.0f}", "{r.control:,.0f}", "{all_bytes:,.0f}", "{r.delay_s:.2f}")
+    rows = [[f"{setting.rate:g}", *_cells(setting, found, *formats)] for setting in _load()]
     columns = ("messages a second, all together", "data", "control", "bytes", "delay, s")
     return (
         f"\n## More traffic\n\n{prod(LOADED)} processes, {_name(LOADED)}, messages to "
@@ -231,7 +271,7 @@ def _servers(found: dict[Setting, Result]) -> str:
             f"{setting.processes:,}",
             _name(setting.sizes),
             str(setting.destinations),
-            *(f"{load:.2f}" for load in found[setting].loads),
+            *_cells(setting, found, *(f"{{r.loads[{kind}]:.2f}}" for kind in range(3))),
         ]
         for setting in _grid()
     ]
@@ -247,6 +287,8 @@ def _speed(found: dict[Setting, Result]) -> str:
     rows = []
     for n in MESSAGES:
         runs = [result for setting, result in found.items() if setting.processes == n]
+        if not runs:
+            continue
         rate = sum(run.events for run in runs) / sum(run.cpu_s for run in runs)
         rows.append(
             [
@@ -257,19 +299,28 @@ def _speed(found: dict[Setting, Result]) -> str:
                 f"{max(run.cpu_s for run in runs):.1f}",
             ]
         )
-    columns = ("n", "runs", "peak memory, MiB", "events per CPU second", "longest run, CPU s")
+    columns = ("n", "settings", "peak memory, MiB", "events per CPU second", "longest, CPU s")
     machine = f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}"
-    return f"\n## Memory and speed\n\n{machine}.\n\n" + markdown(columns, rows)
+    return (
+        f"\n## Memory and speed\n\n{machine}. A setting takes one run for each seed.\n\n"
+        + markdown(columns, rows)
+    )
 
 
-def _conclusions(found: dict[Setting, Result]) -> str:
-    grid = {setting: found[setting] for setting in _grid()}
+def _conclusions(found: dict[Setting, Result], runs: dict[Setting, Result | Failed]) -> str:
+    grid = {setting: found[setting] for setting in _grid() if setting in found}
+    if not grid:
+        return ""
     as_claimed = all(result.longest_vector == max(s.sizes) for s, result in grid.items())
     clean = not any(result.violations or result.undelivered for result in found.values())
     peak = max(result.peak_mib for result in found.values())
     repeated = [r.data / counts.daisy(s.sizes, s.destinations).packets for s, r in grid.items()]
     ratio = [result.control / result.data for result in grid.values()]
-    local = [found[setting] for setting in _locality() if not setting.global_share]
+    local = [
+        found[setting].data
+        for setting in _locality()
+        if not setting.global_share and setting in found
+    ]
     holds = {True: "holds", False: "does not hold"}
     lines = [
         (
@@ -287,10 +338,14 @@ def _conclusions(found: dict[Setting, Result]) -> str:
         ),
         *_best(grid),
         (
-            f"local traffic costs {min(r.data for r in local):.0f} to "
-            f"{max(r.data for r in local):.0f} data packets whatever the size of the system;"
+            f"local traffic costs {min(local, default=0):.0f} to {max(local, default=0):.0f} data "
+            "packets whatever the size of the system;"
         ),
-        f"every message was delivered, and none too early: {holds[clean]};",
+        (
+            f"with another seed, a setting takes up to {_spread(grid, runs):.0%} more packets in "
+            "all than with the one that takes the fewest;"
+        ),
+        f"every message was delivered in these runs, and none too early: {holds[clean]};",
         (
             f"the largest run took {peak:,} MiB, "
             f"{'below' if peak < MEMORY_LIMIT_MIB else 'above'} the {MEMORY_LIMIT_MIB:,} allowed."
@@ -299,10 +354,22 @@ def _conclusions(found: dict[Setting, Result]) -> str:
     return "\n## What follows\n\n" + "".join(f"- {line}\n" for line in lines)
 
 
+def _spread(grid: Iterable[Setting], runs: dict[Setting, Result | Failed]) -> float:
+    """How far the seeds are apart, at most."""
+    ratios = []
+    for setting in grid:
+        results = [runs[_with_seed(setting, seed)] for seed in SEEDS]
+        packets = [one.data + one.control for one in results if isinstance(one, Result)]
+        ratios.append(max(packets) / min(packets) - 1)
+    return max(ratios)
+
+
 def _best(grid: dict[Setting, Result]) -> Iterable[str]:
     for n in MESSAGES:
         for to in (FEW, MORE):
             runs = {s.sizes: r for s, r in grid.items() if (s.processes, s.destinations) == (n, to)}
+            if not runs:
+                continue
             everything = {sizes: r.data + r.control for sizes, r in runs.items()}
             best = min(everything, key=lambda sizes: everything[sizes])
             fast = min(runs, key=lambda sizes: runs[sizes].delay_s)

@@ -45,7 +45,8 @@ without end. It draws
   duplicates, partitions;
 - losses and crashes. Where the protocol does not survive them only the order is judged, and what
   was lost is excused; where its channels have to be FIFO, nothing is lost; where it takes silence
-  for a crash, delays stay well below that.
+  for a crash, delays stay well below that; where it keeps messages for who is cut off, it keeps
+  them until the network is whole again.
 
 A failure is shrunk: fewer processes, messages, groups and faults, a smaller topology, options and
 network at their defaults, on the same seed or on another, as long as it fails in the same way. What

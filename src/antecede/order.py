@@ -96,7 +96,8 @@ class Event(StrEnum):
     STOPPED = "stopped"
     """The process is cut off from most of its group and does nothing until that ends."""
     GAP = "gap"
-    """A message has died with all who had it, but not what depends on it."""
+    """A message has died with all who had it, but not what depends on it; or this process was away
+    for so long that what was for it has been let go."""
 
 
 class Notice(msgspec.Struct, frozen=True, gc=False):
@@ -126,7 +127,9 @@ class Notice(msgspec.Struct, frozen=True, gc=False):
             case Event.GAP:
                 if self.messages:
                     return f"{self.where} goes on without {', '.join(map(str, self.messages))}"
-                return f"{self.where} goes on without what only these had"
+                if self.members:
+                    return f"{self.where} goes on without what only these had"
+                return f"{self.where} has not kept all that one who was away has missed"
 
 
 Effect = Transmit | Deliver | Wake | Notice

@@ -5,7 +5,7 @@ import pytest
 
 from tests.groups.checker import Checker
 from tests.groups.lab import Action, History, Lab, Schedule
-from tests.groups.planted import CHANNEL_MUTANTS, Mutant, planted
+from tests.groups.planted import BALLOT_MUTANTS, CHANNEL_MUTANTS, Mutant, planted
 from tests.groups.schedules import judge
 
 QUIET = Schedule(
@@ -229,6 +229,34 @@ def test_two_coordinators_at_once(network: Schedule) -> None:
         founders=5,
     )
     assert len(history.alive) == 4
+
+
+DUEL = msgspec.structs.replace(
+    QUIET,
+    founders=3,
+    processes=3,
+    actions=(
+        Action(0.9, "cut-link", 0, mask=0b010),
+        Action(0.9, "cut-on", 0, name="Prepare", seconds=0.25),
+        Action(0.9, "cut-on", 1, name="Accept", seconds=1.0),
+        Action(0.9, "cut-on", 0, name="Decide", seconds=2.5),
+        Action(6.0, "heal"),
+    ),
+)
+"""0 and 1 do not hear each other, and both want 2 for a view without the other. 2 promises the
+ballot of 1, which is the higher one; the PREPARE of 0 comes later. Were it answered, 2 would accept
+for 0, which decides and is then cut off, and after that for 1, which decides as well."""
+
+
+def test_two_coordinators_want_the_same_third_member() -> None:
+    history = Lab(DUEL).run()
+    assert Checker(history).findings() == []
+    assert views_of(history, (2, 0))[1] == ((1, 0), (2, 0))
+
+
+@pytest.mark.parametrize("mutant", BALLOT_MUTANTS, ids=lambda mutant: mutant.name)
+def test_every_rule_of_ballots_is_needed(mutant: Mutant) -> None:
+    assert any("installs view 2 as" in finding for finding in judge(DUEL, planted(mutant)))
 
 
 def test_majority_lost_stops_the_rest_which_says_so(network: Schedule) -> None:

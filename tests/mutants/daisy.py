@@ -17,12 +17,43 @@ MUTANTS = [
     ),
     Mutant(
         name="sends-nothing-down",
-        old="        if below is not None and message.destinations & below.node.processes:\n",
-        new="        if below is not None and not message.destinations:\n",
+        old="        if message.destinations & below.node.processes:\n",
+        new="        if not message.destinations:\n",
     ),
 ]
 
 RULES = [
+    Mutant(
+        name="naps-while-others-are-busy",
+        old="wants_time(packet.body, layer.is_server)",
+        new="wants_time(packet.body, False)",
+    ),
+    Mutant(
+        name="merges-out-of-step",
+        old="batch_from_above(layer, above), now",
+        new="batch_from_above(layer, above)[:1], now",
+    ),
+    Mutant(
+        name="the-first-copy-counts",
+        old="            self._arrive_again(layer, message.id, within, now)\n",
+        new="",
+    ),
+    Mutant(
+        name="sleepers-are-left-alone",
+        old="            self._search.say(Poke(layer.node.index), 1 << who)\n",
+        new="            pass\n",
+    ),
+    Mutant(
+        name="done-is-not-said-after-a-merge",
+        old="        above = self._above(layer)\n"
+        "        if above is not None and layer.is_server and message.destinations & "
+        "node.processes:\n",
+        new="        above = self._above(layer)\n"
+        "        is_inside = node.processes >> message.id.sender & 1\n"
+        "        if message.destinations & ~node.processes and is_inside:\n"
+        "            return\n"
+        "        if above is not None and layer.is_server and not is_inside:\n",
+    ),
     Mutant(
         name="moves-before-all-know",
         old="        if layer.node.level:\n"
@@ -46,8 +77,8 @@ RULES = [
     ),
     Mutant(
         name="destination-keeps-nothing",
-        old="            self._report_done(above, node, message.id, now)\n\n    def _check_all(",
-        new="            self._report_done(above, node, message.id, now)\n"
+        old="though the servers may keep it, from before\n\n    def _check_all(",
+        new="though the servers may keep it, from before\n"
         "        if not node.level and not node.processes >> message.id.sender & 1:\n"
         "            layer.memory.kept.pop(message.id, None)\n\n    def _check_all(",
     ),
@@ -105,8 +136,8 @@ RULES = [
     ),
     Mutant(
         name="nobody-poked",
-        old="                    self._search.call(layer, child)\n",
-        new="                    pass\n",
+        old="            self._search.call(layer, self._plan.nodes[who])\n",
+        new="            pass\n",
     ),
     Mutant(
         name="the-dead-are-kept-for",
@@ -145,9 +176,14 @@ AHEAD = [
     ),
     Mutant(
         name="comes-back-at-once",
-        old="        if message.id in layer.state.ahead:  # it belongs to the group below, and is "
-        "on its way\n            return\n",
+        old="        if layer.state.ahead:  # these are still on their way below, and this may be "
+        "an answer\n            return\n",
         new="",
+    ),
+    Mutant(
+        name="overtaken-by-its-answer",
+        old="        if layer.state.ahead:  # these are",
+        new="        if message.id in layer.state.ahead:  # these are",
     ),
     Mutant(
         name="never-retracted",
@@ -165,7 +201,7 @@ STAR = [
     ),
     Mutant(
         name="waits-for-no-server",
-        old="            if above is None or above.state.batches or above.is_merging():\n"
+        old="            if above is None or above.memory.batches or above.is_merging():\n"
         "                return\n        state.gathering = False\n",
         new="        state.gathering = False\n",
     ),
@@ -175,6 +211,16 @@ STAR = [
         new="",
     ),
     Mutant(
+        name="leaves-behind-what-it-put-in-order",
+        old="            if own.seen\n            or id_.sender",
+        new="            if id_.sender",
+    ),
+    Mutant(
+        name="holds-back-what-is-in-order",
+        old="            return layer.has_passed(kept.message.id)\n",
+        new="            return kept.stable\n",
+    ),
+    Mutant(
         name="not-told-again",
         old="                self._tell_again(layer, member.process, now)\n",
         new="                pass\n",
@@ -182,11 +228,171 @@ STAR = [
 ]
 """`tests/overlays/test_daisy_star.py` has the schedules."""
 
-FOUND_BY_CHANCE = [
+LEVELS = [
     Mutant(
-        name="merges-out-of-step",
-        old="                if kept.message.destinations & node.processes\n",
-        new="                if not kept.message.destinations\n",
+        name="begins-without-the-servers-above",
+        old="batch_from_above(layer, above), now",
+        new="batch_from_above(layer, above)[:1], now",
+    ),
+    Mutant(
+        name="rises-before-all-have-it",
+        old="(is_between and not kept.stable)",
+        new="not layer",
+    ),
+    Mutant(
+        name="sinks-before-all-have-it",
+        old="(is_between and not kept.stable)",
+        new="not layer",
+    ),
+    Mutant(
+        name="called-stable-before-its-past",
+        old="within if is_one_stream else one.within",
+        new="one.within",
+    ),
+    Mutant(
+        name="takes-over-only-what-is-stable",
+        old="                if self._may_go_on(lower, kept):\n",
+        new="                if kept.stable:\n",
+    ),
+    Mutant(
+        name="not-awaited-from-who-is-away",
+        old="        if below is None or self._is_awaited_below(layer, below, kept, now):\n",
+        new="        if below is None:\n",
+    ),
+    Mutant(
+        name="comes-before-what-is-awaited",
+        old="            if one is kept or (one.place < kept.place and "
+        "one.message.destinations & here)\n",
+        new="            if one is kept\n",
+    ),
+    Mutant(
+        name="not-told-what-was-released",
+        old="                if layer.has_passed(item.id) and item.id not in layer.memory.kept:\n",
+        new="                if not items:\n",
+    ),
+    Mutant(
+        name="refused-and-empty-handed",
+        old="[*old.resend, *lost, *layer.put_aside()]",
+        new="[*lost, *layer.put_aside()]",
     ),
 ]
-"""`tests/overlays/test_daisy_random.py` has the schedule."""
+"""`tests/overlays/test_daisy_levels.py` has the schedules."""
+
+DIRECT = [
+    Mutant(
+        name="released-is-not-safe",
+        old="            entry, number = epoch.placed.pop(message)\n"
+        "            epoch.safe[entry] = max(epoch.safe.get(entry, 0), number)\n",
+        new="            epoch.placed.pop(message)\n",
+    ),
+    Mutant(
+        name="keeps-what-is-let-go",
+        old="                epoch.released.add(message)\n",
+        new="",
+    ),
+    Mutant(
+        name="no-matrix",
+        old="self._is_safe(layer, key) and epoch.is_next(epoch.direct(key), self.process)",
+        new="self._is_safe(layer, key)",
+    ),
+    Mutant(
+        name="no-copies-awaited",
+        old="        return not copies or epoch.safe.get(entry, 0) >= number - has_one\n",
+        new="        return True\n",
+    ),
+    Mutant(
+        name="safe-by-itself",
+        old="        return not copies or epoch.safe.get(entry, 0) >= number - has_one\n",
+        new="        return has_one or not copies or epoch.safe.get(entry, 0) >= number\n",
+    ),
+    Mutant(
+        name="above-a-hole",
+        old="sort_out(hands, memory.ended, is_gap)",
+        new="sort_out(hands, memory.ended, True)",
+    ),
+    Mutant(
+        name="nothing-handed-over",
+        old="        return (Hand(view, epoch.view, len(firm), safe), *firm, *loose)\n",
+        new="        return (Hand(view, epoch.view, 0, safe),)\n",
+    ),
+    Mutant(
+        name="only-what-was-delivered",
+        old="        return (Hand(view, epoch.view, len(firm), safe), *firm, *loose)\n",
+        new="        return (Hand(view, epoch.view, len(firm), safe), *firm)\n",
+    ),
+    Mutant(
+        name="merged-as-it-comes",
+        old="(merged, *sorted(items.values(), key=causal))",
+        new="(merged, *items.values())",
+    ),
+    Mutant(
+        name="merges-without-the-servers",
+        old="            if above is None or above.memory.batches or above.is_merging():\n"
+        "                return\n        straight.takes_over = False\n",
+        new="        straight.takes_over = False\n",
+    ),
+    Mutant(
+        name="begins-alone",
+        old="        straight.merged_in, straight.is_back = message.id, False\n",
+        new="        straight.merged_in, straight.is_back = message.id, False\n"
+        "        straight.is_open = True\n",
+    ),
+    Mutant(
+        name="comes-back-without",
+        old="        again.state.straight.epoch = old.straight.epoch\n",
+        new="",
+    ),
+]
+"""`tests/overlays/test_daisy_direct.py` has the schedules."""
+
+TOLD = [
+    Mutant(
+        name="lets-go-in-silence",
+        old="                layer.memory.missed.add(who)\n",
+        new="                pass\n",
+    ),
+    Mutant(
+        name="comes-back-in-silence",
+        old="        if self._who(layer, self.process) in layer.memory.missed:\n",
+        new="        if self._who(layer, self.process) is None:\n",
+    ),
+]
+"""`tests/overlays/test_daisy_away.py` has the schedule."""
+
+FOUND_BY_CHANCE = [
+    Mutant(
+        name="decides-twice-at-once",
+        old=" and change.version > layer.state.decided:",
+        new=":",
+    ),
+    Mutant(
+        name="hears-only-of-its-own-end",
+        old="            for change in changes:\n                self._do(below",
+        new="            for change in ends:\n                self._do(below",
+    ),
+    Mutant(
+        name="keeps-changes-to-itself",
+        old="        return tuple(self.state.changes)\n",
+        new="        return ()\n",
+    ),
+    Mutant(
+        name="overtakes-what-came-in-batches",
+        old=" or layer.is_merging():  # what came in batches goes first\n",
+        new=":\n",
+    ),
+    Mutant(
+        name="stays-in-a-group-that-gives-way",
+        old="            self._tell_missed(layer)\n            self._give_way(layer, now)\n",
+        new="            self._tell_missed(layer)\n",
+    ),
+]
+"""`tests/overlays/test_daisy_found.py` has the schedule."""
+
+STOPS = [
+    Mutant(
+        name="the-junior-goes-on",
+        old="self._plan.child_of(layer.node, m.process) for m in layer.view.members",
+        new="self._plan.child_of(layer.node, m.process) for m in layer.view.members[::-1]",
+    ),
+]
+"""`tests/overlays/test_daisy_found.py` has the schedule."""

@@ -12,7 +12,14 @@ from antecede.protocols import find
 from tests.mutants import Mutant, mutated
 from tests.mutants.daisy import AHEAD
 from tests.overlays.daisy_lab import Copy, Lab, carried
-from tests.overlays.test_daisy_random import crashing, draw, judge, partitioned, three_levels
+from tests.overlays.test_daisy_random import (
+    crashing,
+    draw,
+    four_levels,
+    judge,
+    partitioned,
+    three_levels,
+)
 from tests.overlays.test_daisy_scenarios import SCENARIOS, Scenario
 
 RECEIVED: dict[str, Any] = {"forward": "received"}
@@ -107,7 +114,26 @@ def the_answer_is_for_its_own_group_too(order: type[Order]) -> Lab:
     return lab
 
 
+def an_answer_comes_back_to_the_server(order: type[Order]) -> Lab:
+    """1 sends m1 to 0, the server, and then m2 to 4, which answers 0; m1 is lost for a while."""
+    lab = Lab(order, **RECEIVED)
+    first = MessageId(1, 1)
+    lab.lose = lambda copy: copy[:2] == (1, 0) and carried(copy[2]) == [first] and lab.now < 0.5
+
+    def answer(process: int, message: Message) -> None:
+        if process == 4:
+            lab.send(4, 0)
+
+    lab.answer = answer
+    lab.send(1, 0)
+    lab.send(1, 4)
+    lab.run(0.3)
+    assert lab.delivered[4]
+    return lab.run()
+
+
 NEEDS = {
+    "overtaken-by-its-answer": an_answer_comes_back_to_the_server,
     "ahead-of-its-past": lambda order: question_and_answer(order, 7, **RECEIVED)[0].run(),
     "aside-for-ever": server_dies_with_a_message_aside,
     "never-retracted": question_and_answer_are_lost,
@@ -164,12 +190,29 @@ def test_the_scenarios_of_the_daisy_pass(scenario: Scenario, forward: str) -> No
     assert lab.faults() == lab.kept() == []
 
 
-@pytest.mark.parametrize("trouble", [crashing, three_levels, partitioned])
-@pytest.mark.parametrize("seed", range(SEEDS))
-def test_survivors_get_everything_in_order(trouble: Any, seed: int) -> None:
+def drawn(trouble: Any, seed: int, forward: str) -> dict[str, Any]:
     random = Random(f"ahead {trouble.__name__} {seed}")
     data = draw(random, seed)
     data["workload"]["cascade"] = 0.4
     trouble(random, data)
-    data["options"] = {**data.get("options", {}), **RECEIVED}
-    assert judge(data) == []
+    data["options"] = {**data.get("options", {}), "forward": forward}
+    return data
+
+
+@pytest.mark.parametrize("trouble", [crashing, three_levels, four_levels, partitioned])
+@pytest.mark.parametrize("seed", range(SEEDS))
+def test_survivors_get_everything_in_order(trouble: Any, seed: int) -> None:
+    assert judge(drawn(trouble, seed, "received")) == []
+
+
+@pytest.mark.parametrize(
+    ("trouble", "seed", "forward"),
+    [
+        *[(four_levels, seed, "received") for seed in (70, 126, 226, 242, 436)],
+        *[(three_levels, seed, "received") for seed in (1227, 5056, 5197)],
+        *[(crashing, seed, "delivered") for seed in (113, 159)],
+    ],
+)
+def test_a_schedule_that_chance_has_found(trouble: Any, seed: int, forward: str) -> None:
+    """Each has shown a fault once."""
+    assert judge(drawn(trouble, seed, forward)) == []

@@ -1,12 +1,25 @@
 """What a daisy costs: counted, simulated, and nothing at rest."""
 
+from types import SimpleNamespace
+
+import msgspec
 import pytest
 
 from antecede.overlays._daisy_plan import plan
 from antecede.overlays.daisy import Daisy
 from antecede.simulate import make_scenario
 from antecede.simulate.recorder import Recorder
-from bench.daisy import Counting, Mixed, Setting, measure
+from bench import daisy_page
+from bench.daisy import (
+    Counting,
+    Failed,
+    Mixed,
+    Result,
+    Setting,
+    measure,
+    measure_apart,
+    together,
+)
 from bench.daisy_counts import Sizes, choices, daisy, matrix, vector
 
 
@@ -44,6 +57,52 @@ def test_simulation_sends_what_is_counted() -> None:
     counted, result = daisy(setting.sizes, 1), measure(setting)
     assert counted.packets * 0.9 < result.data < counted.packets * 1.5
     assert (result.longest_vector, result.violations, result.undelivered) == (4, 0, 0)
+
+
+def test_seeds_are_put_together() -> None:
+    one, other = (measure(Setting((2, 2), 1, 5, seed=seed)) for seed in (1, 2))
+    both = together([one, other])
+    assert both.data == pytest.approx((one.data + other.data) / 2)
+    assert both.loads[0] == pytest.approx((one.loads[0] + other.loads[0]) / 2)
+    assert both.events == one.events + other.events
+    assert both.most_hops == max(one.most_hops, other.most_hops)
+
+
+def test_a_run_that_fails_is_told_and_the_others_go_on() -> None:
+    """Nobody can send to less than nobody."""
+    impossible, fine = Setting((2, 2), -1, 2), Setting((2, 2), 1, 2)
+    runs = measure_apart([impossible, fine])
+    assert isinstance(runs[fine], Result)
+    failed = runs[impossible]
+    assert isinstance(failed, Failed)
+    assert "status 1" in failed.reason
+    assert "ValueError" in failed.reason
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_the_page_tells_what_failed(fails: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And says nothing twice."""
+    result = measure(Setting((2, 2), 1, 5))
+    summary = SimpleNamespace(copies_stamp_bytes=100, messages=2)
+    monkeypatch.setattr(daisy_page, "_simulated", lambda name, n, to: summary)
+    settings = [*daisy_page._grid(), *daisy_page._locality(), *daisy_page._load()]
+    runs: dict[Setting, Result | Failed] = {
+        msgspec.structs.replace(setting, seed=seed): result
+        for setting in settings
+        for seed in daisy_page.SEEDS
+    }
+    if fails:
+        worst = Setting((64, 64), 1, daisy_page.MESSAGES[4096], seed=daisy_page.SEEDS[-1])
+        assert worst in runs
+        runs[worst] = Failed("it ran out of memory")
+    text = daisy_page.page(settings, runs)
+    assert ("Runs that failed" in text) is fails
+    assert ("it ran out of memory" in text) is fails
+    row = next(line for line in text.splitlines() if line.startswith("| 4,096 | 64·64 | 1 |"))
+    assert ("failed" in row) is fails
+    for section in text.split("\n## "):
+        rows = [line for line in section.splitlines() if line.startswith("| ") and "--" not in line]
+        assert len(set(rows)) == len(rows)
 
 
 def test_groups_come_to_rest_and_those_without_messages_say_nothing() -> None:

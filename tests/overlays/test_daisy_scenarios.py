@@ -250,8 +250,43 @@ def a_merge_with_messages_in_flight(order: type[Order], **options: Any) -> Lab:
     return lab
 
 
+def a_merge_of_groups_that_are_out_of_step(order: type[Order], **options: Any) -> Lab:
+    """7 sends m1 to 1 and then m2 to 1 and 3. 2 is dead; 3 is handed both when it takes its place
+    among the servers, and has m2, while 0 never hears that all have them: 4 dies at once, and 3 is
+    not heard. Then the groups of 0 and 3 are merged."""
+    groups = [[0, 1], [2, 3], [4, 5, 6, 7, 8]]
+    lab = Lab(order, groups=groups, split_above=5, merge_below=2, **options)
+    views: list[int] = []
+
+    def view_with_3(copy: Copy) -> int:
+        """The view that a packet of the servers speaks of, if 3 is in it."""
+        packet = copy[2].packet
+        if packet is None or packet.group != SERVERS:
+            return 0
+        view = lab.orders[copy[0]].layers()[1].view
+        return packet.view if view is not None and view.processes >> 3 & 1 else 0
+
+    def before(copy: Copy) -> None:
+        if copy[0] == 4 and view_with_3(copy):
+            views.append(view_with_3(copy))
+            lab.crash(4)
+
+    def lose(copy: Copy) -> bool:
+        return copy[:2] == (3, 0) and lab.now < 6.0 and view_with_3(copy) > max(views, default=9)
+
+    lab.before, lab.lose = before, lose
+    lab.crash(2)
+    lab.send(3, 2)
+    lab.send(7, 1)
+    lab.send(7, 1, 3)
+    lab.run()
+    assert views
+    assert lab.told(Event.MERGE)
+    return lab
+
+
 def a_change_that_only_its_author_has(order: type[Order], **options: Any) -> Lab:
-    """0 decides that two groups are merged, and for a while no other server hears of it."""
+    """0 decides that two groups are merged, and dies before any other server has heard of it."""
     groups = [[0, 1], [2, 3], [4, 5, 6, 7, 8]]
     lab = Lab(order, groups=groups, split_above=5, merge_below=3, **options)
 
@@ -264,12 +299,14 @@ def a_change_that_only_its_author_has(order: type[Order], **options: Any) -> Lab
     lab.lose = lose
     lab.send(1, 3)
     lab.send(5, 0, 3)
-    lab.run(3.0)
-    lab.send(3, 0, 8)
+    lab.run(1.0)
+    lab.crash(0)
+    lab.run(2.0)
+    lab.send(3, 1, 8)
     lab.send(7, 1, 2)
     lab.run(8.0)
     lab.send(8, 1, 3)
-    lab.send(0, 2, 7)
+    lab.send(1, 2, 7)
     lab.run()
     assert lab.told(Event.MERGE)
     return lab
@@ -288,9 +325,62 @@ def a_server_dies_in_a_split(order: type[Order], **options: Any) -> Lab:
     return lab.run()
 
 
+def a_split_with_two_copies_among_the_servers(order: type[Order], **options: Any) -> Lab:
+    """The group of 2 is split while 5 sends m1, which both servers, 2 and now 4, send on. The copy
+    of 2 is the first, and does not reach 4 for a while; m2 comes behind that of 4."""
+    servers = 2
+    lab = Lab(order, size=7, groups=[[0, 1], [2, 3, 4, 5, 6]], split_above=4, **options)
+    lab.send(3, 0)
+    while not lab.told(Event.SPLIT):
+        lab.run(0.01)
+    first = lab.send(5, 1)
+    by_2: list[Copy] = []
+
+    def before(copy: Copy) -> None:
+        if copy[0] == 2 and first in carried(copy[2], servers):
+            by_2.append(copy)
+
+    def lose(copy: Copy) -> bool:
+        if copy[:2] == (3, 2):
+            return lab.now < 1.0  # 4 is to be among the servers by then
+        if first not in carried(copy[2], servers):
+            return False
+        return not by_2 if copy[0] == 4 else copy[1] == 4 and lab.now < 4.0
+
+    lab.before, lab.lose = before, lose
+    while not by_2:
+        lab.run(0.01)
+    lab.send(5, 1)
+    return lab.run()
+
+
+def a_merge_of_all_groups(order: type[Order], **options: Any) -> Lab:
+    """What is on its way from one group to the other is within one from then on."""
+    lab = Lab(order, size=4, groups=[[0, 1], [2, 3]], merge_below=3, **options)
+    lab.send(1, 3)
+    lab.run(0.3)
+    lab.send(1, 3)
+    lab.send(3, 1)
+    lab.run()
+    assert lab.told(Event.MERGE)
+    return lab
+
+
+def a_member_that_sleeps_while_it_is_left_out(order: type[Order], **options: Any) -> Lab:
+    """2 has nothing to do when it is cut off, and does not notice."""
+    lab = Lab(order, **options)
+    lab.lose = lambda copy: 2 in copy[:2] and lab.now < 5.0
+    lab.send(1, 2, 7)
+    return lab.run()
+
+
 SCENARIOS: dict[Scenario, list[str]] = {
+    a_split_with_two_copies_among_the_servers: ["the-first-copy-counts"],
+    a_merge_of_all_groups: ["done-is-not-said-after-a-merge"],
+    a_member_that_sleeps_while_it_is_left_out: ["sleepers-are-left-alone"],
     a_split_with_messages_in_flight: ["moves-empty-handed"],
     a_merge_with_messages_in_flight: ["no-duplicates-dropped", "rows-of-processes"],
+    a_merge_of_groups_that_are_out_of_step: ["merges-out-of-step"],
     a_change_that_only_its_author_has: ["moves-before-all-know"],
     a_server_dies_in_a_split: ["no-new-server"],
     server_dies_before_forwarding: ["origin-keeps-nothing", "no-new-server"],
@@ -306,7 +396,7 @@ SCENARIOS: dict[Scenario, list[str]] = {
     a_message_for_a_group_without_a_server: ["away-is-done", "nobody-poked"],
     a_recipient_that_has_crashed: ["the-dead-are-kept-for"],
     a_reply_within_the_delivery_races_the_forward: ["forwards-on-receipt"],
-    a_flush_delivers_what_only_one_member_has: [],
+    a_flush_delivers_what_only_one_member_has: ["naps-while-others-are-busy"],
     join_during_a_transfer: ["no-state-update"],
     false_suspicion_of_a_live_member: [
         "away-at-once-forgotten",

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from antecede.errors import Misuse
+from antecede.groups.packets import Heard, Join
 from antecede.message import Message, MessageId
 from antecede.order import Order
 from antecede.protocols import find
@@ -128,11 +129,51 @@ def a_member_is_suspected_wrongly(order: type[Order]) -> Lab:
     return lab.run()
 
 
+def a_member_is_back_before_its_server(order: type[Order]) -> Lab:
+    """6 and 7 were cut off, and 6 knows that the servers went on without it when 7 sends m1. Then 8
+    is back in the group, but not heard to have m1; then 6 is back among the servers."""
+    lab = Lab(order, quorum="majority", **STAR)
+    lab.lose = lambda copy: (copy[0] in (6, 7)) != (copy[1] in (6, 7))
+    lab.send(7, 8)
+    lab.send(0, 7)
+    lab.run(4.0)
+
+    def lose(copy: Copy) -> bool:
+        body = copy[2].packet.body if copy[2].packet else None
+        if 8 in copy[:2] and lab.now < 5.0:
+            return True
+        if copy[:2] == (8, 6):
+            return isinstance(body, Heard) and lab.now < 9.0
+        return copy[0] == 6 and isinstance(body, Join) and lab.now < 7.0
+
+    lab.lose = lose
+    lab.send(6, 1)
+    lab.run(0.8)
+    lab.send(7, 1, 8)
+    lab.run(3.0)
+    lab.send(7, 1)
+    return lab.run()
+
+
+def a_server_is_back_before_a_sender(order: type[Order]) -> Lab:
+    """4 sends m1 to 1, m2 to 1 and the server, 0, while 4 and 0 are cut off. 0 is back first."""
+    lab = Lab(order, size=8, groups=[[0, 1, 2, 3, 4], [5, 6, 7]], quorum="majority", **STAR)
+    lab.lose = lambda copy: (copy[0] in (0, 4)) != (copy[1] in (0, 4))
+    lab.send(4, 1)
+    lab.send(4, 0, 1)
+    lab.send(1, 2)
+    lab.run(5.0)
+    lab.lose = lambda copy: 4 in copy[:2] and lab.now < 9.0
+    return lab.run()
+
+
 NEEDS = {
     "hands-nothing-over": server_dies_with_half_reached,
     "waits-for-no-server": server_dies_between_question_and_answer,
     "told-twice": its_own_message_is_not_told_twice,
     "not-told-again": a_member_is_suspected_wrongly,
+    "leaves-behind-what-it-put-in-order": a_server_is_back_before_a_sender,
+    "holds-back-what-is-in-order": a_member_is_back_before_its_server,
 }
 
 

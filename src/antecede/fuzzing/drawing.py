@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import Any
 
 from antecede.fuzzing.chance import Chance
-from antecede.fuzzing.options import draw_options
+from antecede.fuzzing.options import BACK_S, cut_off_s, draw_options
 from antecede.fuzzing.tolerance import may_lose
 from antecede.order import Addressing, Order, Traits
 from antecede.overlays import Overlay
@@ -24,7 +24,7 @@ MOST_MESSAGES = 150
 CALM_S = 0.5
 """Delays where silence is taken for a crash: well below the time that takes."""
 PATIENCE_S = 5.0
-"""Long against every delay and timer that is drawn; to find out who has crashed takes longer."""
+"""Long against every delay and timer that is drawn."""
 
 Fields = dict[str, Any]
 
@@ -38,8 +38,7 @@ def draw_fields(protocol: str, seed: int) -> Fields:
     """The same as plain data, as a file would say it."""
     order = find(protocol)
     chance = Chance(seed, protocol)
-    patience_s = PATIENCE_S * (6 if order.traits.survives_crashes else 1)
-    fields: Fields = {"protocol": protocol, "seed": seed, "patience_s": patience_s}
+    fields: Fields = {"protocol": protocol, "seed": seed, "patience_s": PATIENCE_S}
     size = applications = chance.small(2, LARGEST)
     if issubclass(order, Overlay) and chance.happens(0.8):
         fields["topology"] = _topology(chance)
@@ -54,10 +53,13 @@ def draw_fields(protocol: str, seed: int) -> Fields:
     if chance.happens(0.1):
         fields["payload_bytes"] = chance.small(1, 64)
     span_s = fields["messages"] / (fields["rate"] * applications) + 0.2
-    fields["network"] = _network(order.traits, size, span_s, chance)
+    fields["network"] = _network(order, size, span_s, chance)
     fields["crashes"] = _crashes(order, size, span_s, chance)
     if fields["crashes"] and order.traits.survives_crashes:
         fields["network"].pop("partitions", None)  # together they may leave nobody to go on
+        fields["network"].pop("fifo", None)  # one slow packet holds up all: who is it that crashed?
+    if order.traits.survives_crashes:
+        fields["patience_s"] = BACK_S + cut_off_s(fields["network"].get("partitions", ()))
     fields["options"] = draw_options(protocol, fields, chance)
     return fields
 
@@ -114,7 +116,8 @@ def _groups(size: int, chance: Chance) -> list[list[int]]:
     ]
 
 
-def _network(traits: Traits, size: int, span_s: float, chance: Chance) -> Fields:
+def _network(order: type[Order], size: int, span_s: float, chance: Chance) -> Fields:
+    traits, suspect_after_s = order.traits, silence_s(order)
     # Who survives crashes tells them by silence: a network may not look like one all the time.
     slowest_s = CALM_S if traits.survives_crashes else 3.0
     network: Fields = {"delay": _delay(slowest_s, chance)}
@@ -126,7 +129,7 @@ def _network(traits: Traits, size: int, span_s: float, chance: Chance) -> Fields
         network["links"] = [_link(size, slowest_s, chance) for _ in range(chance.small(1, 4))]
     if size > 1 and chance.happens(0.15):
         network["partitions"] = [
-            _partition(size, span_s, chance) for _ in range(chance.small(1, 3))
+            _partition(size, span_s, suspect_after_s, chance) for _ in range(chance.small(1, 3))
         ]
     # A run in which things get lost says less about the protocols that stop there.
     if may_lose(traits) and chance.happens(0.5 if traits.repairs_loss else 0.15):
@@ -157,26 +160,47 @@ def _link(size: int, slowest_s: float, chance: Chance) -> Fields:
     return {"from": [ends[0]], "to": [ends[1]], "delay": delay}
 
 
-def _partition(size: int, span_s: float, chance: Chance) -> Fields:
+def _partition(size: int, span_s: float, suspect_after_s: float, chance: Chance) -> Fields:
+    """Often long enough to be taken for a crash, where something is."""
     start_s = chance.between(span_s / 20, span_s)
+    length_s = chance.between(span_s / 20, span_s)
+    if suspect_after_s and chance.happens(0.5):
+        length_s = suspect_after_s + chance.between(0.1, 4.0)
     side = chance.some(range(size), chance.whole(1, size - 1))
     return {
         "start_s": start_s,
-        "end_s": start_s + chance.between(span_s / 20, span_s),
+        "end_s": start_s + length_s,
         "sides": [side],
     }
 
 
 def _crashes(order: type[Order], size: int, span_s: float, chance: Chance) -> list[Fields]:
-    """Of fewer than half of the processes. Some of them come back, where they are let in."""
+    """Of fewer than half of the processes. Some of them come back, where they are let in. Where
+    others go on without them, many crashes are near another: at once, while it is found out, or
+    while somebody comes back."""
     if size < 3 or not chance.happens(0.4 if order.traits.survives_crashes else 0.05):
         return []
-    crashes: list[Fields] = [
-        {"process": process, "time_s": chance.between(span_s / 20, span_s)}
-        for process in chance.some(range(size), chance.small(1, (size - 1) // 2))
-    ]
-    if order.join is not Order.join:
-        for crash in crashes:
-            if chance.happens(0.4):
-                crash["back_s"] = crash["time_s"] + chance.between(0.1, 10.0)
+    processes = chance.some(range(size), chance.small(1, (size - 1) // 2))
+    crashes: list[Fields] = []
+    for process in processes:
+        time_s = chance.between(span_s / 20, span_s)
+        if crashes and order.traits.survives_crashes and chance.happens(0.6):
+            time_s = _near(crashes[-1], silence_s(order), chance)
+        crashes.append({"process": process, "time_s": time_s})
+        if order.join is not Order.join and chance.happens(0.4):
+            crashes[-1]["back_s"] = time_s + chance.between(0.1, 10.0)
     return crashes
+
+
+def _near(crash: Fields, found_out_s: float, chance: Chance) -> float:
+    """A time at which another crash, or a return, keeps the others busy."""
+    time_s = float(crash["time_s"])
+    moments = [time_s, time_s + found_out_s + chance.between(0.01, 1.5)]
+    if "back_s" in crash:
+        moments.append(crash["back_s"] + chance.between(0.01, 1.0))
+    return chance.pick(moments)
+
+
+def silence_s(order: type[Order]) -> float:
+    """How long a silence is taken for a crash; 0 where none is."""
+    return float(getattr(order.options_type(), "suspect_after_s", 0.0))

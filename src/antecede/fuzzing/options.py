@@ -4,13 +4,16 @@ What a paper prints and the errata refute (`printed`, mostly) is not drawn. A pr
 that is not listed runs with its defaults.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from antecede.fuzzing.chance import Chance
 
 Fields = dict[str, Any]
 Drawn = dict[str, Any]
+
+BACK_S = 30.0
+"""Enough to find out who is there, and to come back."""
 
 
 def draw_options(protocol: str, fields: Fields, chance: Chance) -> Drawn:
@@ -84,7 +87,9 @@ def _vector(fields: Fields, chance: Chance) -> Drawn:
 
 
 def _daisy(fields: Fields, chance: Chance) -> Drawn:
-    local = chance.pick(["broadcast", "broadcast", "server"])
+    local = chance.pick(["broadcast", "broadcast", "server", "recipients"])
+    if local == "server" and fields["network"].get("partitions"):
+        local = "broadcast"  # a server that is cut off may have the only copy of what others await
     ahead = ["received"] if local == "broadcast" else []
     evolves = local == "broadcast" and chance.happens(0.3)
     return {
@@ -92,14 +97,34 @@ def _daisy(fields: Fields, chance: Chance) -> Drawn:
         "sizes": [chance.whole(2, 4) for _ in range(chance.whole(1, 3))],
         "tidy_s": chance.between(0.01, 1.0),
         "local": local,
+        **({"copies": _copies(fields, chance)} if local == "recipients" else {}),
         "forward": chance.pick(["stable", "stable", "delivered", *ahead]),
     }
 
 
-def _quorum(fields: Fields) -> Drawn:
+def _copies(fields: Fields, chance: Chance) -> int:
+    """No more members of a group may leave at once, dead or wrongly suspected, than there are
+    copies: where they may leave, all others have one."""
+    network = fields["network"]
+    is_troubled = fields["crashes"] or network.get("partitions") or network.get("loss")
+    return int(fields["processes"]) if is_troubled else chance.whole(1, 3)
+
+
+def _daisy_needs(fields: Fields) -> Drawn:
     """Crashes may take the greater part of a small group, after which a majority is no more to be
-    had; without partitions the survivors need none."""
-    return {"quorum": "survivors"} if fields["crashes"] else {}
+    had; without partitions the survivors need none. What is kept for one that is cut off is kept
+    until it can be back."""
+    needed: Drawn = {"quorum": "survivors"} if fields["crashes"] else {}
+    cuts = fields["network"].get("partitions", ())
+    if cuts:
+        needed["forget_after_s"] = BACK_S + cut_off_s(cuts)
+    return needed
+
+
+def cut_off_s(cuts: Sequence[Fields]) -> float:
+    """For how long a process may be cut off, at most: the next cut may come at once."""
+    first_s = min((cut["start_s"] for cut in cuts), default=0.0)
+    return float(max((cut["end_s"] for cut in cuts), default=0.0) - first_s)
 
 
 _OPTIONS: dict[str, Callable[[Fields, Chance], Drawn]] = {
@@ -115,4 +140,4 @@ _OPTIONS: dict[str, Callable[[Fields, Chance], Drawn]] = {
     "vector": _vector,
 }
 
-_NEEDED: dict[str, Callable[[Fields], Drawn]] = {"daisy": _quorum}
+_NEEDED: dict[str, Callable[[Fields], Drawn]] = {"daisy": _daisy_needs}

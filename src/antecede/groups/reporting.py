@@ -19,6 +19,10 @@ from antecede.groups.packets import Report, Vector
 from antecede.groups.state import Phase
 from antecede.message import ProcessSet, members, set_from_bytes, set_to_bytes
 
+_PATIENCE = 1.5
+"""For how many heartbeats a member waits for that of the most senior one, which it answers, before
+it speaks up by itself, and wants an answer."""
+
 
 class Reporting:
     """The reports of one member."""
@@ -88,7 +92,8 @@ class Reporting:
             self._announce()
         else:
             to = self._owed()
-            is_due = core.now - state.heartbeat_at >= core.config.heartbeat_s
+            wait_s = core.config.heartbeat_s * (_PATIENCE if core.rank else 1)
+            is_due = core.now - state.heartbeat_at >= wait_s
             if is_due:
                 to |= 1 << state.view.members[0].process if core.rank else core.others
             self._report(to, waits=is_due)
@@ -162,9 +167,10 @@ class Reporting:
         return to & core.others
 
     def _heard(self) -> int:
-        """The ranks that it hears, as a bit set."""
-        core = self.core
-        since = core.now - 2 * core.config.heartbeat_s
+        """The ranks that it hears, as a bit set: a silence that would worry it counts as one for
+        all, and no shorter one, for then all would ask around."""
+        core, config = self.core, self.core.config
+        since = core.now - max(config.late_after_s, 2 * config.heartbeat_s)
         return sum(
             1 << rank
             for rank, peer in enumerate(core.state.peers)

@@ -42,7 +42,7 @@ class Running(Relay):
         if not item.message.destinations & beyond:
             return item
         number, self.state.beyond = self.state.beyond, item.number
-        if self.options.forward != "received" or layer.state.batches or not layer.is_in:
+        if self.options.forward != "received" or layer.memory.batches or not layer.is_in:
             return item
         last: dict[int, int] = {}
         for id_, kept in layer.memory.kept.items():
@@ -62,10 +62,10 @@ class Running(Relay):
         if layer is None or layer.config.group != packet.group or not layer.is_server:
             return
         above, member = self._above(layer), layer.member.state
-        if above is None or above.state.batches or above.is_merging():
+        if above is None or above.memory.batches or above.is_merging():
             return
         is_calm = member.promised == NO_BALLOT and not member.suspended and not layer.state.moving
-        if not is_calm or layer.state.batches or packet.view != member.view.number:
+        if not is_calm or layer.memory.batches or packet.view != member.view.number:
             return
         for item in decode_items(packet.body.payload):
             if isinstance(item, Ahead) and self._may_run(layer, above, item.carry.id):
@@ -81,14 +81,17 @@ class Running(Relay):
         otherwise it is sent on in its turn."""
         layer = self._layers[0] if self._layers else None
         above = None if layer is None else self._above(layer)
-        if layer is None or above is None:
+        if layer is None or above is None or layer.is_merging():  # what came in batches goes first
             return
+        was_ahead = bool(above.state.ahead)
         for message in sorted(above.state.ahead):
             if layer.has_passed(message):
                 above.state.ahead.discard(message)
                 kept = layer.memory.kept.get(message)
                 if kept is not None and above.is_new(message):
                     self._pass(above, carry(kept.message, kept.clock), now)
+        if was_ahead and not above.state.ahead:
+            self._reconcile(layer, now)  # what came from above meanwhile
 
     def _settle_early(self, layer: Layer, event: groups.ViewInstalled, now: float) -> None:
         """In a new view: of who has left the servers, nothing is aside; what the group has lost is
@@ -109,6 +112,20 @@ class Running(Relay):
             names = _missing(layer, survivors)
             self._effects.append(Notice(Event.GAP, layer.node.name, 0, departed, names))
 
+    def _tell_lost(self, layer: Layer) -> None:
+        """At a new server, in its group of servers: they may have had messages of who has left that
+        its own group never had. What came before those is lost as well, unless it comes back."""
+        below = self._below(layer)
+        if below is None or below.node.level:
+            return
+        away, seen = below.memory.away, layer.memory.seen
+        ahead = [MessageId(who, seen[who]) for who in sorted(away) if who in seen]
+        ahead = [message for message in ahead if not below.has_passed(message)]
+        if ahead:
+            senders = process_set(message.sender for message in ahead)
+            names = tuple(m for m in _missing(below, ahead) if m not in layer.memory.kept)
+            self._effects.append(Notice(Event.GAP, below.node.name, 0, senders, names))
+
     # The servers.
 
     def _on_ahead(
@@ -119,10 +136,11 @@ class Running(Relay):
             self._arrive(layer, item.carry, within, now)
         elif not layer.has_passed(item.carry.id):
             layer.memory.early[item.carry.id] = Early(pack(item), within)
-            self._take_early(layer, now)
+            self._take_early(layer, within, now)
 
-    def _take_early(self, layer: Layer, now: float) -> None:
-        """Take what waits for nothing any more."""
+    def _take_early(self, layer: Layer, within: groups.GroupMessageId, now: float) -> None:
+        """Take what waits for nothing any more since this came. Only when this is stable, too, may
+        it be called so: what it had waited for goes on before it."""
         early = layer.memory.early
         while early:
             free = [message for message in sorted(early) if self._is_free(layer, early[message])]
@@ -130,7 +148,8 @@ class Running(Relay):
                 return
             for message in free:
                 one = early.pop(message)
-                self._arrive(layer, one.item.carry, one.within, now)
+                is_one_stream = one.within.sender == within.sender
+                self._arrive(layer, one.item.carry, within if is_one_stream else one.within, now)
 
     def _is_free(self, layer: Layer, one: Early) -> bool:
         item = one.item

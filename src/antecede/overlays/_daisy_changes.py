@@ -5,9 +5,9 @@ from collections.abc import Iterable
 from antecede import groups
 from antecede.message import Message, members
 from antecede.order import Event, Notice
-from antecede.overlays._daisy_evolve import decide, roll
-from antecede.overlays._daisy_items import Change, Ready, carry, pack, unpack
-from antecede.overlays._daisy_layer import Layer, founding, joining
+from antecede.overlays._daisy_evolve import decide, is_under, roll
+from antecede.overlays._daisy_items import Change, Ready, pack, unpack
+from antecede.overlays._daisy_layer import Layer, founding_anew, joining
 from antecede.overlays._daisy_views import Views
 
 
@@ -39,12 +39,19 @@ class Changing(Views):
     def _evolve(self, layer: Layer, now: float) -> None:
         """The server of the servers decides, one change after the other."""
         options, memory = self.options, layer.memory
-        if not layer.is_server or layer.state.batches or layer.member.state.queue or memory.pending:
+        is_under_way = memory.batches or layer.member.state.queue or memory.pending
+        if layer.view is None or not layer.is_server or is_under_way:
             return
-        change = decide(
-            self._plan, layer.node.index, memory, options.split_above, options.merge_below
-        )
-        if change is not None:
+        rolls = {
+            child: memory.rolls[child]
+            for child in (self._plan.child_of(layer.node, m.process) for m in layer.view.members)
+            if child in memory.rolls
+        }
+        # A group of servers that was founded anew remembers no changes; its numbers are not free.
+        version = 1 + sum(is_under(stored, layer.node.index) for stored in self.state.changes)
+        change = decide(layer.node.index, version, rolls, options.split_above, options.merge_below)
+        if change is not None and change.version > layer.state.decided:
+            layer.state.decided = change.version
             self._do(layer, layer.send_word(change, now))
 
     def _hear_change(
@@ -67,36 +74,43 @@ class Changing(Views):
                 self._on_change(layer, change, now)
 
     def _announce_changes(self, layer: Layer, now: float) -> None:
-        """A new server may be the first in its group to hear that it gives way."""
+        """Tell the group below if it gives way, and all that has changed before: it may be merged
+        with a group that was made then. A new server may be the first in its group to hear it."""
         below = self._below(layer)
-        for stored in layer.memory.changes if below is not None and below.is_server else ():
-            change = unpack(stored)
-            if (
-                below is not None
-                and isinstance(change, Change)
-                and below.node.index in change.gone
-                and stored not in below.memory.changes
-            ):
+        if below is None or not below.is_server:
+            return
+        changes = [
+            change for change in map(unpack, self.state.changes) if isinstance(change, Change)
+        ]
+        ends = [change for change in changes if below.node.index in change.gone]
+        if any(pack(change) not in below.memory.changes for change in ends):
+            for change in changes:
                 self._do(below, below.send_word(change, now))
 
     def _on_change(self, layer: Layer, change: Change, now: float) -> None:
         """Among servers: from now on the plan is another, and the groups that give way hear of it.
         In a local group: it gives way as soon as nothing is under way in it."""
         stored = pack(change)
-        children = self._plan.nodes[change.parent].children
-        is_new = layer.node.level and set(change.gone) <= set(children)
-        if stored in layer.memory.changes or not (is_new or layer.node.index in change.gone):
+        is_here = set(change.gone) <= set(self._plan.nodes[change.parent].children)
+        is_known = stored in self.state.changes
+        if stored in layer.memory.changes or (layer.node.level and not (is_here or is_known)):
             return
         layer.memory.changes.append(stored)
         self._learn([stored])
         if layer.node.level:
             self._relabel(layer, change, now)
-            below = self._below(layer)
-            if below is not None and below.node.index in change.gone:
-                self._do(below, below.send_word(change, now))
-        elif layer.node.index in change.gone:
-            layer.state.moving = stored
-            self._do(layer, layer.send_word(Ready(), now))
+            self._announce_changes(layer, now)
+        else:
+            self._give_way(layer, now)
+
+    def _give_way(self, layer: Layer, now: float) -> None:
+        """Send nothing more in a group that gives way to another, and say so."""
+        for stored in layer.memory.changes:
+            change = unpack(stored)
+            is_end = isinstance(change, Change) and layer.node.index in change.gone
+            if is_end and not layer.state.moving:
+                layer.state.moving = stored
+                self._do(layer, layer.send_word(Ready(), now))
 
     def _relabel(self, layer: Layer, change: Change, now: float) -> None:
         """What the old groups were done with, so are the new ones."""
@@ -116,8 +130,9 @@ class Changing(Views):
         if {member.process for member in view.members} <= layer.state.ready:
             self._move(now)
 
-    def _learn(self, changes: Iterable[bytes]) -> None:
+    def _learn(self, changes: Iterable[bytes]) -> list[Change]:
         """Take note of the changes that are news."""
+        news = []
         for stored in changes:
             if stored in self.state.changes:
                 continue
@@ -130,10 +145,17 @@ class Changing(Views):
             event = Event.SPLIT if len(change.made) > 1 else Event.MERGE
             where = " and ".join(self._plan.nodes[index].name for index in change.gone)
             self._effects.append(Notice(event, where, change.version))
+            news.append(change)
+        return news
 
     def _on_moved(self, changes: Iterable[bytes], now: float) -> None:
-        """Others have gone on: the local group is no more."""
-        self._learn(changes)
+        """Others have gone on: the local group is no more, or is next to others than before. Among
+        servers, those who knew may have died."""
+        for change in self._learn(changes):
+            for layer in self._layers:
+                if layer.node.index == change.parent:
+                    layer.memory.changes.append(pack(change))
+                    self._relabel(layer, change, now)
         gone = {index for indices in self._gone() for index in indices}
         if self._layers and self._layers[0].node.index in gone:
             self._move(now)
@@ -149,8 +171,7 @@ class Changing(Views):
         """From a group that has given way to the one in its place."""
         old, node = self._layers[0], self._plan.leaf(self.process)
         if self.process in node.founders:
-            new = founding(self.process, node, self.options)
-            new.state.batches = set(node.founders)
+            new = founding_anew(self.process, node, self.options, 0, node.founders)
             new.state.patient_until = now + 3 * self.options.suspect_after_s
         else:
             contacts = node.processes
@@ -158,18 +179,12 @@ class Changing(Views):
             new.state.memory = old.memory
         new.state.resend = old.everything()
         new.state.memory.changes = list(old.memory.changes)
+        new.state.memory.missed = old.memory.missed
         new.state.above, new.state.above_epoch = old.state.above, old.state.above_epoch
         above = self._above(old)
         if above is not None and above.view is not None:
             above.state.reported.clear()  # that was the old group's word
             new.state.above, new.state.above_epoch = above.view.processes, above.state.epoch
-            # Of two groups that are merged, one may be ahead of the other: all that the servers
-            # keep for the new group has to come in order with the rest.
-            new.state.resend += [
-                pack(carry(kept.message, kept.clock))
-                for kept in above.in_order()
-                if kept.message.destinations & node.processes
-            ]
         is_server = self.process in node.founders[:1]
         self.replace(old, new, now, is_server and above is not None)
 

@@ -16,8 +16,7 @@ leave that only after its next view.
 
 from itertools import pairwise
 
-from antecede.overlays._daisy_items import Change, Memory, Roll, unpack
-from antecede.overlays._daisy_plan import Plan
+from antecede.overlays._daisy_items import Change, Roll, unpack
 
 _NUMBERS = 1 << 12
 """Numbers of groups that changes under one group of servers may make, and the offset of the first:
@@ -25,16 +24,17 @@ no plan has so many."""
 
 
 def decide(
-    plan: Plan, parent: int, memory: Memory, split_above: int, merge_below: int
+    parent: int,
+    version: int,
+    rolls: dict[int, tuple[int, ...]],
+    split_above: int,
+    merge_below: int,
 ) -> Change | None:
     """The change that is due under a group of servers, if any: a group above the limit is cut in
-    two, one below the limit joins the smallest other with which it stays within."""
-    rolls = {
-        node: processes
-        for node, processes in sorted(memory.rolls.items())
-        if node in plan.nodes[parent].children and node not in memory.away
-    }
-    version = 1 + sum(is_under(stored, parent) for stored in memory.changes)
+    two, one below the limit is merged with the smallest other with which it stays within.
+
+    `rolls`: who is in the groups, in the order of their servers in the group above. Of two servers
+    the senior one goes on: if there are no others, the junior one would be no majority."""
     first = (1 + parent) * _NUMBERS + 2 * version
     for node, processes in rolls.items():
         if split_above and len(processes) > split_above:
@@ -45,8 +45,9 @@ def decide(
     for (size, node), (other_size, other) in pairwise(by_size):
         limit = split_above or size + other_size
         if size < merge_below and size + other_size <= limit and len(by_size) > 1:
-            together = rolls[other] + rolls[node]
-            return Change(version, parent, (other, node), ((first, together),))
+            gone = tuple(one for one in rolls if one in (node, other))
+            together = rolls[gone[0]] + rolls[gone[1]]
+            return Change(version, parent, gone, ((first, together),))
     return None
 
 

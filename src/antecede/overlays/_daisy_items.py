@@ -25,6 +25,7 @@ from antecede.message import (
     set_to_bytes,
 )
 from antecede.order import Count, Stamp
+from antecede.overlays._daisy_matrix import integers_in
 
 Ids = tuple[tuple[Count, Count], ...]
 Index = Annotated[int, msgspec.Meta(ge=0, lt=1 << 16)]
@@ -80,7 +81,11 @@ class Above(msgspec.Struct, frozen=True, array_like=True, tag=4):
 
 
 class Batch(msgspec.Struct, frozen=True, array_like=True, tag=5):
-    """This payload is all that my group brings along into a group that is founded anew."""
+    """This payload is all that my group brings along into a group that is founded anew; or, from
+    `above`, all that the servers keep for that group. `missed`: as in `Memory`."""
+
+    above: bool = False
+    missed: tuple[Count, ...] = ()
 
 
 class Roll(msgspec.Struct, frozen=True, array_like=True, tag=6):
@@ -118,7 +123,57 @@ class Retract(msgspec.Struct, frozen=True, array_like=True, tag=10):
     ids: Ids
 
 
-Item = Carry | Done | Release | Forget | Above | Batch | Roll | Change | Ready | Ahead | Retract
+class Direct(msgspec.Struct, frozen=True, array_like=True, tag=11):
+    """A message for some members of the view alone: how many its sender has sent in this view, with
+    this one, and how many of these are safe; and what it knows of who has sent whom how many."""
+
+    carry: Carry
+    view: Count
+    number: Annotated[int, msgspec.Meta(ge=1)]
+    safe: Count
+    matrix: bytes
+
+
+class Word(msgspec.Struct, frozen=True, array_like=True, tag=12):
+    """Of the messages that I have sent in this view, so many are safe, and so many have reached all
+    whom they are for."""
+
+    view: Count
+    safe: Count
+    settled: Count
+
+
+class Hand(msgspec.Struct, frozen=True, array_like=True, tag=13):
+    """What follows is all that I bring into this view, from the epoch that began with an earlier
+    one: `firm` messages that I have sent or delivered, and then those that I merely have. `safe`:
+    how many messages of each sender I know to be safe."""
+
+    view: Count
+    epoch: Count
+    firm: Count
+    safe: Ids
+
+
+class Copy(msgspec.Struct, frozen=True, array_like=True, tag=14):
+    """A message, and its place among those that a member has sent in an epoch."""
+
+    entry: Count
+    number: Count
+    carry: Carry
+
+
+class Merged(msgspec.Struct, frozen=True, array_like=True, tag=15):
+    """What follows is all that the members of this view have brought into it. In the epoch that has
+    ended, so many messages of each sender were safe."""
+
+    view: Count
+    ended: Count
+    safe: Ids
+
+
+Item = (
+    Carry | Done | Release | Forget | Above | Batch | Roll | Change | Ready | Ahead | Retract
+) | (Direct | Word | Hand | Copy | Merged)
 
 _encoder = msgspec.msgpack.Encoder()
 _decoder = msgspec.msgpack.Decoder(tuple[Item, ...])
@@ -169,7 +224,7 @@ def decode_items(payload: bytes) -> tuple[Item, ...]:
 
 def carries(items: Iterable[Item]) -> list[Carry]:
     """The messages among these items."""
-    plain = (item.carry if isinstance(item, Ahead) else item for item in items)
+    plain = (item.carry if isinstance(item, Ahead | Direct | Copy) else item for item in items)
     return [item for item in plain if isinstance(item, Carry)]
 
 
@@ -208,7 +263,10 @@ class Memory(msgspec.Struct, array_like=True):
     """What a group remembers, the same at all its members: of each process the last number that
     came by, what it keeps, who is away since when, which groups below are forgotten, who is in
     them, how they have changed, what came ahead of something that has not come by, and the changes
-    that not all are known to have, with the messages of the group that they came in."""
+    that not all are known to have, with the messages of the group that they came in. `batches` (of
+    which processes they are missing, or `ABOVE`) and `aside`: see `_daisy_search`; `ended` (by
+    epoch, how many messages of each process were safe in it): see `_daisy_direct`. `missed`: for
+    whom of those that were forgotten something was let go."""
 
     seen: dict[int, int] = {}
     kept: dict[MessageId, Kept] = {}
@@ -219,6 +277,10 @@ class Memory(msgspec.Struct, array_like=True):
     changes: list[bytes] = []
     early: dict[MessageId, Early] = {}
     pending: dict[GroupMessageId, bytes] = {}
+    batches: set[int] = set()
+    aside: list[tuple[int, GroupMessageId, bytes]] = []
+    ended: dict[int, dict[int, int]] = {}
+    missed: set[int] = set()
 
 
 class Poke(msgspec.Struct, frozen=True, array_like=True, tag=0):
@@ -277,7 +339,8 @@ class DaisyStamp(Stamp, frozen=True):
         return 0
 
     def entries(self) -> int:
-        """The integers of the vector, the Lamport time of each message, and what it comes after."""
+        """The integers of the vector or matrix, the Lamport time of each message, and what it comes
+        after."""
         if self.packet is None:
             return 1
         body = self.packet.body
@@ -285,6 +348,7 @@ class DaisyStamp(Stamp, frozen=True):
             items = decode_items(body.payload)
             after = sum(2 * len(item.after) for item in items if isinstance(item, Ahead))
             integers = len(body.vector) if isinstance(body, GroupData) else 1
+            integers += sum(2 + integers_in(i.matrix) for i in items if isinstance(i, Direct))
             return integers + self.messages() + after
         return sum(len(part) if isinstance(part, tuple) else 1 for part in _parts(body))
 

@@ -8,6 +8,7 @@ report at every tick, and notice who does not.
 """
 
 from collections.abc import Iterable
+from math import inf
 
 import msgspec
 
@@ -18,12 +19,14 @@ from antecede.groups import (
     GroupMember,
     GroupMessageId,
     MemberId,
+    Quorum,
     View,
     founding_view,
 )
 from antecede.groups.packets import NO_BALLOT, Body, Data, Packet, Report, check
 from antecede.groups.state import Phase
 from antecede.message import MessageId, ProcessSet, process_set
+from antecede.overlays._daisy_epoch import Straight
 from antecede.overlays._daisy_items import (
     Ahead,
     Carry,
@@ -44,6 +47,8 @@ _EPOCHS = 1 << 20
 """A group of servers that is founded anew is another group: its epoch stands above these."""
 
 
+ABOVE = -1
+"""Among those who bring batches: the group above, through whoever serves."""
 TAKING_BATCHES = -1
 """As `merged`: not all of what came in batches has been taken."""
 _AWAKE_TICKS = 4
@@ -55,12 +60,14 @@ class LayerState(msgspec.Struct, array_like=True):
     """All that is known of one group. `member` is the snapshot of the group's own member;
     `unstable` are the messages in group messages that are not stable; `sent` is the last number of
     each process that was sent into the group from here; `outbox` waits until the process is in,
-    `items` for the next payload; `resend` has to be sent again after an exclusion. `lost`,
-    `batches`, `aside`, `settled` (stable, though still aside) and `merged` (the last place of what
-    came in batches): see `_daisy_search`; `moving`, `ready` and `patient_until`: see
-    `_daisy_evolve`. `ahead` was sent into the group from here before it was delivered in the group
-    below: see `_daisy_ahead`; `led_by`, `gathering`, `awaiting`, `told` (by message the number it
-    had in the channel to each process that was told): see `_daisy_star`.
+    `items` for the next payload; `resend` has to be sent again after an exclusion; `returned` is
+    who has come back, and when. `lost`,
+    `owes` (the batches that are this process' to send), `settled` (stable, though still aside) and
+    `merged` (the last place of what came in batches): see `_daisy_search`; `decided` (the last
+    change that was decided on here), `moving`, `ready` and `patient_until`: see `_daisy_evolve`.
+    `ahead` was sent into the group from here before it was delivered in the group below: see
+    `_daisy_ahead`; `led_by`, `gathering`, `awaiting`, `told` (by message the number it had in the
+    channel to each process that was told): see `_daisy_star`; `straight`: see `_daisy_direct`.
     """
 
     node: int
@@ -84,10 +91,11 @@ class LayerState(msgspec.Struct, array_like=True):
     awake_until: float = -1.0
     seeking_since: float = -1.0
     lost: dict[int, tuple[int, float]] = {}
-    batches: set[int] = set()
-    aside: list[tuple[int, GroupMessageId, bytes]] = []
+    owes: set[int] = set()
+    returned: dict[int, float] = {}
     settled: set[GroupMessageId] = set()
     merged: int = 0
+    decided: int = 0
     moving: bytes = b""
     ready: set[int] = set()
     above_epoch: int = 0
@@ -98,6 +106,7 @@ class LayerState(msgspec.Struct, array_like=True):
     gathering: bool = False
     awaiting: set[int] = set()
     told: dict[MessageId, dict[int, int]] = {}
+    straight: Straight = msgspec.field(default_factory=Straight)
 
 
 class Layer:
@@ -159,6 +168,9 @@ class Layer:
         """What is kept, as it was delivered."""
         return sorted(self.memory.kept.values(), key=lambda kept: kept.place)
 
+    def keeps_for(self, processes: ProcessSet) -> bool:
+        return any(kept.message.destinations & processes for kept in self.memory.kept.values())
+
     def is_merging(self) -> bool:
         """Whether some of what came in batches is not stable."""
         merged = self.state.merged
@@ -170,11 +182,30 @@ class Layer:
         """Whether the group has had this message."""
         return message.number <= self.memory.seen.get(message.sender, 0)
 
+    def may_bring(self, process: int, now: float) -> bool:
+        """Whether messages of a process that its own group has missed may still come from itself,
+        with all that it sent before them: it is away, and not for ever, or has just come back.
+
+        Where messages are not broadcast, members hand over all that they have to a new server,
+        which goes on with that. And survivors take those who are away for dead."""
+        if self.node.level or self.options.local != "broadcast":
+            return False
+        if self.options.quorum is Quorum.SURVIVORS:
+            return False
+        since = self.memory.away.get(process, -inf)
+        return process in self.state.returned or now - since <= self.options.forget_after_s
+
     def check(self, packet: Packet) -> None:
         """Refuse what is malformed, before anything changes."""
         view = self.view
         if view is not None and packet.view == view.number:
             check(packet, len(view.members))
+
+    def is_foreign(self, packet: Packet) -> bool:
+        """Whether it speaks of another view of the same number: of two parts that suspect each
+        other, both may have gone on (`Quorum.SURVIVORS`)."""
+        view = self.view
+        return view is not None and packet.view == view.number and view.rank(packet.source) is None
 
     def acknowledged(self, process: int) -> tuple[int, int]:
         """How much of what was told a member it has acknowledged, and how much it was told."""
@@ -246,7 +277,7 @@ class Layer:
 
     def put_aside(self) -> list[bytes]:
         """The messages that wait for batches."""
-        aside = [unpack(stored) for _, _, stored in self.state.aside]
+        aside = [unpack(stored) for _, _, stored in self.memory.aside]
         return [pack(item) for item in self.carries(aside)]
 
     def send_word(self, item: Item, now: float) -> list[Effect]:
@@ -277,10 +308,13 @@ class Layer:
             return False
         return bool(
             mine.memory.kept
+            or mine.memory.batches
             or mine.items
             or mine.outbox
+            or mine.returned
             or mine.moving
             or mine.gathering
+            or mine.straight.epoch.waiting
             or now < mine.busy_until
             or any(channel.outgoing for channel in member.channels.values())
             or member.current
@@ -343,10 +377,12 @@ class Layer:
         return self.state.wake_at
 
 
-def wants_time(body: Body) -> bool:
+def wants_time(body: Body, at_server: bool) -> bool:
     """Whether a packet of a busy member is a reason to stay awake. Data is one in itself, and an
-    acknowledgement wants no answer."""
-    return not isinstance(body, Data) and not (isinstance(body, Report) and not body.waits)
+    acknowledgement wants no answer; but a server stays awake as long as any member is busy: were it
+    to nap meanwhile, it would not notice who is silent."""
+    is_answer = isinstance(body, Report) and not body.waits
+    return not isinstance(body, Data) and (at_server or not is_answer)
 
 
 def joining(
@@ -370,9 +406,13 @@ def founding(process: int, node: Node, options: DaisyOptions) -> Layer:
 def founding_anew(
     process: int, node: Node, options: DaisyOptions, epoch: int, processes: tuple[int, ...]
 ) -> Layer:
-    """A founder of a group of servers whose servers had all died."""
+    """A founder of a group in the place of others: of servers that had all died (in a new epoch),
+    or of local groups that give way. It begins with what all of them bring along."""
     anew = msgspec.structs.replace(node, founders=processes)
-    return Layer(process, anew, options, LayerState(node.index, 0, epoch, 0))
+    layer = Layer(process, anew, options, LayerState(node.index, 0, epoch, 0))
+    layer.memory.batches = {*processes, *(() if node.parent is None else (ABOVE,))}
+    layer.state.owes = layer.memory.batches & {process, ABOVE}
+    return layer
 
 
 def everyone(node: Node) -> ProcessSet:

@@ -16,9 +16,10 @@ class DaisyOptions(Options, frozen=True):
     that are not there at the start, but may join. `split_above`, `merge_below`: the sizes beyond
     which a local group is split or merged; 0 for never.
 
-    `local`: whether a message is broadcast in a local group, or goes through its server to those
-    whom it is for. `forward`: whether a message is sent on when all members have it, as soon as it
-    is delivered, or as soon as it is received.
+    `local`: whether a message is broadcast in a local group, goes through its server to those whom
+    it is for, or straight to them; then `copies` others have it before it is delivered. `forward`:
+    whether a message is sent on when all members have it, as soon as it is delivered, or as soon as
+    it is received.
 
     `pack_s`: how long a message may wait for others, to travel with them in one packet. `tidy_s`:
     how long word of what is done may wait for others. `forget_after_s`: how long messages are kept
@@ -31,7 +32,8 @@ class DaisyOptions(Options, frozen=True):
     latecomers: tuple[int, ...] = ()
     split_above: Count = 0
     merge_below: Count = 0
-    local: Literal["broadcast", "server"] = "broadcast"
+    local: Literal["broadcast", "server", "recipients"] = "broadcast"
+    copies: Count = 1
     forward: Literal["stable", "delivered", "received"] = "stable"
     pack_s: Annotated[float, msgspec.Meta(ge=0)] = 0.0
     tidy_s: Seconds = 0.1

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 import msgspec
 
 from antecede import groups
-from antecede.message import Message, MessageId
+from antecede.message import Message, MessageId, ProcessSet
 from antecede.order import (
     Deliver,
     Effect,
@@ -63,6 +63,10 @@ class Relay(Order):
         """Who talks with whom."""
 
     @abstractmethod
+    def _call(self, layer: Layer, who: int) -> None:
+        """Wake a member or a group that is away."""
+
+    @abstractmethod
     def _apply_changes(
         self, layer: Layer, stable: Iterable[groups.GroupMessageId], now: float
     ) -> None:
@@ -89,6 +93,7 @@ class Relay(Order):
     def _arrive(self, layer: Layer, item: Carry, within: groups.GroupMessageId, now: float) -> None:
         message, memory = item.message, layer.memory
         if layer.has_passed(message.id):
+            self._arrive_again(layer, message.id, within, now)
             return
         memory.seen[message.id.sender] = message.id.number
         memory.places += 1
@@ -106,6 +111,18 @@ class Relay(Order):
         if below is not None and message.id in below.memory.kept:
             self._check_done(below, below.memory.kept[message.id], now)
 
+    def _arrive_again(
+        self, layer: Layer, message: MessageId, within: groups.GroupMessageId, now: float
+    ) -> None:
+        """It is stable as soon as one of its copies is: what depends on it may have come after this
+        one, and is not to be stable before it."""
+        kept = layer.memory.kept.get(message)
+        if kept is not None and not kept.stable:
+            if within in layer.state.settled:
+                self._call_stable(layer, message, now)
+            else:
+                layer.state.unstable.setdefault(within, []).append(message)
+
     def _deliver(self, kept: Kept) -> None:
         """To the application, if it is addressed and has not had it."""
         message = kept.message
@@ -121,18 +138,22 @@ class Relay(Order):
 
     def _on_stable(self, layer: Layer, stable: Iterable[groups.GroupMessageId], now: float) -> None:
         self._apply_changes(layer, stable, now)
-        if layer.state.aside or layer.memory.early:
+        if layer.memory.aside or layer.memory.early:
             layer.state.settled.update(stable)
         for group_message in stable:
             for message in layer.state.unstable.pop(group_message, ()):
-                kept = layer.memory.kept.get(message)
-                if kept is not None:
-                    was_merging = layer.is_merging()
-                    kept.stable = True
-                    if was_merging and not layer.is_merging():
-                        self._reconcile(layer, now)
-                    self._send_on(layer, kept, now)
-                    self._check_done(layer, kept, now)
+                self._call_stable(layer, message, now)
+
+    def _call_stable(self, layer: Layer, message: MessageId, now: float) -> None:
+        kept = layer.memory.kept.get(message)
+        if kept is None or kept.stable:
+            return
+        was_merging = layer.is_merging()
+        kept.stable = True
+        if was_merging and not layer.is_merging():
+            self._reconcile(layer, now)
+        self._send_on(layer, kept, now)
+        self._check_done(layer, kept, now)
 
     # From group to group.
 
@@ -142,17 +163,36 @@ class Relay(Order):
     def _send_on(self, layer: Layer, kept: Kept, now: float) -> None:
         """Into the group above, if the message has destinations beyond this one, and into the group
         below, if it has some there; unless they have had it. What came in batches goes on in their
-        order, before anything else."""
-        if layer.is_merging():
+        order, before anything else.
+
+        From a group of servers that has servers only what all of them have goes on. Its author
+        there is a server that may die alone, with what came before it in the group; and that comes
+        back from one side, above or below, when this has come back from the other."""
+        is_between = layer.node.level > 0 and layer.node.parent is not None
+        if layer.is_merging() or (is_between and not kept.stable):
             return
         message = kept.message
         above, below = self._above(layer), self._below(layer)
         if above is not None and message.destinations & ~layer.node.processes:
             self._pass_if_new(above, kept, now)
-        if message.id in layer.state.ahead:  # it belongs to the group below, and is on its way
+        if layer.state.ahead:  # these are still on their way below, and this may be an answer
             return
-        if below is not None and message.destinations & below.node.processes:
+        if below is None or self._is_awaited_below(layer, below, kept, now):
+            return
+        if message.destinations & below.node.processes:
             self._pass_if_new(below, kept, now)
+
+    def _is_awaited_below(self, layer: Layer, below: Layer, kept: Kept, now: float) -> bool:
+        """Whether this message, or one before it that is for somebody there, may still be brought
+        into the group below by its own sender."""
+        if below.view is None or not (below.memory.away or below.state.returned):
+            return False
+        here = below.view.processes
+        return any(
+            below.may_bring(one.message.id.sender, now) and below.is_new(one.message.id)
+            for one in layer.memory.kept.values()
+            if one is kept or (one.place < kept.place and one.message.destinations & here)
+        )
 
     def _pass_if_new(self, layer: Layer, kept: Kept, now: float) -> None:
         id_ = kept.message.id
@@ -160,17 +200,18 @@ class Relay(Order):
             self._pass(layer, carry(kept.message, kept.clock), now)
 
     def _reconcile(self, layer: Layer, now: float) -> None:
-        """Look again at all that is kept: who is there, or who serves, has changed."""
+        """Look again at all that is kept: who is there, or who serves, has changed. What is sent on
+        when it is delivered goes now, before anything that is delivered from now on."""
         below, above = self._below(layer), self._above(layer)
         for group, lower in ((layer, below), (above, layer)):
             if group is None or lower is None or not lower.is_server:
                 continue
             for kept in group.in_order():
-                if kept.stable:
+                if self._may_go_on(group, kept):
                     self._send_on(group, kept, now)
                 self._catch_up(group, lower, kept, now)
             for kept in lower.in_order():
-                if kept.stable:
+                if self._may_go_on(lower, kept):
                     self._send_on(lower, kept, now)
                 message = kept.message
                 if (
@@ -183,6 +224,10 @@ class Relay(Order):
                 ):
                     lower.tell(Release((message.id,)), now, self.options.tidy_s)
         self._check_all(layer, now)
+
+    def _may_go_on(self, layer: Layer, kept: Kept) -> bool:
+        """What has been delivered goes on when it is stable, or at once."""
+        return kept.stable or self.options.forward != "stable"
 
     def _catch_up(self, group: Layer, lower: Layer, kept: Kept, now: float) -> None:
         """What the group below has had and keeps no more, it is done with."""
@@ -212,12 +257,11 @@ class Relay(Order):
         if not self._is_done(layer, kept):
             return
         message, node = kept.message, layer.node
-        if not message.destinations & ~node.processes and node.processes >> message.id.sender & 1:
-            self._release(layer, message.id, now)
-            return
         above = self._above(layer)
         if above is not None and layer.is_server and message.destinations & node.processes:
             self._report_done(above, node, message.id, now)
+        if not message.destinations & ~node.processes and node.processes >> message.id.sender & 1:
+            self._release(layer, message.id, now)  # though the servers may keep it, from before
 
     def _check_all(self, layer: Layer, now: float) -> None:
         for kept in layer.in_order():
@@ -245,12 +289,31 @@ class Relay(Order):
             kept.done.update(index for index, _ in change.made)
 
     def _release(self, layer: Layer, message: MessageId, now: float) -> None:
-        """Nobody need keep it, here and below."""
-        layer.memory.kept.pop(message, None)
+        """Nobody need keep it, here and below. It may have been the last of what came in batches
+        that was not known to be stable."""
+        was_merging = layer.is_merging()
+        kept = layer.memory.kept.pop(message, None)
+        if kept is not None:
+            self._note_missed(layer, kept)
         layer.state.reported.discard(message)
         below = self._below(layer)
         if below is not None and below.is_server and message in below.memory.kept:
             below.tell(Release((message,)), now, self.options.tidy_s)
+        if was_merging and not layer.is_merging():
+            self._reconcile(layer, now)
+
+    def _note_missed(self, layer: Layer, kept: Kept) -> None:
+        """Whoever has been away for too long and comes back is told so, if it has missed this. It
+        may be asleep, and not know that it is out."""
+        for who in layer.memory.forgotten:
+            if kept.message.destinations & self._those(layer, who) and who not in kept.done:
+                layer.memory.missed.add(who)
+                if layer.is_server:
+                    self._call(layer, who)
+
+    def _those(self, layer: Layer, who: int) -> ProcessSet:
+        """The member of a local group, or the processes of a group below."""
+        return self._plan.nodes[who].processes if layer.node.level else 1 << who
 
     def _on_release(self, layer: Layer, ids: Ids, now: float) -> None:
         for id_ in ids:

@@ -8,8 +8,10 @@ has the lowest number founds the group anew, with all that look for it, in a new
 
 The new servers have no common past. Each of them first sends all that its group keeps (`Batch`),
 and none looks at anything before it has the batches of all; then it takes them in the order of
-Lamport time, which respects causality whatever they came through. A group that brings no batch may
-have died with messages that others depend on: that is told as a gap.
+Lamport time, which respects causality whatever they came through. Where there is a group above,
+that brings a batch, too, through whoever serves: what it keeps for this group may come before what
+the others bring. A group that brings no batch may have died with messages that others depend on:
+that is told as a gap.
 """
 
 from typing import Protocol
@@ -24,15 +26,17 @@ from antecede.overlays._daisy_items import (
     Found,
     Item,
     Lost,
+    Moved,
     Poke,
     Seek,
     Talk,
+    carries,
     carry,
     causal,
     pack,
     unpack,
 )
-from antecede.overlays._daisy_layer import Layer, founding_anew, joining
+from antecede.overlays._daisy_layer import ABOVE, Layer, founding_anew, joining
 from antecede.overlays._daisy_plan import Node, Plan
 
 _FOUNDERS = 1 << 16
@@ -46,6 +50,7 @@ class Home(Protocol):
 
     @property
     def groups_plan(self) -> Plan: ...
+    def known_changes(self) -> tuple[bytes, ...]: ...
     def layers(self) -> list[Layer]: ...
     def layer_of(self, node: int) -> Layer | None: ...
     def replace(self, old: Layer, new: Layer, now: float) -> None: ...
@@ -66,13 +71,17 @@ class Search:
             stamp = DaisyStamp(None, talk, busy=True)
             self._home.emit(Transmit(Packet(self._home.process, None, stamp), to))
 
+    def tell_changes(self, node: Node, to: ProcessSet) -> None:
+        """Of whom this process speaks, others may not know yet."""
+        changes = self._home.known_changes()
+        if changes:
+            self.say(Moved(node.index, changes), to)
+
     def call(self, layer: Layer, child: Node) -> None:
         """Wake a group that has no server in this one, and say who is in it."""
         self.say(Poke(child.index), child.processes)
         if layer.view is not None and layer.state.epoch:
-            processes = tuple(member.process for member in layer.view.members)
-            word = Found(layer.node.index, layer.state.epoch, processes, again=False)
-            self.say(word, child.processes)
+            self.say(_found(layer, layer.view), child.processes)
 
     # One that looks for the group above.
 
@@ -90,6 +99,7 @@ class Search:
             node = layer.node
             own = self._own(node)
             beside = node.processes & ~own.processes
+            self.tell_changes(own, beside)
             self.say(Seek(own.index, state.epoch), beside)
             if now - state.seeking_since > 3 * self._patience_s:
                 self._found_anew(layer, own, now)
@@ -128,8 +138,7 @@ class Search:
             for member, peer in zip(view.members, peers, strict=True)
             if not peer.present
         ]
-        founders = tuple(member.process for member in view.members)
-        self.say(Found(layer.node.index, state.epoch, founders, again=True), process_set(silent))
+        self.say(_found(layer, view), process_set(silent))
 
     # What others say.
 
@@ -157,6 +166,7 @@ class Search:
         if parent is None:
             return
         own = self._own(plan.nodes[parent])
+        self.tell_changes(own, 1 << source)
         self._look(now)
         layer = self._home.layer_of(parent)
         if layer is None:
@@ -164,8 +174,7 @@ class Search:
         if layer.is_lost:
             self.say(Lost(own.index, layer.state.epoch), 1 << source)
         elif layer.view is not None:
-            processes = tuple(member.process for member in layer.view.members)
-            self.say(Found(parent, layer.state.epoch, processes, again=False), 1 << source)
+            self.say(_found(layer, layer.view), 1 << source)
 
     def _on_lost(self, source: int, node: int, now: float) -> None:
         parent = self._home.groups_plan.nodes[node].parent
@@ -176,11 +185,10 @@ class Search:
     def _adopt(self, layer: Layer, word: Found, now: float) -> None:
         """Found the group with the others, or ask those who are in it to be let in."""
         home, state = self._home, layer.state
-        if word.again:
-            if word.epoch <= state.epoch or home.process not in word.processes:
+        if word.again and home.process in word.processes:
+            if word.epoch <= state.epoch:
                 return
             new = founding_anew(home.process, layer.node, layer.options, word.epoch, word.processes)
-            new.state.batches = set(word.processes)
         else:
             contacts = process_set(word.processes) & ~(1 << home.process)
             known = state.contacts if word.epoch == state.epoch else 0
@@ -198,19 +206,42 @@ class Search:
             )
             new.state.seeking_since = now
         new.state.resend = layer.everything()
+        new.memory.missed = layer.memory.missed
         home.replace(layer, new, now)
 
 
+def _found(layer: Layer, view: View) -> Found:
+    """Who is in a group of servers. In its first view, those who found it: they have to do so, for
+    who joins instead brings no batch."""
+    processes = tuple(member.process for member in view.members)
+    is_anew = layer.state.epoch > 0 and view.number == 1
+    return Found(layer.node.index, layer.state.epoch, processes, is_anew)
+
+
 def batch(layer: Layer, below: Layer | None) -> tuple[Item, ...]:
-    """What a founder brings along: what it had as a member before, and what its group keeps that
-    goes beyond it."""
+    """What a founder brings along: what it had as a member before, and what its group keeps (or has
+    put aside) that goes beyond it."""
     items = {item.id: item for item in map(unpack, layer.state.resend) if isinstance(item, Carry)}
     if below is not None:
-        for kept in below.in_order():
-            if kept.message.destinations & ~below.node.processes:
-                items[kept.message.id] = carry(kept.message, kept.clock)
+        kept = [carry(kept.message, kept.clock) for kept in below.in_order()]
+        for item in (*kept, *carries(map(unpack, below.put_aside()))):
+            if item.message.destinations & ~below.node.processes:
+                items[item.id] = item
     layer.state.resend = []
-    return (Batch(), *sorted(items.values(), key=causal))
+    missed = tuple(sorted(layer.memory.missed))
+    return (Batch(missed=missed), *sorted(items.values(), key=causal))
+
+
+def batch_from_above(layer: Layer, above: Layer) -> tuple[Item, ...]:
+    """What the servers keep for a group."""
+    return (
+        Batch(above=True),
+        *(
+            carry(kept.message, kept.clock)
+            for kept in above.in_order()
+            if kept.message.destinations & layer.node.processes
+        ),
+    )
 
 
 Arrival = tuple[int, GroupMessageId, Item]
@@ -219,23 +250,24 @@ Arrival = tuple[int, GroupMessageId, Item]
 
 def gather(layer: Layer, arrivals: list[Arrival]) -> None:
     """Put arrivals aside until all batches are here."""
-    state = layer.state
+    memory = layer.memory
     for sender, within, item in arrivals:
         if isinstance(item, Batch):
-            state.batches.discard(sender)
+            memory.batches.discard(ABOVE if item.above else sender)
+            memory.missed.update(item.missed)
         else:
-            state.aside.append((sender, within, pack(item)))
+            memory.aside.append((sender, within, pack(item)))
 
 
 def ready(layer: Layer) -> tuple[list[Arrival], list[Arrival]]:
-    """What was put aside: the batches, in the order of Lamport time, and the rest."""
-    aside = [(sender, within, unpack(stored)) for sender, within, stored in layer.state.aside]
-    layer.state.aside = []
-    batches = [arrival for arrival in aside if arrival[1].number == 1]
-    batches.sort(key=lambda arrival: causal(arrival[2]))
-    return batches, [arrival for arrival in aside if arrival[1].number > 1]
+    """What was put aside: messages, in the order of Lamport time, and the rest."""
+    aside = [(sender, within, unpack(stored)) for sender, within, stored in layer.memory.aside]
+    layer.memory.aside = []
+    messages = [arrival for arrival in aside if isinstance(arrival[2], Carry)]
+    messages.sort(key=lambda arrival: causal(arrival[2]))
+    return messages, [arrival for arrival in aside if not isinstance(arrival[2], Carry)]
 
 
 def absent(layer: Layer, view: View) -> None:
     """Whoever is not in the view any more brings no batch."""
-    layer.state.batches &= {member.process for member in view.members}
+    layer.memory.batches &= {ABOVE, *(member.process for member in view.members)}

@@ -101,9 +101,17 @@ class Star(Running):
                 layer.state.awaiting.discard(sender.process)
             for item in carries(items):
                 self._hand_in(layer, item, now)
+                if layer.has_passed(item.id) and item.id not in layer.memory.kept:
+                    layer.tell(Release((item.id,)), now, self.options.tidy_s)  # it was away
         elif view.members[0] == sender:
             for item in carries(items):
                 self._deliver(self._note(layer, item))
+
+    def _may_go_on(self, layer: Layer, kept: Kept) -> bool:
+        """What the server has put in order goes on at once."""
+        if self._is_star(layer):
+            return layer.has_passed(kept.message.id)
+        return super()._may_go_on(layer, kept)
 
     def _look_at_star(self, now: float) -> None:
         """At the server, after every input: who has what it was told, and is all here?"""
@@ -183,7 +191,7 @@ class Star(Running):
             return
         if layer.node.parent is not None:
             above = self._above(layer)
-            if above is None or above.state.batches or above.is_merging():
+            if above is None or above.memory.batches or above.is_merging():
                 return
         state.gathering = False
         memory.kept, kept = {}, memory.kept
@@ -196,13 +204,16 @@ class Star(Running):
 
     def _absorb_alone(self, layer: Layer, content: bytes) -> None:
         """Back in the group: what was sent from here or delivered here is the process' own; all
-        else comes from the server."""
+        else comes from the server. One that has served brings along all that it had put in order:
+        what it has delivered may come after something that only it and others that are away had."""
         state, own = layer.state, layer.memory
         state.memory = memory = thaw(content, Memory)
         memory.kept = {
             id_: kept
             for id_, kept in own.kept.items()
-            if id_.sender == self.process or kept.message.destinations >> self.process & 1
+            if own.seen
+            or id_.sender == self.process
+            or kept.message.destinations >> self.process & 1
         }
         memory.seen, memory.places = {}, own.places
         state.sent, state.unstable, state.reported, state.told = {}, {}, set(), {}

@@ -10,28 +10,30 @@ from antecede.order import (
     Event,
     Notice,
 )
+from antecede.overlays._daisy_handover import HandingOver
 from antecede.overlays._daisy_items import (
     Above,
     Carry,
+    Change,
     Forget,
     Memory,
-    Moved,
+    Poke,
     carry,
     decode_items,
     pack,
     unpack,
 )
 from antecede.overlays._daisy_layer import (
+    ABOVE,
     Layer,
     founding,
     joining,
 )
-from antecede.overlays._daisy_search import Search, absent, batch
-from antecede.overlays._daisy_star import Star
+from antecede.overlays._daisy_search import Search, absent, batch, batch_from_above
 from antecede.snapshot import thaw
 
 
-class Views(Star):
+class Views(HandingOver):
     """A process in its groups, as far as their members are concerned."""
 
     _search: Search
@@ -42,12 +44,16 @@ class Views(Star):
         """All batches are here, perhaps."""
 
     @abstractmethod
-    def _learn(self, changes: Iterable[bytes]) -> None:
+    def _learn(self, changes: Iterable[bytes]) -> list[Change]:
         """Take note of the changes of the plan that are news."""
 
     @abstractmethod
     def _announce_changes(self, layer: Layer, now: float) -> None:
         """Tell the group below if it gives way."""
+
+    @abstractmethod
+    def _give_way(self, layer: Layer, now: float) -> None:
+        """If the group gives way to another, do so."""
 
     @abstractmethod
     def _call_roll(self, layer: Layer, now: float) -> None:
@@ -73,9 +79,24 @@ class Views(Star):
         self._layers[place] = new
         self.state.layers[place] = new.state
         self._do(new, new.member.start(now))
-        if new.state.batches:
-            below = self._layers[place - 1] if place else None
-            self._do(new, new.bring(batch(new, below), now))
+
+    def _bring_batches(self, now: float) -> None:
+        """Into groups that are founded anew. From below when nothing is missing from further below,
+        from above when nothing is missing from further above: first all is gathered upwards, then
+        it is put in order downwards."""
+        for layer in self._layers:
+            below, above, owes = self._below(layer), self._above(layer), layer.state.owes
+            is_gathered = below is None or (
+                below.memory.batches <= {ABOVE} and self._is_gathered(below)
+            )
+            if self.process in owes and is_gathered:
+                owes.discard(self.process)
+                self._do(layer, layer.bring(batch(layer, below), now))
+            if ABOVE not in owes or not layer.is_server or above is None:
+                continue
+            if not above.memory.batches and not above.is_merging():
+                owes.discard(ABOVE)
+                self._do(layer, layer.bring(batch_from_above(layer, above), now))
 
     def _on_view(self, layer: Layer, event: groups.ViewInstalled, now: float) -> None:
         view, state = event.view, layer.state
@@ -87,7 +108,10 @@ class Views(Star):
         state.server = server
         if event.state:
             self._absorb(layer, event.state, now)
-        if state.batches:
+            self._tell_lost(layer)
+            self._tell_missed(layer)
+            self._give_way(layer, now)
+        if layer.memory.batches:
             absent(layer, view)
             self._take_batches(layer, now)
         self._apply_changes(layer, sorted(layer.memory.pending), now)
@@ -95,6 +119,7 @@ class Views(Star):
         self._note_absence(layer, view, now)
         self._settle_early(layer, event, now)
         self._star_view(layer, event, now)
+        self._direct_view(layer, event, now)
         if layer.is_server:
             self._serve(layer, now)
         self._reconcile(layer, now)
@@ -126,7 +151,7 @@ class Views(Star):
     def _absorb(self, layer: Layer, content: bytes, now: float) -> None:
         """In a new view, or again after an exclusion: take over what the group remembers, deliver
         what has been missed, and send what the group has missed."""
-        if self._is_star(layer):
+        if self._is_star(layer) or self._is_direct(layer):
             self._absorb_alone(layer, content)
             return
         own = [carry(kept.message, kept.clock) for kept in layer.in_order()]
@@ -134,6 +159,8 @@ class Views(Star):
         state.memory = memory = thaw(content, Memory)
         self._learn(memory.changes)
         state.sent, state.unstable, state.reported, state.ahead = {}, {}, set(), set()
+        state.settled = {within for _, within, _ in memory.aside}
+        state.owes = memory.batches & {ABOVE}
         for kept in layer.in_order():
             kept.stable = True
             if not layer.node.level:
@@ -144,6 +171,15 @@ class Views(Star):
         for item in resend.values():
             if item.number > memory.seen.get(item.sender, 0):
                 self._pass(layer, item, now)
+
+    def _tell_missed(self, layer: Layer) -> None:
+        """Back after so long that something for this process or its group has been let go."""
+        if self._who(layer, self.process) in layer.memory.missed:
+            self._effects.append(Notice(Event.GAP, layer.node.name))
+
+    def _who(self, layer: Layer, process: int) -> int | None:
+        """Whom a process stands for in a group: for itself, or for a group below."""
+        return self._plan.child_of(layer.node, process) if layer.node.level else process
 
     def _on_stopped(self, layer: Layer, event: groups.Stopped, now: float) -> None:
         """The others went on without this process: it comes back. It serves no group meanwhile."""
@@ -157,13 +193,15 @@ class Views(Star):
             layer.node.processes if not layer.node.level else self._contacts(layer),
         )
         again.state.memory = old.memory
+        again.state.straight.epoch = old.straight.epoch
         again.state.outbox = layer.unsent()
         again.state.above, again.state.above_epoch = old.above, old.above_epoch
-        again.state.resend = [
+        lost = [
             pack(item)
             for message in event.undelivered
             for item in layer.carries(decode_items(message.payload))
-        ] + layer.put_aside()
+        ]
+        again.state.resend = [*old.resend, *lost, *layer.put_aside()]
         self.replace(layer, again, now)
 
     def _contacts(self, layer: Layer) -> ProcessSet:
@@ -193,19 +231,28 @@ class Views(Star):
     def _note_return(self, layer: Layer, now: float) -> None:
         """Who has come back has what was kept for it as soon as it speaks in the new view."""
         memory, view = layer.memory, layer.view
-        if layer.node.level or view is None or not (memory.away or memory.forgotten):
+        if view is None or not (memory.away or memory.forgotten or memory.missed):
             return
-        back = [
-            member.process
-            for member, peer in zip(view.members, layer.member.state.peers, strict=True)
-            if peer.present
-            and (member.process in memory.away or member.process in memory.forgotten)
-        ]
-        for process in back:
+        peers = zip(view.members, layer.member.state.peers, strict=True)
+        heard = [self._who(layer, member.process) for member, peer in peers if peer.present]
+        memory.missed.difference_update(heard)
+        back = [who for who in heard if who in memory.away or who in memory.forgotten]
+        for process in back if not layer.node.level else ():
             memory.away.pop(process, None)
             memory.forgotten.discard(process)
-        if back:
+            layer.state.returned[process] = now
+        if back and not layer.node.level:
             self._check_all(layer, now)
+
+    def _give_up_waiting(self, layer: Layer, now: float) -> None:
+        """Who has come back, or is away for long, has had the time to bring what its group has
+        missed of it: the rest comes from the servers."""
+        returned, below = layer.state.returned, self._below(layer)
+        late = [who for who, at in returned.items() if now - at > self.options.suspect_after_s]
+        for who in late:
+            del returned[who]
+        if late or (below is not None and below.is_server and below.memory.away):
+            self._reconcile(layer, now)
 
     def _unborn(self, layer: Layer) -> ProcessSet:
         """Latecomers that nobody has seen."""
@@ -213,19 +260,24 @@ class Views(Star):
         return late & ~sum(1 << process for process in layer.memory.away)
 
     def _look_after(self, layer: Layer, now: float) -> None:
-        """Forget who has been away for too long, and wake the groups that have no server here."""
+        """Forget who has been away for too long; wake groups that have no server here, and members
+        that may not know that they are out."""
         memory, node = layer.memory, layer.node
         for who, since in sorted(memory.away.items()):
             if now - since > self.options.forget_after_s and memory.kept:
                 if not layer.is_told(Forget(who)):
                     layer.tell(Forget(who), now, self.options.tidy_s)
+            elif layer.keeps_for(self._those(layer, who)):
+                self._call(layer, who)
             elif not node.level:
-                if self.state.changes:
-                    self._search.say(Moved(node.index, tuple(self.state.changes)), 1 << who)
-            else:
-                child = self._plan.nodes[who]
-                if any(kept.message.destinations & child.processes for kept in layer.in_order()):
-                    self._search.call(layer, child)
+                self._search.tell_changes(node, 1 << who)
+
+    def _call(self, layer: Layer, who: int) -> None:
+        if layer.node.level:
+            self._search.call(layer, self._plan.nodes[who])
+        else:
+            self._search.tell_changes(layer.node, 1 << who)
+            self._search.say(Poke(layer.node.index), 1 << who)
 
     def _on_forget(self, layer: Layer, who: int, now: float) -> None:
         memory = layer.memory
@@ -233,3 +285,4 @@ class Views(Star):
             del memory.away[who]
             memory.forgotten.add(who)
             self._check_all(layer, now)
+            self._reconcile(layer, now)

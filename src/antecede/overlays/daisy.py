@@ -60,9 +60,11 @@ from antecede.overlays._daisy_items import (
     Carry,
     Change,
     DaisyStamp,
+    Direct,
     Done,
     Forget,
     Item,
+    Merged,
     Moved,
     Ready,
     Release,
@@ -79,6 +81,7 @@ from antecede.overlays._daisy_layer import (
     joining,
     wants_time,
 )
+from antecede.overlays._daisy_matrix import decode_matrix
 from antecede.overlays._daisy_options import DaisyOptions
 from antecede.overlays._daisy_plan import Plan, plan
 from antecede.overlays._daisy_relay import State
@@ -108,8 +111,8 @@ class Daisy(Changing):
         chosen = self.options_type() if options is None else options
         if not isinstance(chosen, DaisyOptions):
             raise Misuse(f"{type(chosen).__name__} are no options of daisy")
-        if chosen.local == "server":
-            _check_star(chosen)
+        if chosen.local != "broadcast":
+            _check_local(chosen)
         self._plan = plan(membership.size, chosen.sizes, chosen.groups, chosen.latecomers)
         self._search = Search(self, chosen.suspect_after_s)
         self._layers: list[Layer] = []
@@ -186,8 +189,10 @@ class Daisy(Changing):
             self._check(decode_items(packet.body.payload))
         for layer in self._layers:
             if layer.config.group == packet.group:
+                if layer.is_foreign(packet):
+                    return
                 layer.check(packet)
-                keeps_awake = busy and wants_time(packet.body)
+                keeps_awake = busy and wants_time(packet.body, layer.is_server)
                 if keeps_awake or isinstance(packet.body, GroupData):
                     self._rouse(layer, now)
                 self._do(layer, layer.member.receive(packet, now))
@@ -199,6 +204,9 @@ class Daisy(Changing):
 
     def _check(self, items: Iterable[Item]) -> None:
         size = self.membership.size
+        for item in items:
+            if isinstance(item, Direct):
+                self._check_matrix(item)
         for item in carries(items):
             if item.sender >= size:
                 raise MalformedStamp("sender", f"is {item.sender}")
@@ -206,12 +214,20 @@ class Daisy(Changing):
             if not to or to >> size:
                 raise MalformedStamp("destinations", "are none, or unknown processes")
 
+    def _check_matrix(self, item: Direct) -> None:
+        integers = len(decode_matrix(item.matrix))
+        view = self._layers[0].view if self._layers else None
+        if view is not None and view.number == item.view and integers != len(view.members) ** 2:
+            count = len(view.members)
+            raise MalformedStamp("matrix", f"has {integers} entries in a view of {count} members")
+
     def wake(self, now: float) -> list[Effect]:
         for layer in list(self._layers):
             if layer.is_due(now):
                 layer.be_patient(now)
                 self._do(layer, layer.member.wake(now))
                 self._note_return(layer, now)
+                self._give_up_waiting(layer, now)
                 self._call_roll(layer, now)
                 if layer.is_server:
                     self._look_after(layer, now)
@@ -223,11 +239,12 @@ class Daisy(Changing):
     # The effects of the groups, first in, first out.
 
     def _work(self, now: float) -> None:
-        while self._agenda:
+        while self._agenda or self._look_at_direct(now):
             layer, effect = self._agenda.popleft()
             if layer in self._layers:
                 self._perform(layer, effect, now)
             if not self._agenda:
+                self._bring_batches(now)
                 self._catch_up_with_ahead(now)
                 self._look_at_star(now)
 
@@ -285,8 +302,11 @@ class Daisy(Changing):
 
     def _on_deliver(self, layer: Layer, message: groups.GroupMessage, now: float) -> None:
         sender = message.sender.process
-        arrivals = [(sender, message.id, item) for item in decode_items(message.payload)]
-        if layer.state.batches:
+        items = decode_items(message.payload)
+        arrivals = [(sender, message.id, item) for item in items]
+        if any(isinstance(item, Merged) for item in items[:1]):
+            self._on_merged(layer, message, now)
+        elif layer.memory.batches:
             gather(layer, arrivals)
             self._take_batches(layer, now)
         else:
@@ -294,7 +314,7 @@ class Daisy(Changing):
 
     def _take_batches(self, layer: Layer, now: float) -> None:
         """When all batches are here, or will not come: these first, then what came meanwhile."""
-        if not layer.state.batches:
+        if not layer.memory.batches:
             self._tell_gap(layer)
             batches, others = ready(layer)
             layer.state.merged = TAKING_BATCHES
@@ -311,7 +331,7 @@ class Daisy(Changing):
             match item:
                 case Carry():
                     self._arrive(layer, item, within, now)
-                    self._take_early(layer, now)
+                    self._take_early(layer, within, now)
                 case Ahead():
                     self._on_ahead(layer, item, within, now)
                 case Retract(ids):
@@ -346,6 +366,9 @@ class Daisy(Changing):
 
     # For the search.
 
+    def known_changes(self) -> tuple[bytes, ...]:
+        return tuple(self.state.changes)
+
     def layers(self) -> list[Layer]:
         return self._layers
 
@@ -370,6 +393,7 @@ class Daisy(Changing):
         """What has come to the local group and is not delivered there."""
         found: dict[MessageId, Held] = {}
         for layer in self._layers[:1]:
+            found |= {held.message: held for held in self._held_here(layer)}
             for waiting in layer.member.held():
                 for message in self._carried(layer, waiting.message):
                     is_new = message.id.number > self.state.delivered.get(message.id.sender, 0)
@@ -388,17 +412,19 @@ class Daisy(Changing):
         return []
 
     def entries(self) -> int:
-        """What the groups count of their members, and what came by of each process."""
+        """What the groups count of their members, what came by of each process, and the matrix."""
         return sum(
             len(layer.member.state.delivered) * (1 + len(layer.member.state.peers))
             + len(layer.memory.seen)
+            + len(layer.state.straight.epoch.sent)
             for layer in self._layers
         )
 
 
-def _check_star(options: DaisyOptions) -> None:
-    """What does not go with local groups that go through their servers."""
+def _check_local(options: DaisyOptions) -> None:
+    """What does not go with local groups that do not broadcast."""
+    local = f"local={options.local}"
     if options.split_above or options.merge_below:
-        raise Misuse("local=server: groups that go through their server do not split or merge")
+        raise Misuse(f"{local}: groups that do not broadcast do not split or merge")
     if options.pack_s or options.forward == "received":
-        raise Misuse("local=server: pack_s and forward=received are for groups that broadcast")
+        raise Misuse(f"{local}: pack_s and forward=received are for groups that broadcast")

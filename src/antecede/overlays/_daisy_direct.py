@@ -1,0 +1,266 @@
+"""Optimisation 2 of the paper (section 3.4): in a local group, messages go to those alone whom they
+are for, and are delivered when enough others have them.
+
+A message carries a matrix: who has sent whom how many in the present view, as far as its sender
+knows (Raynal, Schiper, Toueg). It goes to its recipients in the view, to the server if it is for
+other groups as well, and to further members where these are fewer than `copies`. Those keep it, and
+so do its sender and all who deliver it, until the sender says that all recipients have it
+(`Word.settled`); from then on it is let go like any other (`_daisy_relay`).
+
+It is delivered when all that its matrix counts for this process has been delivered, and when it and
+*all that its sender has sent before in this view* are safe: `copies` others have them, as the
+sender learns from the channels (`Word.safe`). What depends on a message then exists only where no
+`copies` crashes can take the message away. One other is the recipient itself: with `copies=1` it
+need not wait for word of its own copy.
+
+A matrix counts from the beginning of an *epoch*; one comes with every view (`_daisy_handover`).
+"""
+
+from antecede import groups
+from antecede.message import MessageId, members, process_set
+from antecede.order import Awaited, Held, Scope, Wake
+from antecede.overlays._daisy_epoch import Key, Sent
+from antecede.overlays._daisy_items import (
+    Ahead,
+    Carry,
+    Direct,
+    Hand,
+    Ids,
+    Kept,
+    Word,
+    carries,
+    decode_items,
+    pack,
+    unpack,
+)
+from antecede.overlays._daisy_layer import Layer
+from antecede.overlays._daisy_matrix import encode_matrix
+from antecede.overlays._daisy_star import Star
+
+
+class Directly(Star):
+    """A process in its groups, as far as messages go straight to their recipients in the local
+    one."""
+
+    def _is_direct(self, layer: Layer) -> bool:
+        return self.options.local == "recipients" and not layer.node.level
+
+    def _is_running(self, layer: Layer) -> bool:
+        """Whether all have what comes before the epoch, and it goes on."""
+        return layer.state.straight.is_open and not layer.is_lost
+
+    # Sending.
+
+    def _pass(self, layer: Layer, item: Carry | Ahead, now: float) -> None:
+        if not self._is_direct(layer) or not isinstance(item, Carry):
+            super()._pass(layer, item, now)
+            return
+        sent = layer.state.sent
+        sent[item.sender] = max(sent.get(item.sender, 0), item.number)
+        layer.state.outbox.append(pack(item))
+        self._empty_outbox(layer, now)
+
+    def _empty_outbox(self, layer: Layer, now: float) -> None:
+        if self._is_running(layer):
+            outbox, layer.state.outbox = layer.state.outbox, []
+            for item in carries(map(unpack, outbox)):
+                self._send_straight(layer, item, now)
+
+    def _send_straight(self, layer: Layer, item: Carry, now: float) -> None:
+        epoch, own = layer.state.straight.epoch, self.process
+        to = epoch.recipients(item.message, own, layer.node.processes)
+        epoch.count += 1
+        safe = epoch.safe.get(own, 0)
+        direct = Direct(item, epoch.view, epoch.count, safe, encode_matrix(epoch.sent))
+        epoch.note_sent(own, to)
+        sent = epoch.on_its_way[epoch.count] = Sent(to & ~(1 << own))
+        for process in members(epoch.copied_to(to, own, epoch.copies(self.options.copies))):
+            sent.numbers[process] = self._tell(layer, process, (direct,), now)
+            epoch.told[process] = safe
+        kept = self._keep(layer, (own, direct.number), item)
+        self._note_passed(layer, item)
+        if to >> own & 1:  # it goes up from here, when it is safe
+            epoch.waiting[own, direct.number] = pack(direct)
+        else:
+            self._deliver(kept)
+
+    def _keep(self, layer: Layer, key: Key, item: Carry) -> Kept:
+        layer.state.straight.epoch.placed[item.id] = key
+        return self._note(layer, item)
+
+    def _note_passed(self, layer: Layer, item: Carry) -> None:
+        seen = layer.memory.seen
+        seen[item.sender] = max(seen.get(item.sender, 0), item.number)
+
+    # Receiving.
+
+    def _on_told(self, layer: Layer, sender: groups.MemberId, payload: bytes, now: float) -> None:
+        if not self._is_direct(layer):
+            super()._on_told(layer, sender, payload, now)
+            return
+        straight, number = layer.state.straight, layer.member.state.view.number
+        for item in decode_items(payload)[:1]:
+            if not isinstance(item, Direct | Word | Hand) or item.view != number:
+                continue  # of an earlier view: whoever said it has handed it over
+            if isinstance(item, Hand):
+                straight.hands[sender.process] = payload
+            elif straight.epoch.view != number:
+                straight.early.append((sender.process, payload))
+            elif isinstance(item, Word):
+                self._on_word(layer, sender.process, item, now)
+            else:
+                self._on_direct(layer, sender.process, item)
+
+    def _on_direct(self, layer: Layer, entry: int, item: Direct) -> None:
+        epoch, key = layer.state.straight.epoch, (entry, item.number)
+        epoch.safe[entry] = max(epoch.safe.get(entry, 0), item.safe)
+        to = epoch.recipients(item.carry.message, entry, layer.node.processes)
+        if to >> self.process & 1:
+            epoch.waiting[key] = pack(item)
+        elif item.number > epoch.settled.get(entry, 0):
+            self._keep(layer, key, item.carry)
+
+    def _on_word(self, layer: Layer, entry: int, word: Word, now: float) -> None:
+        epoch = layer.state.straight.epoch
+        epoch.safe[entry] = max(epoch.safe.get(entry, 0), word.safe)
+        if word.settled <= epoch.settled.get(entry, 0):
+            return
+        epoch.settled[entry] = word.settled
+        for message, key in list(epoch.placed.items()):
+            if key[0] == entry and key[1] <= word.settled and key not in epoch.waiting:
+                self._settle_one(layer, message, now)
+
+    def _settle_one(self, layer: Layer, message: MessageId, now: float) -> None:
+        """All whom it is for in the view have it."""
+        kept = layer.memory.kept.get(message)
+        if kept is not None:
+            kept.stable = True
+            self._send_on(layer, kept, now)
+            self._check_done(layer, kept, now)
+
+    # Copies, and delivery.
+
+    def _count_copies(self, layer: Layer, now: float) -> None:
+        """Who has what was sent from here?"""
+        epoch, own = layer.state.straight.epoch, self.process
+        copies = epoch.copies(self.options.copies)
+        before = safe = epoch.safe.get(own, 0)
+        while (sent := epoch.on_its_way.get(safe + 1)) and len(_got(layer, sent)) >= copies:
+            safe += 1
+        epoch.safe[own] = safe
+        self._tell_safe(layer, range(before + 1, safe + 1), now)
+        while epoch.arrived < safe and _has_all(layer, epoch.on_its_way[epoch.arrived + 1]):
+            epoch.arrived += 1
+            epoch.keepers |= process_set(epoch.on_its_way.pop(epoch.arrived).numbers)
+            if epoch.word_at < 0:
+                epoch.word_at = now + self.options.tidy_s
+                self._effects.append(Wake(epoch.word_at))
+
+    def _tell_safe(self, layer: Layer, numbers: range, now: float) -> None:
+        """Recipients of what waits for this alone have to know."""
+        epoch = layer.state.straight.epoch
+        copies = epoch.copies(self.options.copies)
+        if not copies or not numbers:
+            return
+        waiting = 0
+        for number in numbers:
+            sent = epoch.on_its_way.get(number + (copies == 1))
+            for process in members(sent.to if sent else 0):
+                waiting |= (epoch.told[process] < number) << process
+        word = Word(epoch.view, numbers[-1], 0)
+        for process in members(waiting):
+            epoch.told[process] = word.safe
+            self._tell(layer, process, (word,), now)
+
+    def _say_settled(self, layer: Layer, now: float) -> None:
+        """To all who keep it. Word of several messages goes together."""
+        epoch = layer.state.straight.epoch
+        if 0 <= epoch.word_at <= now:
+            word = Word(epoch.view, epoch.safe.get(self.process, 0), epoch.arrived)
+            keepers, epoch.keepers, epoch.word_at = epoch.keepers, 0, -1.0
+            for process in members(keepers):
+                epoch.told[process] = word.safe
+                self._tell(layer, process, (word,), now)
+            self._on_word(layer, self.process, word, now)
+
+    def _free(self, layer: Layer) -> Key | None:
+        """Something that can be delivered: the first that waits of a member, or nothing of it."""
+        epoch, looked_at = layer.state.straight.epoch, set[int]()
+        for key in sorted(epoch.waiting):
+            if key[0] not in looked_at:
+                looked_at.add(key[0])
+                if self._is_safe(layer, key) and epoch.is_next(epoch.direct(key), self.process):
+                    return key
+        return None
+
+    def _is_safe(self, layer: Layer, key: Key) -> bool:
+        epoch, (entry, number) = layer.state.straight.epoch, key
+        copies = epoch.copies(self.options.copies)
+        has_one = copies == 1 and entry != self.process
+        return not copies or epoch.safe.get(entry, 0) >= number - has_one
+
+    def _held_here(self, layer: Layer) -> list[Held]:
+        """What has come and waits for others, or for further copies of its own."""
+        epoch, found = layer.state.straight.epoch, []
+        for key in sorted(epoch.waiting):
+            item = epoch.direct(key)
+            if item.carry.message.destinations >> self.process & 1:
+                missing = epoch.missing(item, self.process)
+                awaited = [Awaited(*one, Scope.HERE) for one in missing]
+                if not self._is_safe(layer, key):
+                    awaited.append(Awaited(*key, Scope.HOP))
+                found.append(Held(item.carry.id, tuple(sorted(awaited))))
+        return found
+
+    def _take_waiting(self, layer: Layer, key: Key, now: float) -> None:
+        epoch = layer.state.straight.epoch
+        item = epoch.direct(key)
+        del epoch.waiting[key]
+        message, entry = item.carry.message, key[0]
+        epoch.take(item, entry, epoch.recipients(message, entry, layer.node.processes))
+        kept = self._keep(layer, key, item.carry)
+        self._note_passed(layer, item.carry)
+        self._deliver(kept)
+        if layer.is_server:
+            self._send_on(layer, kept, now)
+        if key[1] <= epoch.settled.get(entry, 0):
+            self._settle_one(layer, message.id, now)
+        if message.id in epoch.released:
+            epoch.released.discard(message.id)
+            self._release(layer, message.id, now)
+
+    def _send_on(self, layer: Layer, kept: Kept, now: float) -> None:
+        """What this process has, but has not delivered, is not sent on; nor, in a new view, what
+        has not been put in order with the rest."""
+        straight = layer.state.straight
+        waits = straight.epoch.placed.get(kept.message.id) in straight.epoch.waiting
+        is_unsorted = layer.state.gathering and not kept.stable
+        if not self._is_direct(layer) or not (waits or is_unsorted):
+            super()._send_on(layer, kept, now)
+
+    def _release(self, layer: Layer, message: MessageId, now: float) -> None:
+        """What all have is safe."""
+        epoch = layer.state.straight.epoch
+        if message in epoch.placed:
+            entry, number = epoch.placed.pop(message)
+            epoch.safe[entry] = max(epoch.safe.get(entry, 0), number)
+        super()._release(layer, message, now)
+
+    def _on_release(self, layer: Layer, ids: Ids, now: float) -> None:
+        """Of what waits here, too."""
+        super()._on_release(layer, ids, now)
+        epoch = layer.state.straight.epoch
+        for entry, number in epoch.waiting:
+            message = epoch.direct((entry, number)).carry.id
+            if message in ids:
+                epoch.released.add(message)
+                epoch.safe[entry] = max(epoch.safe.get(entry, 0), number)
+
+
+def _got(layer: Layer, sent: Sent) -> list[int]:
+    """Who has it, of those whom it was sent to."""
+    return [who for who, number in sent.numbers.items() if layer.acknowledged(who)[0] >= number]
+
+
+def _has_all(layer: Layer, sent: Sent) -> bool:
+    return not sent.to & ~process_set(_got(layer, sent))

@@ -1,0 +1,162 @@
+"""What a process knows of the messages that go straight to their recipients in a local group, from
+one view to the next; and what its members bring from one epoch into the next.
+
+An *epoch* is a view of the group, as soon as all have what was brought into it. Members are named
+by their processes; the matrix goes by their ranks.
+"""
+
+from collections.abc import Iterable
+
+import msgspec
+
+from antecede.errors import BrokenInvariant
+from antecede.groups import GroupMessageId
+from antecede.message import Message, MessageId, ProcessSet, process_set
+from antecede.overlays._daisy_items import Carry, Copy, Direct, Hand, Item, unpack
+from antecede.overlays._daisy_matrix import decode_matrix
+
+Key = tuple[int, int]
+"""The member that sent a message in this epoch, and its number among those that it sent."""
+
+
+class Sent(msgspec.Struct, array_like=True):
+    """A message of this process on its way: whom it is for, and the number that it has in the
+    channel to each who gets it."""
+
+    to: ProcessSet
+    numbers: dict[int, int] = {}
+
+
+class Epoch(msgspec.Struct, array_like=True):
+    """`sent`: who has sent whom how many messages, as far as is known here, row after row;
+    `delivered`: how many of each member have been delivered here. `safe`, `settled`: how many of
+    each member's are known to be so. `waiting`: what has come and is not delivered, as stored.
+    `placed`: the places of what is kept. `released`: what nobody need keep, though it waits.
+
+    Of the messages sent from here: `count`; `arrived`, as many as all recipients have, without a
+    gap; `on_its_way`, the others by number; `told`, how many each member knows to be safe; and when
+    which `keepers` are to be told what has arrived."""
+
+    view: int = 0
+    members: tuple[int, ...] = ()
+    sent: list[int] = []
+    delivered: list[int] = []
+    safe: dict[int, int] = {}
+    settled: dict[int, int] = {}
+    waiting: dict[Key, bytes] = {}
+    placed: dict[MessageId, Key] = {}
+    released: set[MessageId] = set()
+    count: int = 0
+    arrived: int = 0
+    on_its_way: dict[int, Sent] = {}
+    told: dict[int, int] = {}
+    keepers: ProcessSet = 0
+    word_at: float = -1.0
+
+    def recipients(self, message: Message, entry: int, group: ProcessSet) -> ProcessSet:
+        """The members that take a message which this one sends: those whom it is for, and if it
+        goes from this group to others, the server."""
+        to = message.destinations & process_set(self.members) & ~(1 << entry)
+        if message.destinations & ~group and group >> message.id.sender & 1:
+            to |= 1 << self.members[0]
+        return to
+
+    def copied_to(self, to: ProcessSet, own: int, copies: int) -> ProcessSet:
+        """Who gets a message: its recipients, and as many of the members that come after its
+        sender as are missing for this many copies."""
+        chosen = to & ~(1 << own)
+        rank = self.members.index(own)
+        for other in (*self.members[rank + 1 :], *self.members[:rank]):
+            if chosen.bit_count() >= copies:
+                break
+            chosen |= 1 << other
+        return chosen
+
+    def copies(self, wanted: int) -> int:
+        """As many others as there are have it at most."""
+        return min(wanted, len(self.members) - 1)
+
+    def note_sent(self, entry: int, to: ProcessSet) -> None:
+        row = self.members.index(entry) * len(self.members)
+        for rank, process in enumerate(self.members):
+            self.sent[row + rank] += to >> process & 1
+
+    def direct(self, key: Key) -> Direct:
+        """What waits, as it came."""
+        item = unpack(self.waiting[key])
+        if not isinstance(item, Direct):
+            raise BrokenInvariant(f"{item} does not wait for anything")
+        return item
+
+    def is_next(self, item: Direct, own: int) -> bool:
+        """Raynal, Schiper and Toueg: whether all that was sent to this process before is here."""
+        return not self.missing(item, own)
+
+    def missing(self, item: Direct, own: int) -> list[tuple[int, int]]:
+        """Of which members how many messages to this process come before it, and are not all
+        delivered."""
+        size, rank = len(self.members), self.members.index(own)
+        column = decode_matrix(item.matrix)[rank::size]
+        pairs = zip(self.members, column, self.delivered, strict=True)
+        return [(member, count) for member, count, delivered in pairs if count > delivered]
+
+    def take(self, item: Direct, entry: int, to: ProcessSet) -> None:
+        """It is delivered here: its past is the past of this process from now on."""
+        size, row = len(self.members), self.members.index(entry)
+        past = list(decode_matrix(item.matrix))
+        for rank, process in enumerate(self.members):
+            past[row * size + rank] += to >> process & 1
+        self.sent = [*map(max, self.sent, past)]
+        self.delivered[row] += 1
+
+
+def first_of(view: int, processes: Iterable[int]) -> Epoch:
+    """An epoch in which nothing has been sent."""
+    inside = tuple(processes)
+    return Epoch(view, inside, [0] * len(inside) ** 2, [0] * len(inside))
+
+
+class Straight(msgspec.Struct, array_like=True):
+    """All of it in one group, from epoch to epoch. `hands`: what the members of the present view
+    have handed to this server; `is_sorted`: it has looked through that; `takes_over`: it has not
+    been the server before; `is_back`: this process was not in the last epoch. `merged_in`: the
+    message of the group with all that was handed over, once it is here; `is_open`: all have it;
+    `early`: what was told before it came."""
+
+    epoch: Epoch = msgspec.field(default_factory=Epoch)
+    hands: dict[int, bytes] = {}
+    is_sorted: bool = False
+    takes_over: bool = False
+    is_back: bool = False
+    merged_in: GroupMessageId | None = None
+    is_open: bool = False
+    early: list[tuple[int, bytes]] = []
+
+
+def sort_out(
+    hands: Iterable[tuple[Hand, list[Item]]], safe: dict[int, dict[int, int]], is_gap: bool
+) -> list[Carry]:
+    """Of all that was handed over, what is to be delivered. `safe`: by epoch, how many messages of
+    each member are known to have been so in it.
+
+    Whatever a member has sent or delivered is to be. Of what else there is, the sender has died (or
+    let go), and something that it had sent before may be lost: then nobody has delivered it. It
+    goes, unless it was safe, or all between that and itself is at hand. Where a gap is told anyway,
+    everything is taken."""
+    taken: dict[MessageId, Carry] = {}
+    loose: dict[tuple[int, Key], Carry] = {}
+    for hand, items in hands:
+        for place, item in enumerate(items):
+            if isinstance(item, Copy):
+                loose[hand.epoch, (item.entry, item.number)] = item.carry
+            if place < hand.firm and isinstance(item, Carry | Copy):
+                carried = item if isinstance(item, Carry) else item.carry
+                taken[carried.id] = carried
+    newest = max(safe, default=0)
+    for (epoch, (entry, number)), carried in loose.items():
+        first = safe.get(epoch, {}).get(entry, 0) + 1
+        before = range(first, number if epoch == newest else number + 1)
+        is_whole = all(epoch == newest and (epoch, (entry, one)) in loose for one in before)
+        if is_gap or is_whole:
+            taken[carried.id] = carried
+    return list(taken.values())

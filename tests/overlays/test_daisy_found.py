@@ -1,0 +1,119 @@
+"""Schedules that chance has found, each made as small as it gets (`antecede fuzz`)."""
+
+from typing import Any
+
+import pytest
+
+from antecede.fuzzing.judging import judge
+from antecede.order import Event
+from antecede.protocols import find
+from antecede.simulate import make_scenario
+from tests.mutants import Mutant, mutated
+from tests.mutants.daisy import FOUND_BY_CHANCE, STOPS
+from tests.overlays.test_daisy_scenarios import a_merge_of_all_groups
+
+ALL_SERVERS_MERGE: dict[str, Any] = {
+    "protocol": "daisy",
+    "processes": 4,
+    "seed": 20725,
+    "messages": 89,
+    "options": {"merge_below": 3, "sizes": [2, 4, 3], "tidy_s": 0.0271},
+    "workload": {"kind": "unicast", "cascade": 0.329},
+    "network": {"delay": "lognormal:0.00833333,0.655"},
+}
+"""There are two servers. The one that decides on the merge knows that both have heard of it before
+the other does, which waits for word of that."""
+
+TWO_GROUPS_REPORT_AT_ONCE: dict[str, Any] = {
+    "protocol": "daisy",
+    "processes": 12,
+    "seed": 10,
+    "messages": 47,
+    "rate": 60.2,
+    "options": {"split_above": 4, "merge_below": 3, "sizes": [2, 4], "quorum": "survivors"},
+    "workload": {"kind": "unicast", "cascade": 0.0558},
+    "crashes": [{"process": 8, "time_s": 0.14, "back_s": 1.33}],
+}
+"""After a flush, the server of the servers hears of several groups at once that have to change."""
+
+A_GROUP_OF_NEWS_IS_MERGED: dict[str, Any] = {
+    "protocol": "daisy",
+    "processes": 10,
+    "seed": 10,
+    "messages": 11,
+    "rate": 0.304,
+    "options": {"split_above": 4, "merge_below": 3, "sizes": [4, 3, 3]},
+    "workload": {"kind": "multicast", "probability": 0.925, "cascade": 0.0223},
+    "network": {"delay": "exponential:0.1", "loss": 0.243},
+}
+"""Two groups are split; halves of them are merged, and do not know of each other."""
+
+THOSE_WHO_KNEW_DIE: dict[str, Any] = {
+    "protocol": "daisy",
+    "processes": 12,
+    "groups": [[2, 3], [3, 4, 5], [5, 6, 7], [7, 8], [8, 9], [9, 10]],
+    "seed": 130621,
+    "messages": 7,
+    "rate": 0.545,
+    "patience_s": 30.0,
+    "options": {"merge_below": 3, "sizes": [2, 3, 2], "quorum": "survivors"},
+    "network": {"delay": "lognormal:0.008333333333333333,1.9"},
+    "crashes": [
+        {"process": 0, "time_s": 0.325},
+        {"process": 2, "time_s": 0.325, "back_s": 1.037},
+    ],
+}
+"""Of three servers, two have their groups merged; then all servers are gone. The next server of the
+third group has not heard of the merged one, which looks for the servers."""
+
+AHEAD_IN_A_MERGED_GROUP: dict[str, Any] = {
+    "protocol": "daisy",
+    "processes": 6,
+    "seed": 2,
+    "messages": 81,
+    "options": {"merge_below": 3, "sizes": [2, 4], "tidy_s": 0.0172, "forward": "received"},
+    "workload": {"kind": "multicast", "probability": 0.627, "cascade": 0.118},
+    "network": {"delay": "exponential:0.1", "duplication": 0.396},
+}
+"""In a merged group, a message that depends on one that came in a batch was sent on ahead, and is
+delivered while that waits until all have it."""
+
+ONE_COMES_INTO_A_GROUP_THAT_GIVES_WAY: dict[str, Any] = {
+    "protocol": "daisy",
+    "processes": 11,
+    "groups": [[0, 1], [1, 2], [2, 3], [3, 4], [4, 5, 6], [6, 7], [7, 8], [8, 9, 10]],
+    "seed": 6,
+    "messages": 22,
+    "rate": 0.576,
+    "options": {"split_above": 4, "sizes": [4, 2], "tidy_s": 0.0806, "quorum": "survivors"},
+    "workload": {"kind": "groups", "cascade": 0.527},
+    "crashes": [{"process": 8, "time_s": 0.674, "back_s": 1.069}],
+}
+"""The others wait for one that has joined to say that it sends nothing more in the old group."""
+
+NEEDS = {
+    "decides-twice-at-once": TWO_GROUPS_REPORT_AT_ONCE,
+    "hears-only-of-its-own-end": A_GROUP_OF_NEWS_IS_MERGED,
+    "keeps-changes-to-itself": THOSE_WHO_KNEW_DIE,
+    "stays-in-a-group-that-gives-way": ONE_COMES_INTO_A_GROUP_THAT_GIVES_WAY,
+    "overtakes-what-came-in-batches": AHEAD_IN_A_MERGED_GROUP,
+}
+
+
+@pytest.mark.parametrize("name", NEEDS)
+def test_the_schedules_pass(name: str) -> None:
+    assert judge(make_scenario(NEEDS[name])).failure is None
+
+
+@pytest.mark.parametrize("rule", FOUND_BY_CHANCE, ids=lambda rule: rule.name)
+def test_they_fail_without_the_rule(rule: Mutant) -> None:
+    assert judge(make_scenario(NEEDS[rule.name]), mutated("daisy", rule)).failure is not None
+
+
+@pytest.mark.parametrize("rule", [None, *STOPS], ids=lambda rule: rule.name if rule else "whole")
+def test_who_leaves_the_servers_leaves_them_a_quorum(rule: Mutant | None) -> None:
+    order = find("daisy") if rule is None else mutated("daisy", rule)
+    assert judge(make_scenario(ALL_SERVERS_MERGE), order).failure is None
+    lab = a_merge_of_all_groups(order, quorum="majority")
+    assert lab.faults() == []
+    assert bool(lab.told(Event.STOPPED)) == (rule is not None)
