@@ -338,6 +338,11 @@ DIRECT = [
         "        straight.is_open = True\n",
     ),
     Mutant(
+        name="goes-on-by-halves",
+        old="        return self._is_direct(layer) or super()._may_go_on(layer, kept)\n",
+        new="        return super()._may_go_on(layer, kept)\n",
+    ),
+    Mutant(
         name="comes-back-without",
         old="        again.state.straight.epoch = old.straight.epoch\n",
         new="",
@@ -360,6 +365,11 @@ TOLD = [
 """`tests/overlays/test_daisy_away.py` has the schedule."""
 
 FOUND_BY_CHANCE = [
+    Mutant(
+        name="merges-without-followers",
+        old="new.memory.away[who] = now",
+        new="pass",
+    ),
     Mutant(
         name="decides-twice-at-once",
         old=" and change.version > layer.state.decided:",

@@ -91,7 +91,37 @@ ONE_COMES_INTO_A_GROUP_THAT_GIVES_WAY: dict[str, Any] = {
 }
 """The others wait for one that has joined to say that it sends nothing more in the old group."""
 
+ONE_FOLLOWS_INTO_A_MERGED_GROUP: dict[str, Any] = {
+    "protocol": "daisy",
+    "processes": 8,
+    "seed": 4001605,
+    "messages": 116,
+    "rate": 19.7,
+    "payload_bytes": 2,
+    "patience_s": 30.0,
+    "options": {
+        "split_above": 4,
+        "merge_below": 3,
+        "sizes": [2],
+        "tidy_s": 0.223,
+        "quorum": "survivors",
+    },
+    "workload": {"kind": "multicast", "probability": 0.0579, "cascade": 0.697},
+    "network": {
+        "delay": "exponential:0.0106",
+        "loss": 0.0125,
+        "links": [{"from": [5], "to": [3], "delay": "constant:0.5"}],
+    },
+    "crashes": [
+        {"process": 2, "time_s": 0.0869, "back_s": 0.2679},
+        {"process": 5, "time_s": 0.2906},
+    ],
+}
+"""One that has come late is in a group that is merged before its roll is called again: it follows,
+and what was for it has to wait."""
+
 NEEDS = {
+    "merges-without-followers": ONE_FOLLOWS_INTO_A_MERGED_GROUP,
     "decides-twice-at-once": TWO_GROUPS_REPORT_AT_ONCE,
     "hears-only-of-its-own-end": A_GROUP_OF_NEWS_IS_MERGED,
     "keeps-changes-to-itself": THOSE_WHO_KNEW_DIE,

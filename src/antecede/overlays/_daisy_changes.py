@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from antecede import groups
-from antecede.message import Message, members
+from antecede.message import Message, members, process_set
 from antecede.order import Event, Notice
 from antecede.overlays._daisy_evolve import decide, is_under, roll
 from antecede.overlays._daisy_items import Change, Ready, pack, unpack
@@ -173,6 +173,8 @@ class Changing(Views):
         if self.process in node.founders:
             new = founding_anew(self.process, node, self.options, 0, node.founders)
             new.state.patient_until = now + 3 * self.options.suspect_after_s
+            for who in members(old.followers() & node.processes & ~process_set(node.founders)):
+                new.memory.away[who] = now
         else:
             contacts = node.processes
             new = joining(self.process, node, self.options, 0, 0, contacts)

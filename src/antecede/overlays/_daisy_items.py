@@ -82,10 +82,11 @@ class Above(msgspec.Struct, frozen=True, array_like=True, tag=4):
 
 class Batch(msgspec.Struct, frozen=True, array_like=True, tag=5):
     """This payload is all that my group brings along into a group that is founded anew; or, from
-    `above`, all that the servers keep for that group. `missed`: as in `Memory`."""
+    `above`, all that the servers keep for that group. `missed`, `away`: as in `Memory`."""
 
     above: bool = False
     missed: tuple[Count, ...] = ()
+    away: tuple[Count, ...] = ()
 
 
 class Roll(msgspec.Struct, frozen=True, array_like=True, tag=6):

@@ -45,8 +45,6 @@ from antecede.overlays._daisy_plan import Node
 
 _EPOCHS = 1 << 20
 """A group of servers that is founded anew is another group: its epoch stands above these."""
-
-
 ABOVE = -1
 """Among those who bring batches: the group above, through whoever serves."""
 TAKING_BATCHES = -1
@@ -61,13 +59,13 @@ class LayerState(msgspec.Struct, array_like=True):
     `unstable` are the messages in group messages that are not stable; `sent` is the last number of
     each process that was sent into the group from here; `outbox` waits until the process is in,
     `items` for the next payload; `resend` has to be sent again after an exclusion; `returned` is
-    who has come back, and when. `lost`,
-    `owes` (the batches that are this process' to send), `settled` (stable, though still aside) and
-    `merged` (the last place of what came in batches): see `_daisy_search`; `decided` (the last
-    change that was decided on here), `moving`, `ready` and `patient_until`: see `_daisy_evolve`.
-    `ahead` was sent into the group from here before it was delivered in the group below: see
-    `_daisy_ahead`; `led_by`, `gathering`, `awaiting`, `told` (by message the number it had in the
-    channel to each process that was told): see `_daisy_star`; `straight`: see `_daisy_direct`.
+    who has come back, and when. `lost`, `owes` (the batches that are this process' to send),
+    `settled` (stable, though still aside) and `merged` (the last place of what came in batches):
+    see `_daisy_search`; `decided` (the last change that was decided on here), `moving`, `ready` and
+    `patient_until`: see `_daisy_evolve`. `ahead` was sent into the group from here before it was
+    delivered in the group below: see `_daisy_ahead`; `led_by`, `gathering`, `awaiting`, `told` (by
+    message the number it had in the channel to each process that was told): see `_daisy_star`;
+    `straight`: see `_daisy_direct`.
     """
 
     node: int
@@ -264,6 +262,11 @@ class Layer:
             items = [item for item in items if isinstance(item, Carry)]
         return carries(items)
 
+    def followers(self) -> ProcessSet:
+        """Who comes along when the group gives way: all who are in it, and who may come back."""
+        here = 0 if self.view is None else self.view.processes
+        return here | process_set(self.memory.away)
+
     def everything(self) -> list[bytes]:
         """All messages that it would be a pity to lose: kept, put aside, sent but not issued, and
         not sent."""
@@ -413,7 +416,3 @@ def founding_anew(
     layer.memory.batches = {*processes, *(() if node.parent is None else (ABOVE,))}
     layer.state.owes = layer.memory.batches & {process, ABOVE}
     return layer
-
-
-def everyone(node: Node) -> ProcessSet:
-    return node.processes | process_set(node.founders)

@@ -228,8 +228,9 @@ def batch(layer: Layer, below: Layer | None) -> tuple[Item, ...]:
             if item.message.destinations & ~below.node.processes:
                 items[item.id] = item
     layer.state.resend = []
-    missed = tuple(sorted(layer.memory.missed))
-    return (Batch(missed=missed), *sorted(items.values(), key=causal))
+    memory = layer.memory
+    head = Batch(missed=tuple(sorted(memory.missed)), away=tuple(sorted(memory.away)))
+    return (head, *sorted(items.values(), key=causal))
 
 
 def batch_from_above(layer: Layer, above: Layer) -> tuple[Item, ...]:
@@ -248,13 +249,15 @@ Arrival = tuple[int, GroupMessageId, Item]
 """The process that sent it, the group message it came in, and what came."""
 
 
-def gather(layer: Layer, arrivals: list[Arrival]) -> None:
+def gather(layer: Layer, arrivals: list[Arrival], now: float) -> None:
     """Put arrivals aside until all batches are here."""
     memory = layer.memory
     for sender, within, item in arrivals:
         if isinstance(item, Batch):
             memory.batches.discard(ABOVE if item.above else sender)
             memory.missed.update(item.missed)
+            for who in item.away:
+                memory.away.setdefault(who, now)
         else:
             memory.aside.append((sender, within, pack(item)))
 

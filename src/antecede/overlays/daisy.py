@@ -307,7 +307,7 @@ class Daisy(Changing):
         if any(isinstance(item, Merged) for item in items[:1]):
             self._on_merged(layer, message, now)
         elif layer.memory.batches:
-            gather(layer, arrivals)
+            gather(layer, arrivals, now)
             self._take_batches(layer, now)
         else:
             self._take(layer, arrivals, now)
