@@ -15,21 +15,36 @@ from typing import Any
 import msgspec
 
 from antecede.groups import MemberId, View
-from antecede.live.effects import Delivery, ViewChanged
+from antecede.live.durable.journal import Durability, Journal
+from antecede.live.durable.remembered import Remembered
+from antecede.live.durable.threshold import Threshold
 from antecede.live.events import Gap, State, StateWanted
-from antecede.live.items import Carried, Report, Settle, decode_items, encode_item
-from antecede.live.journal import Durability, Journal
-from antecede.live.keeping import is_logged
-from antecede.live.offers import Given, Past, Subject, encode_content
-from antecede.live.outgoing import array_head
-from antecede.live.outputs import Dropped, Kept, Moved, ReadPast, Recall, Told, ToPeer, ToPeers
+from antecede.live.ordering.effects import Delivery, ViewChanged
+from antecede.live.ordering.items import Carried, Report, Settle, decode_items, encode_item
+from antecede.live.ordering.offers import Given, Past, Subject, encode_content
+from antecede.live.ordering.session import Session
+from antecede.live.outputs import (
+    Dropped,
+    Durable,
+    Kept,
+    Moved,
+    ReadPast,
+    Recall,
+    Told,
+    ToPeer,
+    ToPeers,
+)
 from antecede.live.roster import Entry, Habits, Roster
-from antecede.live.session import Session
-from antecede.live.threshold import Threshold
+from antecede.live.transport.outgoing import array_head
 from antecede.protocols import create, find
 
 Sent = tuple[str, int, int]
 """Sender, series (0 for the first life of one that is not durable, and so on), number."""
+
+
+def last_sent(remembered: Remembered) -> int:
+    """The number of the last message that a log has of its own member."""
+    return remembered.outbox[-1].number if remembered.outbox else remembered.reached
 
 
 class Process:
@@ -125,7 +140,7 @@ class Process:
             return
         staged, self.staged = self.staged, []
         if self.journal is not None:
-            self.journal.write([one for one in staged if is_logged(one)], self.taken)
+            self.journal.write([one for one in staged if isinstance(one, Durable)], self.taken)
             self.written = self.taken
         for output in staged:
             self.carry_out(output)
@@ -250,7 +265,7 @@ class World:
         if process.path is None:
             return 0
         journal = Journal(process.path, "g", process.name, "vector", Durability())
-        sent = journal.remembered.sent
+        sent = last_sent(journal.remembered)
         if journal.remembered.begins:
             del self.began_in[process.name]  # It had not really begun.
             process.seen, process.written = [], 0
@@ -332,7 +347,7 @@ class World:
         self.sent[sent] = frozenset(past)
         self.sent_in[sent] = self.views[self.installed[process.name]].number
         effects = session.send(b"x" * self.random.randint(1, 60), None, 0.0)
-        threshold.outbox.note_sent(b"x", None, None, None, True, process.staged)
+        threshold.outbox.note_sent(b"x", None, None, process.staged)
         process.pass_on(effects)
 
     def carry_one(self) -> bool:

@@ -6,17 +6,18 @@ from collections.abc import Iterator
 from typing import Any
 
 from antecede.groups import GroupConfig
+from antecede.live.chosen import Chosen
 from antecede.live.events import Settings
-from antecede.live.frames import FRAME_LIMIT, HELLO_LIMIT, Kind, encode_data, encode_frame
 from antecede.live.group import Group
-from antecede.live.handshake import encode
-from antecede.live.incoming import Listener, _Accepted
-from antecede.live.items import Direct, Introduce, Membership, Report, encode_item
-from antecede.live.offers import Floor, Given, Mark, Stored, Subject, Wanted
-from antecede.live.outgoing import array_head
+from antecede.live.ordering.items import Direct, Introduce, Membership, Report, encode_item
+from antecede.live.ordering.offers import Floor, Given, Mark, Stored, Subject, Wanted
 from antecede.live.outputs import Identity
 from antecede.live.roster import Habits
-from antecede.live.tls import PLAIN_TCP
+from antecede.live.transport.frames import FRAME_LIMIT, HELLO_LIMIT, Kind, encode_data, encode_frame
+from antecede.live.transport.handshake import encode
+from antecede.live.transport.incoming import Listener, _Accepted
+from antecede.live.transport.outgoing import array_head
+from antecede.live.transport.tls import PLAIN_TCP
 from antecede.live.viewed import Viewed
 from tests.live.served import hello
 
@@ -47,7 +48,7 @@ class Wire(asyncio.Transport):
 
 def machine() -> Viewed:
     identity = Identity("server", ("127.0.0.1", 1), 1)
-    return Viewed(identity, "vector", {}, GroupConfig(transfers_state=True), founds=True)
+    return Viewed(identity, Chosen("vector", {}), GroupConfig(transfers_state=True), founds=True)
 
 
 PROTOCOL = machine().protocol_text

@@ -3,8 +3,8 @@
 import asyncio
 from contextlib import suppress
 
-from antecede.live.frames import FrameDecoder
-from antecede.live.handshake import Hello, decode
+from antecede.live.transport.frames import FrameDecoder
+from antecede.live.transport.handshake import Hello, decode
 
 
 class Network:

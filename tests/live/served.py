@@ -9,11 +9,11 @@ import msgspec
 import trustme
 
 from antecede.errors import MalformedStamp
-from antecede.live.frames import FrameDecoder, Kind, encode_frame
-from antecede.live.handshake import VERSION, Hello, Refusal, Welcome, decode, encode
-from antecede.live.incoming import Listener, Received
-from antecede.live.outgoing import Address, LinkLimits, Outgoing
-from antecede.live.tls import PLAIN_TCP, Certificates, Security
+from antecede.live.transport.frames import FrameDecoder, Kind, encode_frame
+from antecede.live.transport.handshake import VERSION, Hello, Refusal, Welcome, decode, encode
+from antecede.live.transport.incoming import Listener, Received
+from antecede.live.transport.outgoing import Address, LinkLimits, Outgoing
+from antecede.live.transport.tls import PLAIN_TCP, Certificates, Security
 
 ENOUGH_S = 60.0
 """For anything that must not hang; nothing waits for it to pass."""
@@ -30,6 +30,7 @@ class Notebook:
         self.incarnation = 1
         self.limits = limits or LinkLimits()
         self.received: dict[str, Received] = {}
+        self.lets_back_in = True
         self.items: list[bytes] = []
         self.members: tuple[str, ...] = ()
         self.may_join: Callable[[str], bool] = lambda name: True

@@ -12,7 +12,6 @@ from antecede.errors import CannotWrite, Misuse
 from antecede.groups import GroupConfig
 from antecede.live import (
     PLAIN_TCP,
-    Context,
     Delivery,
     Durability,
     Event,
@@ -25,6 +24,7 @@ from antecede.live import (
     StateWanted,
     ViewChange,
     join,
+    node,
 )
 from tests.live.cluster import judge
 from tests.live.test_group import HERE, payloads, run, until
@@ -181,26 +181,6 @@ def test_what_comes_before_a_state_is_not_taken_for_had(tmp_path: Path) -> None:
     run(test)
 
 
-def test_what_was_overtaken_under_another_label_comes(tmp_path: Path) -> None:
-    async def test() -> None:
-        labels: dict[str, Any] = {"labels": ["x", "y"]}
-        slow = Settings(lags_s={"a": 1.0})
-        async with (
-            member("a", log=tmp_path / "a.log", **labels) as a,
-            member("b", a, settings=slow, **labels) as b,
-            member("c", a, **labels) as c,
-        ):
-            for one in (a, b, c):
-                await until(one, is_view("a", "b", "c"))
-            await b.send(b"question", label="x")
-            assert await payloads(c, 1) == [b"question"]
-            await c.send(b"answer", label="x")
-            await c.send(b"chat", label="y")
-            assert await payloads(a, 3) == [b"chat", b"question", b"answer"]
-
-    run(test)
-
-
 def test_who_asks_for_more_has_dealt_with_what_it_was_given(tmp_path: Path) -> None:
     async def test() -> None:
         log = {"log": tmp_path / "b.log"}
@@ -216,34 +196,6 @@ def test_who_asks_for_more_has_dealt_with_what_it_was_given(tmp_path: Path) -> N
                 assert not texts(await until(b, is_view("a", "b")))
 
     run(test)
-
-
-def test_labels_and_contexts_go_on(tmp_path: Path) -> None:
-    async def with_labels() -> None:
-        chosen = {"labels": ["x", "y"], "log": tmp_path / "labels.log"}
-        async with killed("a", **chosen) as a:
-            await until(a, is_view("a"))
-            await a.send(b"one", label="y")
-        async with member("a", **chosen) as a:
-            first = await anext(a)
-            assert isinstance(first, Delivery)
-            assert (first.payload, first.label) == (b"one", "y")
-
-    async def with_contexts() -> None:
-        chosen = {"protocol": "contexts", "log": tmp_path / "contexts.log"}
-        async with killed("a", **chosen) as a:
-            await until(a, is_view("a"))
-            await a.send_in(Context(0, Context().history), b"one")
-        async with member("a", **chosen) as a:
-            first = await anext(a)
-            assert isinstance(first, Delivery)
-            assert first.context is not None
-            await until(a, is_view("a"))
-            await a.send_in(first.context, b"two")
-            assert await payloads(a, 1) == [b"two"]
-
-    run(with_labels)
-    run(with_contexts)
 
 
 def test_what_nobody_keeps_is_not_hidden(tmp_path: Path) -> None:
@@ -337,6 +289,59 @@ def test_a_full_disk_ends_the_member_and_nothing_leaves(tmp_path: Path) -> None:
                 with pytest.raises(CannotWrite, match="full"):
                     await until(b, lambda event: False)
             assert not texts(await until(a, is_view("a")))
+
+    run(test)
+
+
+@pytest.mark.parametrize(
+    ("chosen", "what"),
+    [({"labels": ["x", "y"]}, "labels"), ({"protocol": "contexts"}, "protocol 'contexts'")],
+)
+def test_a_log_is_refused_where_messages_overtake_each_other(
+    chosen: dict[str, Any], what: str, tmp_path: Path
+) -> None:
+    async def test() -> None:
+        with pytest.raises(Misuse, match=f"a log does not go with {what}: .* would be lost"):
+            async with member("a", log=tmp_path / "a.log", **chosen):
+                pass
+        assert not (tmp_path / "a.log").exists()
+
+    run(test)
+
+
+def test_who_cannot_join_leaves_its_log_free(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def test() -> None:
+        with monkeypatch.context() as broken:
+
+            def refuse(*_: object, **__: object) -> None:
+                raise Misuse("not today")
+
+            broken.setattr(node, "Viewed", refuse)
+            with pytest.raises(Misuse, match="not today"):
+                async with member("a", log=tmp_path / "a.log"):
+                    pass
+        async with member("a", log=tmp_path / "a.log") as a:
+            await until(a, is_view("a"))
+
+    run(test)
+
+
+def test_a_clock_that_was_set_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """b is let in again, as a later life than the one before."""
+
+    async def test() -> None:
+        log = {"log": tmp_path / "b.log"}
+        async with member("a") as a:
+            async with killed("b", a, **log) as b:
+                await until(b, is_view("a", "b"))
+                first = b.incarnation
+            await until(a, is_view("a"))
+            monkeypatch.setattr("antecede.live.node.time.time_ns", lambda: 10**15)
+            async with member("b", a, **log) as b:
+                await until(b, is_view("a", "b"))
+                assert b.incarnation == first + 1
 
     run(test)
 

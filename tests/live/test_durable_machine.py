@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from antecede.live.had import Had
-from antecede.live.hosting import Host
-from antecede.live.outbox import Outbox
-from antecede.live.threshold import Threshold
-from antecede.live.wishing import Wishing
-from tests.live.durable_world import World, problems, state_problems
+from antecede.live.durable.had import Had
+from antecede.live.durable.hosting import Host
+from antecede.live.durable.outbox import Outbox
+from antecede.live.durable.threshold import Threshold
+from antecede.live.durable.wishing import Wishing
+from tests.live.durable_world import World, last_sent, problems, state_problems
 
 
 def run(folder: Path, seed: int, **settings: int) -> World:
@@ -47,7 +47,7 @@ def test_without_sending_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     def forget(outbox: Outbox, *_: object) -> None:
         outbox.has_to_resend = False
         kept, session = outbox._remembered, outbox._company.session
-        while kept is not None and session.sent < kept.sent:
+        while kept is not None and session.sent < last_sent(kept):
             session.skip_number()
 
     monkeypatch.setattr(Outbox, "resend", forget)

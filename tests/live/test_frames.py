@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from antecede.live.frames import (
+from antecede.live.transport.frames import (
     BadFrame,
     FrameDecoder,
     Kind,

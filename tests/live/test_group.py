@@ -25,17 +25,19 @@ from antecede.live import (
     Settings,
     ViewChange,
     join,
-    links,
     merged,
     open_node,
 )
 from antecede.live.logs import JsonLines
 from antecede.live.metrics import exposition, status
+from antecede.live.transport import links
 from antecede.live.viewed import Viewed
 
 CONFIG = GroupConfig(suspect_after_s=3.0, flush_timeout_s=3.0)
 ENOUGH_S = 60.0
 HERE = ("127.0.0.1", 0)
+SMALL = LinkLimits(frame_bytes=100_000)
+"""Frames that are soon full."""
 
 
 def run(test: Callable[[], Coroutine[Any, Any, None]]) -> None:
@@ -260,6 +262,57 @@ def test_long_messages_fill_the_window_sooner() -> None:
     run(test)
 
 
+def test_what_a_protocol_adds_and_no_frame_holds_ends_the_member() -> None:
+    """With `piggyback` a message carries those before it. a fails as soon as one does not fit; the
+    others go on without it."""
+
+    async def test() -> None:
+        chosen = {
+            "protocol": "piggyback",
+            "options": {"cleanup": "off"},
+            "settings": Settings(links=SMALL),
+            "config": GroupConfig(suspect_after_s=1.0, flush_timeout_s=1.0),
+        }
+        async with gathered("b", "a", "c", **chosen) as (b, a, c):
+            await a.send(bytes(24_000))
+            await a.send(bytes(20_000))
+            with pytest.raises(Misuse, match="at most 49,936 fit into a frame"):
+                await a.send(bytes(24_000))
+            with pytest.raises(Misuse, match="fit into a frame"):
+                await a.send(b"more")
+            with pytest.raises(Misuse, match="fit into a frame"):
+                await until(a, lambda event: False)
+            for one in (b, c):
+                seen = await until(one, lambda event: _members(event) == ("b", "c"))
+                sizes = [len(event.payload) for event in seen if isinstance(event, Delivery)]
+                assert sizes == [24_000, 20_000]
+            await b.send(b"goes on")
+            assert await payloads(c, 1) == [b"goes on"]
+
+    run(test)
+
+
+def test_what_survivors_hand_on_fits_into_frames() -> None:
+    """What a sent did not reach c: b hands it on, in as many frames as it takes."""
+
+    async def test() -> None:
+        slow = {"a": {"settings": Settings(links=SMALL, lags_s={"c": 30.0})}}
+        others = {name: {"settings": Settings(links=SMALL)} for name in "bc"}
+        config = GroupConfig(suspect_after_s=1.0, flush_timeout_s=1.0)
+        async with gathered("b", "a", "c", config=config, special=slow | others) as (b, a, c):
+            sizes = [*range(0, 24_000, 2_000), *([10] * 2_000)]
+            for size in sizes:
+                await a.send(bytes(size))
+            assert list(map(len, await payloads(b, len(sizes)))) == sizes
+            await a.close()
+            seen = await until(c, lambda event: _members(event) == ("b", "c"))
+            assert [len(event.payload) for event in seen if isinstance(event, Delivery)] == sizes
+            await b.send(b"goes on")
+            assert await payloads(c, 1) == [b"goes on"]
+
+    run(test)
+
+
 @pytest.mark.parametrize("protocol", ["vector", "blocks-relative"])
 def test_order_across_overlapping_groups(protocol: str) -> None:
     """a tells x, of a, b and d; b hears it and tells y, of b, c and d. d, which a's message reaches
@@ -351,6 +404,25 @@ def test_another_process_of_the_same_name_does_not_get_in(
                     await anext(impostor)
             await a.send(b"still here")
             assert await payloads(b, 1) == [b"still here"]
+
+    run(test)
+
+
+def test_a_former_member_that_is_dead_is_not_dialled_for_ever(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def test() -> None:
+        monkeypatch.setattr(links, "_REDIAL_S", 0.1)
+        async with gathered("a", "b") as (a, b):
+            address = b.address
+            await b.leave(1.0)
+            await until(a, lambda event: _members(event) == ("a",))
+            a._dialled.hang_up("b")
+            await b.close()
+            a._dialled.redial("b")  # As if it had said something just before.
+            assert a.links["b"].address == address
+            while "b" in a.links:
+                await asyncio.sleep(0.02)
 
     run(test)
 

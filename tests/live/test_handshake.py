@@ -7,9 +7,9 @@ import pytest
 import trustme
 
 from antecede.errors import BadFile
-from antecede.live.frames import Kind, encode_frame
-from antecede.live.handshake import VERSION, Hello, Refusal, Refused, Welcome, encode
-from antecede.live.tls import Certificates
+from antecede.live.transport.frames import Kind, encode_frame
+from antecede.live.transport.handshake import VERSION, Hello, Refusal, Refused, Welcome, encode
+from antecede.live.transport.tls import Certificates
 from tests.live.served import ENOUGH_S, Notebook, certificates, connected, hello, linked, listening
 
 

@@ -8,10 +8,10 @@ import pytest
 from antecede.errors import BadFile, CannotWrite, Misuse
 from antecede.groups import MemberId
 from antecede.live import Delivery
-from antecede.live.journal import Durability, Journal, Synchronous
-from antecede.live.offers import HadOf, Mark
-from antecede.live.outputs import Begun, Kept, Learnt, Raised, Reached
-from antecede.live.remembered import Outgone
+from antecede.live.durable.journal import Durability, Journal, Synchronous
+from antecede.live.durable.remembered import Outgone
+from antecede.live.ordering.offers import HadOf, Mark
+from antecede.live.outputs import Begun, Kept, Learnt, Raised, Reached, Reborn
 
 
 def opened(
@@ -33,7 +33,7 @@ def kept(position: int, sender: str = "b", *, number: int | None = None, series:
 def test_what_was_written_is_there_again(tmp_path: Path) -> None:
     journal = opened(tmp_path / "sub" / "log")
     series = journal.remembered.series
-    sent = [Outgone(n, ("b",) if n == 2 else None, None, None, True, b"%d" % n) for n in (1, 2, 3)]
+    sent = [Outgone(n, ("b",) if n == 2 else None, None, b"%d" % n) for n in (1, 2, 3)]
     journal.write([Begun(), *sent, kept(1), kept(2), kept(3)], None)
     journal.write([Reached(1), Learnt((Mark("c", 9, 4),), (Mark("c", 9, 4),))], 2)
     journal.close()
@@ -41,7 +41,6 @@ def test_what_was_written_is_there_again(tmp_path: Path) -> None:
     memory = again.remembered
     assert (memory.series, memory.begins, memory.reached) == (series, False, 1)
     assert list(memory.outbox) == sent[1:]
-    assert memory.sent == 3
     assert memory.last == {("b", 7): 3, ("c", 9): 4, ("a", series): 0}
     assert memory.lacks["c", 9] == 4
     assert [(at, one.payload, one.number) for at, one in again.untaken()] == [(3, b"3", 3)]
@@ -64,13 +63,13 @@ def test_what_was_had_of_durable_members_is_there_again(tmp_path: Path) -> None:
 
 def test_who_had_not_taken_its_state_begins_anew(tmp_path: Path) -> None:
     journal = opened(tmp_path / "log")
-    journal.write([Outgone(1, None, None, None, True, b"x"), kept(1)], None)
+    journal.write([Outgone(1, None, None, b"x"), kept(1)], None)
     journal.close()
     again = opened(tmp_path / "log")
     assert again.remembered.begins
     assert not again.untaken()
     assert not again.remembered.last
-    assert again.remembered.sent == 1
+    assert [one.number for one in again.remembered.outbox] == [1]
     again.close()
 
 
@@ -139,7 +138,7 @@ def test_a_log_of_another_format_is_refused(tmp_path: Path) -> None:
     database = sqlite3.connect(tmp_path / "log")
     database.execute("PRAGMA user_version = 9")
     database.close()
-    with pytest.raises(BadFile, match="format 9, this is 1"):
+    with pytest.raises(BadFile, match="format 9, this is 2"):
         opened(tmp_path / "log")
 
 
@@ -178,6 +177,24 @@ def test_a_full_disk_fails_and_leaves_no_half(tmp_path: Path) -> None:
     again = opened(tmp_path / "log")
     assert [position for position, _ in again.untaken()] == [1]
     again.close()
+
+
+def test_a_clock_that_was_set_back(tmp_path: Path) -> None:
+    numbers = []
+    for now_ms in (1000, 2000, 500):
+        journal = opened(tmp_path / "log")
+        numbers.append(journal.begin_life(now_ms))
+        if now_ms == 2000:
+            journal.write([Reborn(2001)], None)
+        journal.close()
+    assert numbers == [1000, 2000, 2002]
+
+
+def test_files_beside_the_log_that_cannot_be_opened(tmp_path: Path) -> None:
+    opened(tmp_path / "log").close()
+    (tmp_path / "log-wal").mkdir()
+    with pytest.raises(CannotWrite, match="make files beside it"):
+        opened(tmp_path / "log")
 
 
 def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:

@@ -8,12 +8,28 @@ from contextlib import asynccontextmanager
 import pytest
 
 from antecede.errors import Misuse
-from antecede.live import incoming
-from antecede.live.frames import FRAME_LIMIT, HELLO_LIMIT, Kind, encode_data, encode_frame
-from antecede.live.handshake import Welcome, encode
-from antecede.live.incoming import Listener
-from antecede.live.outgoing import LinkLimits, array_head
-from tests.live.served import Notebook, Raw, connected, hello, linked, listening, until
+from antecede.live.transport import incoming
+from antecede.live.transport.frames import (
+    FRAME_LIMIT,
+    HELLO_LIMIT,
+    Kind,
+    encode_acknowledgement,
+    encode_data,
+    encode_frame,
+)
+from antecede.live.transport.handshake import Welcome, encode
+from antecede.live.transport.incoming import Listener
+from antecede.live.transport.outgoing import LinkLimits, array_head
+from tests.live.served import (
+    ENOUGH_S,
+    Notebook,
+    Raw,
+    connected,
+    hello,
+    linked,
+    listening,
+    until,
+)
 
 
 def batch(*items: bytes) -> bytes:
@@ -112,7 +128,56 @@ def test_who_takes_too_long_over_a_frame_is_cut_off(monkeypatch: pytest.MonkeyPa
                 writing.cancel()
             await until(lambda: not listener.strangers and not listener.connections)
 
+    asyncio.run(asyncio.wait_for(run(), ENOUGH_S))
+
+
+def test_a_long_frame_on_a_slow_line_comes_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It takes several times as long as a frame may stand still, and its sender hears of it."""
+    monkeypatch.setattr(incoming, "_HELLO_S", 0.5)
+    monkeypatch.setattr(incoming, "_LEAST_BYTES", 1000)
+    group = Notebook()
+    long = encode_data(1, batch(bytes(20_000)))
+
+    async def run() -> None:
+        async with greeted(group) as (listener, raw):
+            for start in range(0, len(long), 600):
+                raw.write(long[start : start + 600])
+                await asyncio.sleep(0.05)
+            said = [await raw.frame() for _ in range(3)]
+            assert said[0] == (Kind.ACKNOWLEDGEMENT, bytes(8))
+            await until(lambda: bool(group.items))
+            assert listener.counters.accepted == 1
+
     asyncio.run(run())
+    assert group.items == [bytes(20_000)]
+
+
+def test_a_peer_that_gets_on_with_a_frame_is_not_taken_for_dead() -> None:
+    connections = 0
+
+    async def slow(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal connections
+        connections += 1
+        await reader.readexactly(5)
+        writer.write(encode_frame(Kind.WELCOME, encode(Welcome("server", 1, 0))))
+        for _ in range(30):
+            await asyncio.sleep(0.05)
+            writer.write(encode_acknowledgement(0))
+        writer.write(encode_acknowledgement(1))
+        await reader.read()
+        writer.close()
+
+    async def run() -> None:
+        server = await asyncio.start_server(slow, "127.0.0.1", 0)
+        address = server.sockets[0].getsockname()[:2]
+        async with linked(address, LinkLimits(silence_s=0.5)) as (link, _):
+            link.put(encode(bytes(1000)))
+            await until(lambda: not link.waiting_bytes)
+        server.close()
+        await server.wait_closed()
+
+    asyncio.run(run())
+    assert connections == 1
 
 
 def test_strangers_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,7 +5,7 @@ import tracemalloc
 
 import pytest
 
-from antecede.live.incoming import _Accepted
+from antecede.live.transport.incoming import _Accepted
 from tests.live.malformed import fuzz
 
 
@@ -23,7 +23,7 @@ def test_what_stays_behind_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
         with pytest.raises(AssertionError, match="remembered"):
             asyncio.run(fuzz(seed=1, count=200))
     with monkeypatch.context() as planted:
-        planted.setattr("antecede.live.incoming.NO_REASON", "r" * 900)
+        planted.setattr("antecede.live.transport.incoming.NO_REASON", "r" * 900)
         planted.setattr(_Accepted, "_is_genuine", lambda self, hello: False)
         with pytest.raises(AssertionError, match="much was said"):
             asyncio.run(fuzz(seed=1, count=200))

@@ -3,13 +3,18 @@
 import asyncio
 import signal
 import socket
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
 import pytest
 
+from antecede.live import PLAIN_TCP, Delivery, Event, Group, Refused, finish, join_overlay
+from antecede.order import Notice
 from antecede.simulate import load_scenario
+from antecede.verify import verify_trace
 from tests.cli.conftest import Antecede, antecede
-from tests.live.cluster import MAIN, Cluster, Process, cluster, judge
+from tests.live.cluster import ENOUGH_S, MAIN, Cluster, Process, cluster, judge
 
 __all__ = ["antecede"]  # a fixture
 
@@ -53,14 +58,25 @@ async def start(nodes: Cluster, folder: Path, text: str) -> dict[str, Process]:
     addresses = folder / "addresses.toml"
     lines = [f'"{name}" = "127.0.0.1:{port}"' for name, port in zip(names, ports, strict=True)]
     addresses.write_text("\n".join(lines))
-    found = {}
-    for number, name in enumerate(names):
-        role = "application" if number < scenario.applications.size else "router"
-        flags = f"--name {name} --role {role} --scenario {file} --addresses {addresses}"
-        record = folder / "record"
-        command = ["node", *flags.split(), "--plain-tcp", "--record", str(record)]
-        found[name] = await nodes.spawn(name, "-c", MAIN, *command)
-    return found
+    routers = names[scenario.applications.size :]
+    return {
+        name: await start_one(nodes, folder, name, "router" if name in routers else "application")
+        for name in names
+    }
+
+
+async def start_one(
+    nodes: Cluster, folder: Path, name: str, role: str = "application", record: str = "record"
+) -> Process:
+    flags = {
+        "--name": name,
+        "--role": role,
+        "--scenario": str(folder / "scenario.toml"),
+        "--addresses": str(folder / "addresses.toml"),
+        "--record": str(folder / record),
+    }
+    listed = [text for flag in flags.items() for text in flag]
+    return await nodes.spawn(name, "-c", MAIN, "node", "--plain-tcp", *listed)
 
 
 def texts(process: Process) -> list[str]:
@@ -129,6 +145,146 @@ def test_causal_servers_and_the_death_of_one(tmp_path: Path) -> None:
     asyncio.run(run())
     tally = judge(tmp_path / "record")
     assert tally["crashed"] == 1
+
+
+LEVELS = """
+protocol = "daisy"
+processes = 8
+messages = 10
+crashes = [{process = "p0", time_s = 1, back_s = 2}]
+[options]
+sizes = [2, 2, 2]
+quorum = "survivors"
+suspect_after_s = 2.0
+flush_timeout_s = 2.0
+"""
+
+
+class Petal:
+    """A process of a daisy in this event loop, and what it has seen."""
+
+    def __init__(self, group: Group) -> None:
+        self.group = group
+        self.seen: list[Event] = []
+        self.reading = asyncio.create_task(self._read())
+
+    async def _read(self) -> None:
+        async for event in self.group:
+            self.seen.append(event)
+
+    def texts(self) -> list[str]:
+        return [event.payload.decode() for event in self.seen if isinstance(event, Delivery)]
+
+    async def hears(self, *wanted: str) -> None:
+        while not set(wanted) <= set(self.texts()):
+            await asyncio.sleep(0.02)
+
+    def notices(self, event: str) -> list[str]:
+        """Where they come from."""
+        return [one.where for one in self.seen if isinstance(one, Notice) and one.event == event]
+
+
+class Garden:
+    """The processes of a scenario, in this event loop."""
+
+    def __init__(self, file: Path, record: Path) -> None:
+        self.scenario = scenario = load_scenario(file)
+        self.names = scenario.process_names
+        ports = free_ports(len(self.names))
+        self._addresses = {
+            name: ("127.0.0.1", port) for name, port in zip(self.names, ports, strict=True)
+        }
+        self._record = record
+        self.late = [self.names[one.process] for one in scenario.latecomers]
+
+    @asynccontextmanager
+    async def petal(self, name: str, *, is_recorded: bool = True) -> AsyncIterator[Petal]:
+        """A process that ends without a word to the others."""
+        scenario = self.scenario
+        order = scenario.order(self.names.index(name), scenario.membership, scenario.order_options)
+        async with join_overlay(
+            "daisy",
+            name=name,
+            addresses=self._addresses,
+            order=order,
+            applications=len(self.names),
+            security=PLAIN_TCP,
+            late=self.late,
+            record=self._record if is_recorded else None,
+        ) as group:
+            found = Petal(group)
+            try:
+                yield found
+            finally:
+                await group.close()
+                await asyncio.wait([found.reading])
+
+
+def test_three_levels_lose_the_server_of_all_and_somebody_comes_in_its_place(
+    tmp_path: Path,
+) -> None:
+    """p0 serves its local group, the group of servers above it and the one above that. It is
+    killed; its return under its name is refused; p0' comes instead, hears everybody and is
+    heard."""
+    (tmp_path / "scenario.toml").write_text(LEVELS)
+    garden = Garden(tmp_path / "scenario.toml", tmp_path / "record")
+    first, *names = [name for name in garden.names if name not in garden.late]
+
+    async def talk(petals: list[Petal], text: str) -> None:
+        for petal in petals:
+            await petal.group.send(f"{petal.group.me} {text}".encode())
+        for petal in petals:
+            await petal.hears(*(f"{one.group.me} {text}" for one in petals))
+
+    async def run() -> None:
+        async with AsyncExitStack() as stack:
+            others = [await stack.enter_async_context(garden.petal(name)) for name in names]
+            async with garden.petal(first) as server:
+                await talk([server, *others], "all")
+            await talk(others, "alone")
+            served = {where for one in others for where in one.notices("server")}
+            assert len(served) == 3  # One group on each level.
+            async with garden.petal(first, is_recorded=False) as same:
+                await asyncio.wait([same.reading])
+                with pytest.raises(Refused, match="'p0' has been here before"):
+                    same.reading.result()
+                assert not same.texts()
+            late = await stack.enter_async_context(garden.petal(garden.late[0]))
+            for petal in (*others, late):
+                while late.group.me not in petal.group.members:
+                    await asyncio.sleep(0.02)
+            await talk([*others, late], "together")
+            assert not any(text.endswith(("all", "alone")) for text in late.texts())
+
+    asyncio.run(asyncio.wait_for(run(), ENOUGH_S))
+    finish(tmp_path / "record")
+    assert verify_trace(tmp_path / "record").violations == 0
+
+
+def test_a_router_that_was_killed_cannot_return(tmp_path: Path) -> None:
+    """What would go through it waits; the rest goes on, in order."""
+
+    async def run() -> None:
+        async with cluster(tmp_path) as nodes:
+            every = await start(nodes, tmp_path, LINE)
+            p0, p1, p2, west, east = every.values()
+            p0.tell("first")
+            for process in (p1, p2):
+                await delivered(process, "first")
+            west.signal(signal.SIGKILL)
+            p1.tell("to all")
+            await delivered(p2, "to all")
+            again = await start_one(nodes, tmp_path, west.name, "router", record="refused")
+            assert await again.over() == 2
+            p2.tell("@p1 after")
+            await delivered(p1, "after")
+            assert texts(p0) == ["first"]
+            for process in (p0, p1, p2, east):
+                process.signal(signal.SIGKILL)
+
+    asyncio.run(run())
+    finish(tmp_path / "record")
+    assert verify_trace(tmp_path / "record").violations == 0
 
 
 @pytest.mark.parametrize(

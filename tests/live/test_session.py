@@ -14,10 +14,10 @@ import pytest
 
 from antecede.errors import MalformedStamp
 from antecede.groups import MemberId, View
-from antecede.live.effects import Delivery, Put, SessionEffect, ViewChanged
-from antecede.live.items import Carried, Report, Settle, decode_items
-from antecede.live.outgoing import array_head
-from antecede.live.session import Session
+from antecede.live.ordering.effects import Delivery, Put, SessionEffect, ViewChanged
+from antecede.live.ordering.items import Carried, Report, Settle, decode_items
+from antecede.live.ordering.session import Session
+from antecede.live.transport.outgoing import array_head
 from antecede.protocols import create, find
 
 PROTOCOLS = ("vector", "matrix", "optimal", "pairs", "piggyback", "bounded", "histories", "none")
@@ -209,7 +209,7 @@ def test_without_order_the_checker_complains() -> None:
 
 
 def test_without_copies_of_the_departed_survivors_disagree(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("antecede.live.epoch.Epoch.copies_for", lambda *_: ())
+    monkeypatch.setattr("antecede.live.ordering.epoch.Epoch.copies_for", lambda *_: ())
     found = []
     for seed in range(60):
         world = World("vector", seed, size=4)

@@ -126,8 +126,8 @@ RULES = [
     ),
     Mutant(
         name="batches-as-they-come",
-        old="            gather(layer, arrivals)\n            self._take_batches(layer, now)\n",
-        new="            self._take(layer, arrivals, now)\n",
+        old="gather(layer, arrivals, now)\n            self._take_batches(layer, now)\n",
+        new="self._take(layer, arrivals, now)\n",
     ),
     Mutant(
         name="away-is-done",
@@ -384,11 +384,6 @@ FOUND_BY_CHANCE = [
         name="keeps-changes-to-itself",
         old="        return tuple(self.state.changes)\n",
         new="        return ()\n",
-    ),
-    Mutant(
-        name="overtakes-what-came-in-batches",
-        old=" or layer.is_merging():  # what came in batches goes first\n",
-        new=":\n",
     ),
     Mutant(
         name="stays-in-a-group-that-gives-way",

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from antecede.errors import Misuse
 from antecede.message import Message, MessageId
 from antecede.order import Event, Order
 from antecede.protocols import find
@@ -23,6 +24,8 @@ from tests.overlays.test_daisy_random import (
 from tests.overlays.test_daisy_scenarios import SCENARIOS, Scenario
 
 RECEIVED: dict[str, Any] = {"forward": "received"}
+EVOLVE = ("split", "merge", "change", "two_copies")
+UNCHANGING = [one for one in SCENARIOS if not any(word in one.__name__ for word in EVOLVE)]
 BY_NAME = {rule.name: rule for rule in AHEAD}
 SEEDS = 8
 
@@ -184,7 +187,7 @@ def test_the_gap_is_named_where_it_can_be_known() -> None:
 
 
 @pytest.mark.parametrize("forward", ["delivered", "received"])
-@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.__name__)
+@pytest.mark.parametrize("scenario", UNCHANGING, ids=lambda scenario: scenario.__name__)
 def test_the_scenarios_of_the_daisy_pass(scenario: Scenario, forward: str) -> None:
     lab = scenario(find("daisy"), forward=forward)
     assert lab.faults() == lab.kept() == []
@@ -216,3 +219,10 @@ def test_survivors_get_everything_in_order(trouble: Any, seed: int) -> None:
 def test_a_schedule_that_chance_has_found(trouble: Any, seed: int, forward: str) -> None:
     """Each has shown a fault once."""
     assert judge(drawn(trouble, seed, forward)) == []
+
+
+@pytest.mark.parametrize("forward", ["delivered", "received"])
+@pytest.mark.parametrize("change", [{"split_above": 4}, {"merge_below": 3}])
+def test_groups_that_change_send_on_what_is_stable(forward: str, change: dict[str, Any]) -> None:
+    with pytest.raises(Misuse, match="groups that split or merge send on what is stable"):
+        Lab(forward=forward, **change)

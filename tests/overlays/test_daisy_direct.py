@@ -26,7 +26,7 @@ from bench.daisy import Setting, measure
 from bench.daisy_options import COLUMNS, INTRODUCTION, PAGE, TRAFFIC, WAYS, row
 from tests.mutants import Mutant, mutated
 from tests.mutants.daisy import DIRECT as RULES
-from tests.overlays.daisy_lab import DELAY_S, Copy, Lab, carried
+from tests.overlays.daisy_lab import DELAY_S, SERVERS, Copy, Lab, carried
 from tests.overlays.test_daisy_random import (
     crashing,
     draw,
@@ -55,6 +55,11 @@ def items_of(copy: Copy) -> tuple[Item, ...]:
     packet = copy[2].packet
     payload = getattr(packet.body, "payload", b"") if packet else b""
     return decode_items(payload) if payload else ()
+
+
+def among_servers(copy: Copy) -> bool:
+    packet = copy[2].packet
+    return packet is not None and packet.group == SERVERS
 
 
 def answering(lab: Lab, answers: dict[tuple[int, MessageId], tuple[int, ...]]) -> None:
@@ -295,6 +300,22 @@ def one_waits_when_the_others_let_go(order: type[Order]) -> Lab:
     return lab.run()
 
 
+def a_server_has_one_before_it_is_back_and_one_after(order: type[Order]) -> Lab:
+    """The servers have left out 0. Of two messages of 1 it has the first before they let it in
+    again, and nobody has said by then that all have it."""
+    lab = Lab(order, local="recipients", quorum="majority", tidy_s=5.0)
+    lab.lose = lambda copy: among_servers(copy) and 0 in copy[:2]
+    lab.send(2, 4)
+    lab.run(10.0)
+    lab.lose = lambda copy: False
+    while lab.orders[0]._layers[-1].is_in:
+        lab.run(DELAY_S)
+    lab.send(1, 4)
+    lab.run(2.0)
+    lab.send(1, 4)
+    return lab.run()
+
+
 def one_at_rest_is_left_out(order: type[Order]) -> Lab:
     """Nobody is heard by 3, which is at rest and does not miss them; nor is it heard."""
     lab = lab_of(order, quorum="majority")
@@ -315,6 +336,7 @@ NEEDS = {
     "merged-as-it-comes": the_past_is_with_others,
     "merges-without-the-servers": a_server_dies_between_question_and_answer,
     "begins-alone": some_begin_before_all_can,
+    "goes-on-by-halves": a_server_has_one_before_it_is_back_and_one_after,
     "comes-back-without": one_that_waits_is_suspected_wrongly,
 }
 
@@ -399,6 +421,28 @@ def test_a_server_dies_with_what_it_did_not_send_on() -> None:
     lab.send(1, 2, 6)
     lab.send(1, 3, 7)
     assert lab.run().faults() == lab.kept() == []
+
+
+@pytest.mark.parametrize("local", ["broadcast", "recipients"])
+@pytest.mark.parametrize("forward", ["stable", "delivered"])
+def test_two_servers_die_with_the_past_of_what_one_has_sent_on(local: str, forward: str) -> None:
+    """Of the servers, 0 and 3 alone have a message of 1; 3 sends on the answer of 0, unless it
+    waits for 6. The next server after 3 is back before the one after 0."""
+    lab = Lab(local=local, forward=forward)
+
+    def lose(copy: Copy) -> bool:
+        held_up = 1 if lab.dead else 6
+        return among_servers(copy) and held_up in copy[:2] and lab.now < 6.0
+
+    lab.lose = lose
+    answering(lab, {(0, MessageId(1, 1)): (1, 4, 7)})
+    lab.send(1, 0, 7)
+    lab.run(0.3)
+    lab.crash(0, 3)
+    lab.run()
+    is_early = forward == "delivered"
+    assert lab.faults() == (["7 delivers 0:1 before 1:1"] if is_early else [])
+    assert lab.kept() == []
 
 
 def test_hands_go_to_the_server_in_every_view() -> None:

@@ -66,18 +66,6 @@ THOSE_WHO_KNEW_DIE: dict[str, Any] = {
 """Of three servers, two have their groups merged; then all servers are gone. The next server of the
 third group has not heard of the merged one, which looks for the servers."""
 
-AHEAD_IN_A_MERGED_GROUP: dict[str, Any] = {
-    "protocol": "daisy",
-    "processes": 6,
-    "seed": 2,
-    "messages": 81,
-    "options": {"merge_below": 3, "sizes": [2, 4], "tidy_s": 0.0172, "forward": "received"},
-    "workload": {"kind": "multicast", "probability": 0.627, "cascade": 0.118},
-    "network": {"delay": "exponential:0.1", "duplication": 0.396},
-}
-"""In a merged group, a message that depends on one that came in a batch was sent on ahead, and is
-delivered while that waits until all have it."""
-
 ONE_COMES_INTO_A_GROUP_THAT_GIVES_WAY: dict[str, Any] = {
     "protocol": "daisy",
     "processes": 11,
@@ -126,7 +114,6 @@ NEEDS = {
     "hears-only-of-its-own-end": A_GROUP_OF_NEWS_IS_MERGED,
     "keeps-changes-to-itself": THOSE_WHO_KNEW_DIE,
     "stays-in-a-group-that-gives-way": ONE_COMES_INTO_A_GROUP_THAT_GIVES_WAY,
-    "overtakes-what-came-in-batches": AHEAD_IN_A_MERGED_GROUP,
 }
 
 

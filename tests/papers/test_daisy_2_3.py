@@ -9,7 +9,8 @@ from tests.papers.harness import Network, team
 
 A, B, C = range(3)
 ASSUMES_GROUPS = "daisy"
-"""It works on the group substrate, which plain protocols have not: `test_daisy_3_1` is its turn."""
+"""It works on groups, which plain protocols have not: `tests/overlays/test_daisy_scenarios.py` has
+the same figure for it."""
 
 
 def figure_2(protocol: str) -> tuple[Network, MessageId]:

@@ -53,6 +53,12 @@ def test_nobody_comes_back_to_a_protocol_that_lets_nobody_in() -> None:
         run(crashes=[{"process": 1, "time_s": 3.0, "back_s": 2.0}])
 
 
+def test_latecomers_follow_from_crashes() -> None:
+    """As an option they would be processes that nobody lets in."""
+    with pytest.raises(Misuse, match=r"options: latecomers: .* back_s in crashes"):
+        make_scenario({"protocol": "daisy", "processes": 4, "options": {"latecomers": [3]}})
+
+
 def test_the_flags() -> None:
     arguments = ["simulate", "--protocol", "daisy", "--processes", "9", "--messages", "60"]
     faults = ["--crash", "0@0.5", "--crash", "4@0.6..2", "--partition", "7@1..4", "--loss", "0.1"]

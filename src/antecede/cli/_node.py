@@ -197,7 +197,8 @@ async def _overlay(
     if name not in names:
         raise Misuse(f"--name {name} is none of {', '.join(names)}")
     process = names.index(name)
-    applications = scenario.applications.size
+    # Who comes back under another name sends and is addressed, too. Routers do not come back.
+    applications = scenario.applications.size + len(scenario.latecomers)
     actual = "application" if process < applications else "router"
     if role not in (None, actual):
         raise Misuse(f"'{name}' is a process for {actual}s in {file}, not for {role}s")

@@ -90,16 +90,19 @@ def _daisy(fields: Fields, chance: Chance) -> Drawn:
     local = chance.pick(["broadcast", "broadcast", "server", "recipients"])
     if local == "server" and fields["network"].get("partitions"):
         local = "broadcast"  # a server that is cut off may have the only copy of what others await
-    ahead = ["received"] if local == "broadcast" else []
+    early = ["delivered", *(["received"] if local == "broadcast" else [])]
     evolves = local == "broadcast" and chance.happens(0.3)
-    return {
+    drawn = {
         **({"split_above": 4, "merge_below": 3} if evolves else {}),
         "sizes": [chance.whole(2, 4) for _ in range(chance.whole(1, 3))],
         "tidy_s": chance.between(0.01, 1.0),
         "local": local,
         **({"copies": _copies(fields, chance)} if local == "recipients" else {}),
-        "forward": chance.pick(["stable", "stable", "delivered", *ahead]),
+        "forward": chance.pick(["stable", "stable", *early]),
     }
+    if evolves or len(fields["crashes"]) > 1 or fields["network"].get("partitions"):
+        drawn["forward"] = "stable"  # servers that leave together may take the past of others along
+    return drawn
 
 
 def _copies(fields: Fields, chance: Chance) -> int:

@@ -18,10 +18,16 @@
                     ...
 
 The protocols are those of `antecede.protocols`, the very same objects as in the simulator.
+
+From the application down: `node` makes groups; `group` is the pump between the event loop and one
+of two pure machines, `viewed` (members that come and go) and `overlaid` (routers and causal
+servers), which return `outputs`. Below them are the packages `durable` (newcomers and logs),
+`ordering` (a protocol, view by view) and `transport` (links). `roster` and `introduction` know who
+is who, `chosen` what all members have in common; `recording`, `metrics` and `logs` are for seeing.
 """
 
 from antecede.groups import GroupConfig, Quorum
-from antecede.live.effects import Delivery
+from antecede.live.durable.journal import Durability, Synchronous
 from antecede.live.events import (
     Event,
     Excluded,
@@ -35,13 +41,13 @@ from antecede.live.events import (
     ViewChange,
 )
 from antecede.live.group import Group
-from antecede.live.handshake import Refused
-from antecede.live.journal import Durability, Synchronous
-from antecede.live.lesser import Context, merged
 from antecede.live.node import Node, join, join_overlay, open_node
-from antecede.live.outgoing import Address, LinkLimits
+from antecede.live.ordering.effects import Delivery
+from antecede.live.ordering.lesser import Context, merged
 from antecede.live.recording import finish
-from antecede.live.tls import PLAIN_TCP, Certificates, PlainTcp, Security
+from antecede.live.transport.handshake import Refused
+from antecede.live.transport.outgoing import Address, LinkLimits
+from antecede.live.transport.tls import PLAIN_TCP, Certificates, PlainTcp, Security
 
 __all__ = [
     "PLAIN_TCP",

@@ -2,15 +2,13 @@
 
 from antecede.errors import Misuse
 from antecede.groups import MemberId
-from antecede.history import History
 from antecede.live.chosen import Chosen
-from antecede.live.effects import Hold
-from antecede.live.items import prefix_of
-from antecede.live.lesser import Context, ContextOrder
-from antecede.live.outgoing import Address
+from antecede.live.durable.threshold import Threshold
+from antecede.live.ordering.effects import Hold
+from antecede.live.ordering.items import prefix_of
+from antecede.live.ordering.session import Session
 from antecede.live.roster import Roster
-from antecede.live.session import Session
-from antecede.live.threshold import Threshold
+from antecede.live.transport.outgoing import Address
 from antecede.order import Held, Stamp
 
 
@@ -45,6 +43,11 @@ class Account:
         return self.session is not None and self.session.is_open and not self._suspended
 
     @property
+    def lets_back_in(self) -> bool:
+        """Whether a process that was started anew may come again under its name."""
+        return True
+
+    @property
     def repairs_loss(self) -> bool:
         """Whether what is put on a broken link may as well be dropped."""
         return False
@@ -62,11 +65,6 @@ class Account:
         if session is None or session.epoch is None:
             return 0
         return max(session.epoch.untaken, session.untaken[session.me])
-
-    @property
-    def no_context(self) -> Context | None:
-        """That of a message of a former view, where the application holds the contexts."""
-        return Context(0, History()) if self.protocol == ContextOrder.name else None
 
     @property
     def own_base(self) -> int:

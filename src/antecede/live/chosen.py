@@ -8,7 +8,7 @@ import msgspec
 
 from antecede import orders
 from antecede.errors import Misuse
-from antecede.live.lesser import ContextOrder, LabelledOrder, LabelStamp
+from antecede.live.ordering.lesser import ContextOrder, LabelledOrder, LabelStamp
 from antecede.message import Membership
 from antecede.order import Options, Order, Stamp
 from antecede.protocols import find, parse_options
@@ -39,6 +39,16 @@ class Chosen:
         self._options = (
             Options() if protocol == ContextOrder.name else parse_options(protocol, options)
         )
+
+    def check_durable(self) -> None:
+        """Refuse what a log cannot keep: it remembers of each sender only the last message that was
+        delivered, which stands for all before it as long as none overtakes another."""
+        if self.labels or self.protocol == ContextOrder.name:
+            what = "labels" if self.labels else f"protocol '{ContextOrder.name}'"
+            raise Misuse(
+                f"a log does not go with {what}: a message that was overtaken, and still waited "
+                "when the member was killed, would be lost; join without a log, or in another order"
+            )
 
     @property
     def text(self) -> str:

@@ -6,8 +6,8 @@ from typing import Literal
 
 import msgspec
 
-from antecede.live.effects import Delivery
-from antecede.live.outgoing import LinkLimits
+from antecede.live.ordering.effects import Delivery
+from antecede.live.transport.outgoing import LinkLimits
 from antecede.order import Notice
 
 

@@ -12,7 +12,8 @@ from typing import Any, Final
 
 from antecede.errors import AntecedeError, BadInput, Misuse
 from antecede.live.alarm import Alarm
-from antecede.live.effects import Arrived, Delivery, Hold, Sent, ViewChanged
+from antecede.live.durable.journal import Journal
+from antecede.live.durable.keeping import Keeping
 from antecede.live.events import (
     Counted,
     Event,
@@ -26,15 +27,10 @@ from antecede.live.events import (
     StateWanted,
     ViewChange,
 )
-from antecede.live.handshake import VERSION, Hello
-from antecede.live.incoming import Listener, Received
-from antecede.live.items import decode_items, is_membership, is_repeated
-from antecede.live.journal import Journal
-from antecede.live.keeping import Keeping
-from antecede.live.lesser import Context, ContextOrder
-from antecede.live.links import LinkOwner, Links
 from antecede.live.logs import log
-from antecede.live.outgoing import Address, Outgoing
+from antecede.live.ordering.effects import Arrived, Delivery, Hold, Sent, ViewChanged
+from antecede.live.ordering.items import decode_items, is_membership, is_repeated
+from antecede.live.ordering.lesser import Context, ContextOrder
 from antecede.live.outputs import (
     Dropped,
     Kept,
@@ -54,6 +50,10 @@ from antecede.live.outputs import (
 from antecede.live.overlaid import Overlaid
 from antecede.live.patience import Patience
 from antecede.live.recording import Recording
+from antecede.live.transport.handshake import VERSION, Hello
+from antecede.live.transport.incoming import Listener, Received
+from antecede.live.transport.links import LinkOwner, Links
+from antecede.live.transport.outgoing import Address, Outgoing
 from antecede.live.viewed import Viewed
 from antecede.order import Notice, Wake
 
@@ -83,6 +83,7 @@ class Group:
         self.limits = settings.links
         self.received: dict[str, Received] = {}
         self.may_join = may_join
+        self.lets_back_in = core.lets_back_in
         self._core = core
         self._listener = listener
         self._settings = settings
@@ -126,6 +127,7 @@ class Group:
                 self._fail,
                 lambda other: other in self.members,
                 lambda: bool(self.members),
+                core.lets_back_in,
             ),
             [address for address in peers if address != core.identity.address],
             listener.security,
@@ -202,22 +204,25 @@ class Group:
     ) -> bool:
         """Send if nobody has to be waited for; otherwise do nothing and say so."""
         self._check_open()
-        if len(payload) > self._payload_bytes:
-            raise Misuse(
-                f"a message of {len(payload):,} bytes; at most {self._payload_bytes:,} fit into a "
-                "frame (LinkLimits.frame_bytes)"
-            )
+        self._check_size(payload)
         core = self._core
         if not core.is_open or core.untaken >= self._settings.window or self._is_full():
             return False
         outputs = core.send(payload, to, group, self._now(), label, context)
         self.counters.sends += 1
-        self._carry_out(outputs)
+        try:
+            self._carry_out(outputs)
+        except AntecedeError as error:
+            # What the protocol added does not fit, and by now the message counts as sent: others
+            # would wait for it for ever.
+            self._fail(error)
+            raise
         return True
 
     def send_past(self, payload: bytes, to: Sequence[str]) -> None:
         """Send past all ordering."""
         self._check_open()
+        self._check_size(payload)
         self._carry_out(self._core.send_direct(payload, to))
 
     def __aiter__(self) -> AsyncIterator[Event]:
@@ -286,7 +291,7 @@ class Group:
     def start(self) -> None:
         self._listener.groups[self.name] = self
         if self._keeping is not None:
-            self._inbox += self._keeping.recalled(self._core.no_context)
+            self._inbox += self._keeping.recalled()
         self._dialled.start()
         self._carry_out(self._core.start(self._now()))
         self._tick()
@@ -333,6 +338,13 @@ class Group:
             raise self._failure
         if self._left or self._leaving:
             raise Misuse(f"'{self.me}' has left group '{self.name}', or is about to")
+
+    def _check_size(self, payload: bytes) -> None:
+        if len(payload) > self._payload_bytes:
+            raise Misuse(
+                f"a message of {len(payload):,} bytes; at most {self._payload_bytes:,} fit into a "
+                "frame (LinkLimits.frame_bytes)"
+            )
 
     def _is_full(self) -> bool:
         for link in self._links.values():
@@ -405,7 +417,10 @@ class Group:
     def _put_late(self, name: str) -> None:
         item = self._late[name].popleft()
         if name in self._links:
-            self._links[name].put(item)
+            try:
+                self._links[name].put(item)
+            except AntecedeError as error:
+                self._fail(error)
 
     def _carry_out_rarely(self, output: Output) -> None:
         match output:
@@ -521,6 +536,8 @@ class Group:
             self._dialled.know(name, address)
 
     def _wake(self, now: float) -> None:
+        if self._failure is not None:
+            return  # Silent from now on, so that the others go on without this process.
         try:
             self._carry_out(self._core.wake(now))
         except AntecedeError as error:

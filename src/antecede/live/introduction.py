@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from antecede.errors import MalformedStamp
 from antecede.groups import GroupMember, GroupMessageId, MemberId
-from antecede.live.items import Introduce, Introduced, Redirect, encode_item
+from antecede.live.ordering.items import Introduce, Introduced, Redirect, encode_item
 from antecede.live.outputs import Identity, Known, Output, ToPeer
 from antecede.live.roster import NO_HABITS, Entry, Roster
 from antecede.message import ProcessSet, process_set

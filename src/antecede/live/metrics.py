@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager, suppress
 from typing import Any, Final
 
 from antecede.live.group import Group
-from antecede.live.outgoing import Address
+from antecede.live.transport.outgoing import Address
 
 _REQUEST_S: Final = 5.0
 

@@ -2,25 +2,25 @@
 
 import time
 from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any, Final
 
 import msgspec
 
-from antecede.errors import AntecedeError, Misuse
+from antecede.errors import Misuse
 from antecede.groups import GroupConfig
 from antecede.live.chosen import Chosen
+from antecede.live.durable.journal import Durability, Journal
 from antecede.live.events import Settings
 from antecede.live.group import Group
-from antecede.live.incoming import Listener
-from antecede.live.items import PART_BYTES
-from antecede.live.journal import Durability, Journal
-from antecede.live.outgoing import Address
+from antecede.live.ordering.items import PART_BYTES
 from antecede.live.outputs import Identity
 from antecede.live.overlaid import Overlaid
 from antecede.live.recording import Recording
-from antecede.live.tls import Security
+from antecede.live.transport.incoming import Listener
+from antecede.live.transport.outgoing import Address
+from antecede.live.transport.tls import Security
 from antecede.live.viewed import Viewed
 from antecede.order import Order
 
@@ -65,36 +65,31 @@ class Node:
         file that makes this member durable: it resumes where it was."""
         if group in self.listener.groups:
             raise Misuse(f"'{self.name}' is in group '{group}' already")
+        chosen = Chosen(protocol, options or {}, groups, labels)
+        limits = settings or Settings()
         incarnation = time.time_ns() // 1_000_000
-        identity = Identity(self.name, self.address, incarnation)
-        chosen = settings or Settings()
-        if log is None:
+        with ExitStack() as undoing:
             journal = None
-        else:
-            text = Chosen(protocol, options or {}, groups, labels).text
-            journal = Journal(log, group, self.name, text, durability or Durability())
-        core = Viewed(
-            identity,
-            protocol,
-            options or {},
-            msgspec.structs.replace(config or LIVE_CONFIG, transfers_state=True),
-            founds=not peers if founds is None else founds,
-            named_groups=groups,
-            labels=labels,
-            records=measures or record is not None,
-            remembered=None if journal is None else journal.remembered,
-            wants_state=wants_state,
-            part_bytes=min(PART_BYTES, chosen.links.item_bytes // 2),
-        )
-        recording = None if record is None else Recording(record, group, self.name)
-        try:
+            if log is not None:
+                chosen.check_durable()
+                journal = Journal(log, group, self.name, chosen.text, durability or Durability())
+                undoing.callback(journal.close)
+                incarnation = journal.begin_life(incarnation)
+            core = Viewed(
+                Identity(self.name, self.address, incarnation),
+                chosen,
+                msgspec.structs.replace(config or LIVE_CONFIG, transfers_state=True),
+                founds=not peers if founds is None else founds,
+                records=measures or record is not None,
+                remembered=None if journal is None else journal.remembered,
+                wants_state=wants_state,
+                part_bytes=min(PART_BYTES, limits.links.item_bytes // 2),
+            )
+            recording = None if record is None else Recording(record, group, self.name)
             if recording is not None:
                 recording.begin(incarnation)
-        except AntecedeError:
-            if journal is not None:
-                journal.close()
-            raise
-        member = Group(group, core, self.listener, peers, chosen, may_join, recording, journal)
+            member = Group(group, core, self.listener, peers, limits, may_join, recording, journal)
+            undoing.pop_all()  # From here on the member closes what is its own.
         async with _living(member):
             yield member
 

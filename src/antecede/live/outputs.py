@@ -4,11 +4,11 @@ from dataclasses import dataclass
 
 import msgspec
 
-from antecede.live.effects import Arrived, Delivery, Sent, ViewChanged
+from antecede.live.durable.remembered import Outgone
 from antecede.live.events import Gap, State, StateWanted
-from antecede.live.offers import HadOf, Mark, Past
-from antecede.live.outgoing import Address
-from antecede.live.remembered import Outgone
+from antecede.live.ordering.effects import Arrived, Delivery, Sent, ViewChanged
+from antecede.live.ordering.offers import HadOf, Mark, Past
+from antecede.live.transport.outgoing import Address
 from antecede.order import Notice, Wake
 
 
@@ -142,7 +142,7 @@ class Recall(msgspec.Struct, frozen=True):
     upto: int
 
 
-Durable = Kept | Outgone | Reached | Raised | Learnt | Begun
+Durable = Kept | Outgone | Reached | Raised | Learnt | Begun | Reborn
 """What goes into a log."""
 Output = (
     ToPeer
@@ -152,7 +152,6 @@ Output = (
     | ViewChanged
     | Sent
     | Arrived
-    | Reborn
     | Suspended
     | Resumed
     | Left

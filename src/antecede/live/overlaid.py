@@ -2,7 +2,8 @@
 
 The processes and their addresses are fixed; what happens when one of them dies is the overlay's own
 business (`daisy` survives it, `separators` does not). Nobody sends before everybody is there,
-except those who come late. The overlay's clock starts with that. Pure, with the same face as
+except those who come late: they say so when the overlay has let them in, and nobody sends to them
+before. The overlay's clock starts with that. Pure, with the same face as
 `viewed`.
 """
 
@@ -10,8 +11,9 @@ from collections.abc import Collection, Mapping, Sequence
 
 from antecede.errors import Misuse
 from antecede.groups import MemberId, View
-from antecede.live.effects import Delivery, Hold, Sent, ViewChanged
-from antecede.live.items import (
+from antecede.live.durable.remembered import Outgone
+from antecede.live.ordering.effects import Delivery, Hold, Sent, ViewChanged
+from antecede.live.ordering.items import (
     PREFIX_BYTES,
     Direct,
     Hop,
@@ -20,12 +22,12 @@ from antecede.live.items import (
     pack_prefix,
     prefix_of,
 )
-from antecede.live.lesser import Context
-from antecede.live.outgoing import Address
+from antecede.live.ordering.lesser import Context
+from antecede.live.ordering.offers import Ready
 from antecede.live.outputs import Identity, Known, Left, Output, ToPeer
-from antecede.live.remembered import Outgone
+from antecede.live.transport.outgoing import Address
 from antecede.message import NO_GROUP, Message, MessageId, members, process_set
-from antecede.order import Deliver, Effect, Held, Notice, Order, Stamp, Transmit, Wake
+from antecede.order import Deliver, Effect, Event, Held, Notice, Order, Stamp, Transmit, Wake
 from antecede.wire import decode_packet, encode_packet, encode_stamp
 
 
@@ -51,9 +53,12 @@ class Overlaid:
         self._numbers = {name: number for number, name in enumerate(addresses)}
         self._addresses = dict(addresses)
         self._applications = applications
-        self._joins = identity.name in late
+        self._coming = set(late)
+        """Those who come late and are not in yet, this process included."""
         self._absent = set(addresses) - {identity.name, *late}
         """Those who have to be there before anything begins, and are not yet."""
+        self._has_come = False
+        """Whether this process came late, and is in."""
         self._began: float | None = None
         self._records = records
         self._sent = 0
@@ -68,10 +73,11 @@ class Overlaid:
         for name, address in self._addresses.items():
             if name != self.identity.name:
                 self._out.append(Known(name, address))
-        view = View(1, tuple(MemberId(number, 0) for number in range(self._applications)))
+        present = [self._numbers[name] for name in self.members()]
+        view = View(1, tuple(MemberId(number, 0) for number in present))
         self._lamport += 1
         self._out.append(ViewChanged(view, view.members, (), self._lamport))
-        if self._joins:
+        if self.identity.name in self._coming:
             self._apply(self.order.join(self._time(now)))
         return self._take_out()
 
@@ -79,6 +85,8 @@ class Overlaid:
         self._absent.discard(name)
         if not self._absent:
             self._time(now)
+        if self._has_come:
+            self._out.append(ToPeer(name, encode_item(Ready(self.identity.incarnation))))
         return self._take_out()
 
     def _time(self, now: float) -> float:
@@ -98,6 +106,8 @@ class Overlaid:
                 packet = decode_packet(item.packet, self.order.stamp_type)
                 if packet.source == self._numbers[sender]:
                     self._apply(self.order.receive(packet, self._time(now)))
+            elif type(item) is Ready:
+                self._coming.discard(sender)
             elif type(item) is Direct:
                 self._out.append(Delivery(sender, item.payload, ordered=False))
         return self._take_out()
@@ -121,7 +131,10 @@ class Overlaid:
         """Send to these processes, or to all that applications live at."""
         if group is not None or label is not None or context is not None:
             raise Misuse("an overlay addresses processes; it has no named groups, labels, contexts")
-        numbers = range(self._applications) if to is None else [self._number(name) for name in to]
+        if to is None:
+            numbers = [self._numbers[name] for name in self.members()]
+        else:
+            numbers = [self._number(name) for name in to]
         lamport = self._lamport + 1
         own = self._numbers[self.identity.name]
         message = Message(
@@ -175,7 +188,12 @@ class Overlaid:
 
     @property
     def is_open(self) -> bool:
-        return self._began is not None
+        return self._began is not None and self.identity.name not in self._coming
+
+    @property
+    def lets_back_in(self) -> bool:
+        """Never under its name: the others know what it had sent and got, and it does not."""
+        return False
 
     @property
     def repairs_loss(self) -> bool:
@@ -212,12 +230,9 @@ class Overlaid:
     def own_base(self) -> int:
         return 0
 
-    @property
-    def no_context(self) -> None:
-        return None
-
     def members(self) -> tuple[str, ...]:
-        return self._names[: self._applications]
+        """Those who send and are addressed, as far as they have come."""
+        return tuple(name for name in self._names[: self._applications] if name not in self._coming)
 
     def address_of(self, name: str) -> Address:
         return self._addresses[name]
@@ -229,10 +244,9 @@ class Overlaid:
         return out
 
     def _number(self, name: str) -> int:
-        number = self._numbers.get(name, self._applications)
-        if number >= self._applications:
+        if name not in self.members():
             raise Misuse(f"'{name}' is none of {', '.join(self.members())}")
-        return number
+        return self._numbers[name]
 
     def _apply(self, effects: Sequence[Effect]) -> None:
         for effect in effects:
@@ -247,6 +261,15 @@ class Overlaid:
                     self._out.append(Wake(effect.at + (self._began or 0.0)))
                 case Notice():
                     self._out.append(effect)
+                    if effect.event is Event.VIEW and self.identity.name in self._coming:
+                        self._come_in()
+
+    def _come_in(self) -> None:
+        """The overlay has let this process in: from now on others send to it, too."""
+        self._coming.discard(self.identity.name)
+        self._has_come = True
+        item = encode_item(Ready(self.identity.incarnation))
+        self._out += [ToPeer(name, item) for name in self._names if name != self.identity.name]
 
     def _deliver(self, message: Message) -> None:
         lamport, number = prefix_of(message.payload)

@@ -24,7 +24,7 @@ import pyarrow.parquet as pq
 
 from antecede.errors import BadFile, CannotWrite
 from antecede.groups import MemberId
-from antecede.live.effects import Arrived, Delivery, Sent
+from antecede.live.ordering.effects import Arrived, Delivery, Sent
 from antecede.trace.schema import SCHEMA
 
 SUFFIX: Final = ".events"

@@ -11,8 +11,8 @@ from typing import Final
 import msgspec
 
 from antecede.errors import MalformedStamp
-from antecede.live.handshake import Name
-from antecede.live.outgoing import Address
+from antecede.live.transport.handshake import Name
+from antecede.live.transport.outgoing import Address
 from antecede.order import Count
 
 

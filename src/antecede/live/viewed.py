@@ -8,18 +8,19 @@ incarnation.
 """
 
 from collections import deque
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Final
 
 from antecede import groups
-from antecede.errors import Misuse
+from antecede.errors import MalformedStamp, Misuse
 from antecede.groups import GroupConfig, GroupMember, MemberId, founding_view
 from antecede.live.account import Account
 from antecede.live.chosen import Chosen
-from antecede.live.early import Batch, Early
-from antecede.live.effects import Delivery, Put, SessionEffect
+from antecede.live.durable.remembered import Outgone, Remembered
+from antecede.live.durable.threshold import Threshold
 from antecede.live.introduction import Introduction
-from antecede.live.items import (
+from antecede.live.ordering.effects import Delivery, Put, SessionEffect
+from antecede.live.ordering.items import (
     PART_BYTES,
     Carried,
     Direct,
@@ -33,8 +34,9 @@ from antecede.live.items import (
     Shun,
     encode_item,
 )
-from antecede.live.lesser import Context, ContextOrder
-from antecede.live.offers import Floor, Given, Ready, Stored, Wanted
+from antecede.live.ordering.lesser import Context
+from antecede.live.ordering.offers import Floor, Given, Ready, Stored, Wanted
+from antecede.live.ordering.session import Session
 from antecede.live.outputs import (
     Identity,
     Left,
@@ -45,12 +47,32 @@ from antecede.live.outputs import (
     ToPeer,
     ToPeers,
 )
-from antecede.live.remembered import Outgone, Remembered
 from antecede.live.roster import NO_HABITS, Entry, Numbers, decode_entries, encode_entries
-from antecede.live.session import Session
-from antecede.live.threshold import Threshold
 from antecede.message import NO_GROUP
 from antecede.order import Held, Wake
+
+_EARLY_ITEMS: Final = 1 << 17
+_Batch = tuple[str, int, list[Any]]
+"""What a link has brought at one time for the session: the sender, its incarnation, and items."""
+
+
+class _Early:
+    """Batches from members that the roster does not know yet, or that came while most members are
+    out of reach. Links bring everything only once."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        """Of items."""
+        self._batches: list[_Batch] = []
+
+    def keep(self, batch: _Batch) -> None:
+        self._batches.append(batch)
+        self.count += len(batch[2])
+
+    def take(self) -> list[_Batch]:
+        """All of it, to be looked at again."""
+        batches, self._batches, self.count = self._batches, [], 0
+        return batches
 
 
 class Viewed(Account):
@@ -59,20 +81,16 @@ class Viewed(Account):
     def __init__(
         self,
         identity: Identity,
-        protocol: str,
-        options: Mapping[str, Any],
+        chosen: Chosen,
         config: GroupConfig,
         *,
         founds: bool,
-        named_groups: Mapping[str, Sequence[str]] | None = None,
-        labels: Sequence[str] = (),
         records: bool = False,
         remembered: Remembered | None = None,
         wants_state: bool = False,
         part_bytes: int = PART_BYTES,
     ) -> None:
         self._introduction = Introduction(identity.name)
-        chosen = Chosen(protocol, options, named_groups, labels)
         super().__init__(chosen, self._introduction.roster)
         self.identity = identity
         self._config = config
@@ -81,12 +99,12 @@ class Viewed(Account):
         self.member: GroupMember | None = None
         self._leaving = False
         self._shunned: set[str] = set()
-        self._early = Early()
+        self._early = _Early()
         self._out: list[Output] = []
         self._remembered = remembered
         self._wants_state = wants_state
         self._part_bytes = part_bytes
-        """How much of what is handed to newcomers travels at once."""
+        """How much of what is handed on to others travels at once."""
         if remembered is not None or wants_state:
             self._attend()
 
@@ -114,16 +132,22 @@ class Viewed(Account):
         if sender in self._shunned:
             return []
         ordered: list[Any] = []
+        others: list[Item] = []
         for item in items:
             kind = type(item)
             if kind is Carried or kind is Report or kind is Settle:
                 ordered.append(item)
             else:
-                self._control(sender, item, now)
+                others.append(item)
+        if self._early.count + len(ordered) > _EARLY_ITEMS and self._is_early(sender):
+            # The link brings all of it again: so nothing of it may have been done.
+            raise MalformedStamp("items", "are too many before their time")
+        for item in others:
+            self._control(sender, item, now)
         if ordered and self.session is not None:
-            if self._early and not self._suspended:
+            if self._early.count and not self._suspended:
                 self._receive_early(now)
-            self._receive(Batch(sender, incarnation, ordered), now)
+            self._receive((sender, incarnation, ordered), now)
         return self._take_out()
 
     def wake(self, now: float) -> list[Output]:
@@ -168,8 +192,7 @@ class Viewed(Account):
         )
         if self._remembered is not None and self._threshold is not None:
             names = self._chosen.named_groups[group] if group is not None else to
-            is_ordered = self.protocol != ContextOrder.name or context is not None
-            self._threshold.outbox.note_sent(payload, names, group, label, is_ordered, self._out)
+            self._threshold.outbox.note_sent(payload, names, group, self._out)
         self._session(effects)
         return self._take_out()
 
@@ -254,30 +277,38 @@ class Viewed(Account):
             labels=self._chosen.labels,
             records=self._records,
             sent=0 if self._remembered is None else self._remembered.reached,
+            part_bytes=self._part_bytes,
         )
         if self._threshold is not None:
             self.session.audience = deque()
             self._threshold.begin(self.session)
         self._substrate(member.start(now), now)
 
-    def _receive(self, batch: Batch, now: float) -> None:
-        entry = self.roster.named(batch.sender)
+    def _is_early(self, sender: str) -> bool:
+        return self._suspended or self.roster.named(sender) is None
+
+    def _receive(self, batch: _Batch, now: float) -> None:
+        sender, incarnation, items = batch
+        entry = self.roster.named(sender)
         if self.session is None:
             return
         if entry is None or self._suspended:
             self._early.keep(batch)
         else:
-            member = MemberId(entry.number, batch.incarnation)
+            member = MemberId(entry.number, incarnation)
             effects: list[SessionEffect] = []
             try:
-                self.session.receive(member, batch.items, now, effects)
+                self.session.receive(member, items, now, effects)
             finally:
                 self._session(effects)  # A bad item must not take with it what others sent.
 
     def _receive_early(self, now: float) -> None:
         """Look again at what could not be taken before."""
         for batch in self._early.take():
-            self._receive(batch, now)
+            try:
+                self._receive(batch, now)
+            except MalformedStamp:
+                self._shunned.add(batch[0])  # The link that it came on is not the one at hand.
 
     def _control(self, sender: str, item: Item, now: float) -> None:
         match item:
@@ -333,7 +364,6 @@ class Viewed(Account):
             self._remembered,
             wants_state=self._wants_state,
             group_is_named=lambda index: bool(named) and index != NO_GROUP,
-            no_context=self.no_context,
         )
         self._threshold.host.part_bytes = self._part_bytes
         self._introduction.habits = self._threshold.habits
@@ -413,7 +443,7 @@ class Viewed(Account):
         self.member = None
         self.session = None
         self._introduction.forget_pending()
-        self._early = Early()
+        self._early = _Early()
         self._suspended = False
         if effect.reason is groups.StopReason.LEFT:
             self._out.append(Left())

@@ -238,6 +238,11 @@ class Directly(Star):
         if not self._is_direct(layer) or not (waits or is_unsorted):
             super()._send_on(layer, kept, now)
 
+    def _may_go_on(self, layer: Layer, kept: Kept) -> bool:
+        """What has been delivered is safe and goes on, in this order, though not all may have it:
+        so does what is delivered from now on."""
+        return self._is_direct(layer) or super()._may_go_on(layer, kept)
+
     def _release(self, layer: Layer, message: MessageId, now: float) -> None:
         """What all have is safe."""
         epoch = layer.state.straight.epoch

@@ -11,10 +11,10 @@ Seconds = Annotated[float, msgspec.Meta(gt=0)]
 
 
 class DaisyOptions(Options, frozen=True):
-    """`sizes`: members of a local group, groups under one of servers, and so on; without it two
-    levels with groups of about √n. `groups`: the local groups themselves. `latecomers`: processes
-    that are not there at the start, but may join. `split_above`, `merge_below`: the sizes beyond
-    which a local group is split or merged; 0 for never.
+    """`sizes`: the fewest members of a local group, groups under one of servers, and so on; without
+    it two levels with groups of about √n. `groups`: the local groups themselves. `latecomers`:
+    processes that are not there at the start, but may join. `split_above`, `merge_below`: the sizes
+    beyond which a local group is split or merged; 0 for never.
 
     `local`: whether a message is broadcast in a local group, goes through its server to those whom
     it is for, or straight to them; then `copies` others have it before it is delivered. `forward`:

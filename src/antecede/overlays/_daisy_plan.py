@@ -80,9 +80,9 @@ def plan(
     groups: tuple[tuple[int, ...], ...],
     latecomers: tuple[int, ...],
 ) -> Plan:
-    """Local groups of `sizes[0]` processes in a row (or these very `groups`), `sizes[1]` of them
-    under a group of servers, and so on; what is left is under one at the top. Latecomers belong to
-    the local groups in turn."""
+    """Local groups of at least `sizes[0]` processes in a row (or these very `groups`), at least
+    `sizes[1]` of them under a group of servers, and so on; what is left is under one at the top.
+    Latecomers belong to the local groups in turn."""
     absent = process_set(latecomers)
     if absent >> size or any(not 0 <= process < size for process in latecomers):
         raise Misuse(f"latecomers: there are processes 0 to {size - 1}")
@@ -126,8 +126,8 @@ def _raise_levels(nodes: list[Node], sizes: tuple[int, ...]) -> None:
 
 
 def _rows(items: list[int], width: int) -> list[tuple[int, ...]]:
-    """Rows of this width, or of one more where it does not go into the number of items evenly: of
-    two members one alone is no majority."""
+    """As many rows of this width as there can be; what is left is spread over them, since of two
+    members one alone is no majority. So a row may be nearly twice as wide."""
     count = max(1, len(items) // width)
     ends = [len(items) * row // count for row in range(count + 1)]
     return [tuple(items[first:end]) for first, end in pairwise(ends)]

@@ -113,6 +113,11 @@ class Daisy(Changing):
             raise Misuse(f"{type(chosen).__name__} are no options of daisy")
         if chosen.local != "broadcast":
             _check_local(chosen)
+        if chosen.forward != "stable" and (chosen.split_above or chosen.merge_below):
+            raise Misuse(
+                f"forward={chosen.forward}: groups that split or merge send on what is stable; "
+                "what one of them had early might overtake what the other has yet to get"
+            )
         self._plan = plan(membership.size, chosen.sizes, chosen.groups, chosen.latecomers)
         self._search = Search(self, chosen.suspect_after_s)
         self._layers: list[Layer] = []

@@ -89,6 +89,8 @@ class Scenario(Part):
     def _check_options(cls, options: dict[str, Any], info: ValidationInfo) -> dict[str, Any]:
         if "protocol" in info.data:
             _without_error(lambda: parse_options(info.data["protocol"], options))
+        if options.get("latecomers"):  # nobody would ever let them in
+            raise ValueError("latecomers: who comes later follows from back_s in crashes; drop it")
         return options
 
     @field_validator("topology")

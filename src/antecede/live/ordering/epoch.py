@@ -14,7 +14,7 @@ from typing import Final
 
 from antecede.errors import MalformedStamp
 from antecede.groups import MemberId, View
-from antecede.live.items import Copy, copy_of, prefix_of, weight
+from antecede.live.ordering.items import Copy, copy_of, prefix_of, weight
 from antecede.message import (
     NO_GROUP,
     Membership,

@@ -10,8 +10,8 @@ from typing import Annotated, Final, TypeVar
 
 import msgspec
 
-from antecede.errors import AntecedeError
-from antecede.live.frames import BadFrame
+from antecede.errors import Misuse
+from antecede.live.transport.frames import BadFrame
 from antecede.order import Count
 
 VERSION: Final = 3
@@ -46,7 +46,7 @@ class Refusal(msgspec.Struct, frozen=True, array_like=True):
     """Whether there is no point in asking again soon."""
 
 
-class Refused(AntecedeError):
+class Refused(Misuse):
     """A peer does not want to talk to this process, and says why if it may."""
 
     def __init__(self, reason: str, is_final: bool = True) -> None:

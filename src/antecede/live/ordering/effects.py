@@ -3,7 +3,7 @@
 import msgspec
 
 from antecede.groups import MemberId, View
-from antecede.live.lesser import Context
+from antecede.live.ordering.lesser import Context
 from antecede.order import Wake
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from antecede.live.offers import HadOf
+from antecede.live.ordering.offers import HadOf
 
 
 class _Known(msgspec.Struct):

@@ -10,13 +10,12 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from antecede.groups import MemberId
-from antecede.live.company import Company
-from antecede.live.had import Had
-from antecede.live.items import encode_item
-from antecede.live.lesser import Context
-from antecede.live.offers import Floor, Stored
+from antecede.live.durable.company import Company
+from antecede.live.durable.had import Had
+from antecede.live.durable.remembered import Outgone, Remembered
+from antecede.live.ordering.items import encode_item
+from antecede.live.ordering.offers import Floor, Stored
 from antecede.live.outputs import Output, Raised, Reached, Recall, ToPeer, ToPeers
-from antecede.live.remembered import Outgone, Remembered
 
 PassOn = Callable[[Sequence[Any], list[Output]], None]
 
@@ -29,13 +28,11 @@ class Outbox:
         company: Company,
         remembered: Remembered | None,
         had: Had,
-        no_context: Context | None,
         pass_on: PassOn,
     ) -> None:
         self._company = company
         self._remembered = remembered
         self._had = had
-        self._no_context = no_context
         self._pass_on = pass_on
         self.has_to_resend = False
         self._recalls = False
@@ -62,15 +59,13 @@ class Outbox:
         payload: bytes,
         to: Sequence[str] | None,
         group: str | None,
-        label: str | None,
-        is_ordered: bool,
         out: list[Output],
     ) -> None:
         """An own message is about to leave."""
         if self._remembered is not None:
             names = None if to is None else tuple(to)
             number = self._company.session.sent
-            outgone = Outgone(number, names, group, label, is_ordered, payload)
+            outgone = Outgone(number, names, group, payload)
             self._remembered.outbox.append(outgone)
             out.append(outgone)
 
@@ -114,14 +109,8 @@ class Outbox:
             if to is not None and not to:
                 session.skip_number()
                 continue
-            effects = session.send(
-                one.payload,
-                None if one.group is not None else to,
-                now,
-                group=one.group,
-                label=one.label,
-                context=self._no_context if one.ordered else None,
-            )
+            to = None if one.group is not None else to
+            effects = session.send(one.payload, to, now, group=one.group)
             self._pass_on(effects, out)
 
     # -- what has reached whom

@@ -12,9 +12,9 @@ from typing import Any, Final, Generic
 import msgspec
 
 from antecede.errors import MalformedStamp
-from antecede.live.handshake import Name
-from antecede.live.offers import Offer
+from antecede.live.ordering.offers import Offer
 from antecede.live.roster import NO_HABITS, Entry, Habits
+from antecede.live.transport.handshake import Name
 from antecede.message import Message, MessageId, set_from_bytes, set_to_bytes
 from antecede.order import Count, Packet, Stamp, StampT
 
@@ -28,6 +28,8 @@ unpack_prefix = _PREFIX.unpack_from
 
 UNIT_BYTES: Final = 4096
 PART_BYTES: Final = 2**20
+_COPY_BYTES: Final = 40
+"""More than a copy takes besides its payload and its destinations."""
 _new_tuple = tuple.__new__
 
 
@@ -67,15 +69,16 @@ def copy_of(message: Message) -> Copy:
     return Copy(sender, number, set_to_bytes(message.destinations), message.group, message.payload)
 
 
-def in_parts(copies: Sequence[Copy]) -> list[tuple[Copy, ...]]:
-    """The same, in parts that fit into a frame; at least one."""
+def in_parts(copies: Sequence[Copy], part_bytes: int) -> list[tuple[Copy, ...]]:
+    """The same, in parts of at most this size, or of one copy; at least one part."""
     parts: list[list[Copy]] = [[]]
     size = 0
     for copy in copies:
-        size += len(copy.payload)
-        if size > PART_BYTES and parts[-1]:
+        copy_bytes = len(copy.payload) + len(copy.destinations) + _COPY_BYTES
+        size += copy_bytes
+        if size > part_bytes and parts[-1]:
             parts.append([])
-            size = len(copy.payload)
+            size = copy_bytes
         parts[-1].append(copy)
     return [tuple(part) for part in parts]
 

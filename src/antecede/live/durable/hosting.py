@@ -12,13 +12,13 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from antecede.groups import MemberId
-from antecede.live.effects import ViewChanged
+from antecede.live.durable.had import Had
+from antecede.live.durable.remembered import Remembered, Source, marks_of
 from antecede.live.events import StateWanted
-from antecede.live.had import Had
-from antecede.live.items import encode_item
-from antecede.live.offers import Given, HadOf, Past, Subject, Wanted, encode_content
+from antecede.live.ordering.effects import ViewChanged
+from antecede.live.ordering.items import encode_item
+from antecede.live.ordering.offers import Given, HadOf, Past, Subject, Wanted, encode_content
 from antecede.live.outputs import Output, ReadPast, ToPeer
-from antecede.live.remembered import Remembered, Source, marks_of
 from antecede.live.roster import Habits
 
 _EARLY: Final = 1024

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from antecede.live.offers import HadOf, Mark
+from antecede.live.ordering.offers import HadOf, Mark
 
 Source = tuple[str, int]
 """A sender and its series."""
@@ -23,8 +23,6 @@ class Outgone(msgspec.Struct, frozen=True, gc=False):
     number: int
     to: tuple[str, ...] | None
     group: str | None
-    label: str | None
-    ordered: bool
     payload: bytes
 
 
@@ -41,11 +39,6 @@ class Remembered(msgspec.Struct):
     had: tuple[HadOf, ...] = ()
     last: dict[Source, int] = msgspec.field(default_factory=dict)
     lacks: dict[Source, int] = msgspec.field(default_factory=dict)
-
-    @property
-    def sent(self) -> int:
-        """The number of the last message sent."""
-        return self.outbox[-1].number if self.outbox else self.reached
 
     def marks(self) -> tuple[Mark, ...]:
         return marks_of(self.last)

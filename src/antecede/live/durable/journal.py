@@ -20,14 +20,13 @@ import msgspec
 
 from antecede.errors import BadFile, CannotWrite, Misuse
 from antecede.groups import MemberId
-from antecede.live.effects import Delivery
-from antecede.live.lesser import Context
-from antecede.live.offers import HadOf, Mark, PastRow
-from antecede.live.outputs import Begun, Durable, Kept, Learnt, Raised, Reached
-from antecede.live.remembered import Outgone, Remembered
+from antecede.live.durable.remembered import Outgone, Remembered
+from antecede.live.ordering.effects import Delivery
+from antecede.live.ordering.offers import HadOf, Mark, PastRow
+from antecede.live.outputs import Begun, Durable, Kept, Learnt, Raised, Reached, Reborn
 
 _APPLICATION: Final = 0x416E7465
-_FORMAT: Final = 1
+_FORMAT: Final = 2
 _PRUNE_EVERY: Final = 1024
 _ROW_BYTES: Final = 64
 """More than a row of the past takes besides its texts."""
@@ -36,13 +35,12 @@ _REMOVE: Final = "or remove it: the member then joins as one that has never been
 _TABLES: Final = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value) WITHOUT ROWID;
 CREATE TABLE outbox (
-    number INTEGER PRIMARY KEY, destinations BLOB, named TEXT, label TEXT, ordered INTEGER NOT NULL,
-    payload BLOB NOT NULL
+    number INTEGER PRIMARY KEY, destinations BLOB, named TEXT, payload BLOB NOT NULL
 );
 CREATE TABLE inbox (
     position INTEGER PRIMARY KEY, sender TEXT NOT NULL, series INTEGER NOT NULL,
     number INTEGER NOT NULL, process INTEGER NOT NULL, incarnation INTEGER NOT NULL, named TEXT,
-    label TEXT, to_all INTEGER NOT NULL, payload BLOB NOT NULL
+    to_all INTEGER NOT NULL, payload BLOB NOT NULL
 );
 CREATE TABLE marks (
     sender TEXT, series INTEGER, last INTEGER NOT NULL DEFAULT 0, lacks INTEGER NOT NULL DEFAULT 0,
@@ -102,24 +100,26 @@ class Journal:
     def close(self) -> None:
         self._database.close()
 
+    def begin_life(self, now_ms: int) -> int:
+        """The number of a new incarnation: by the clock, unless that was set back."""
+        with self._complaining(), self._transaction():
+            incarnation: int = max(self._meta("incarnation") + 1, now_ms)
+            self._note(Reborn(incarnation))
+        return incarnation
+
     # -- reading
 
-    def untaken(self, context: Context | None = None) -> list[tuple[int, Delivery]]:
+    def untaken(self) -> list[tuple[int, Delivery]]:
         """What was delivered and not taken by the application, with its positions."""
         with self._complaining():
             rows = self._database.execute(
-                "SELECT position, sender, payload, number, named, process, incarnation, label "
+                "SELECT position, sender, payload, number, named, process, incarnation "
                 "FROM inbox WHERE position > ? ORDER BY position",
                 (self._meta("taken"),),
             ).fetchall()
         return [
-            (
-                position,
-                Delivery(
-                    sender, payload, number, named, True, 0, MemberId(process, life), label, context
-                ),
-            )
-            for position, sender, payload, number, named, process, life, label in rows
+            (position, Delivery(sender, payload, number, named, member=MemberId(process, life)))
+            for position, sender, payload, number, named, process, life in rows
         ]
 
     def past(
@@ -132,7 +132,7 @@ class Journal:
         size = 0
         with self._complaining():
             rows = self._database.execute(
-                "SELECT position, sender, series, number, process, incarnation, label, payload "
+                "SELECT position, sender, series, number, process, incarnation, payload "
                 "FROM inbox WHERE position > ? AND position <= ? AND to_all ORDER BY position",
                 (after, upto),
             )
@@ -140,7 +140,7 @@ class Journal:
                 row = PastRow(*columns)
                 if row.number <= has.get((row.sender, row.series), 0):
                     continue
-                size += len(row.payload) + len(row.sender) + len(row.label or "") + _ROW_BYTES
+                size += len(row.payload) + len(row.sender) + _ROW_BYTES
                 if found and size > part_bytes:
                     return tuple(found), after, True
                 found.append(row)
@@ -151,13 +151,11 @@ class Journal:
         """Own messages to everybody between these numbers, without the first."""
         with self._complaining():
             rows = self._database.execute(
-                "SELECT number, label, payload FROM inbox WHERE sender = ? AND series = ? "
+                "SELECT number, payload FROM inbox WHERE sender = ? AND series = ? "
                 "AND number > ? AND number <= ? AND to_all ORDER BY number",
                 (self._name, self.remembered.series, after, upto),
             ).fetchall()
-        return [
-            Outgone(number, None, None, label, True, payload) for number, label, payload in rows
-        ]
+        return [Outgone(number, None, None, payload) for number, payload in rows]
 
     # -- writing
 
@@ -176,9 +174,9 @@ class Journal:
         with self._complaining(), self._transaction():
             execute, executemany = self._database.execute, self._database.executemany
             if sends:
-                executemany("INSERT OR REPLACE INTO outbox VALUES (?, ?, ?, ?, ?, ?)", sends)
+                executemany("INSERT OR REPLACE INTO outbox VALUES (?, ?, ?, ?)", sends)
             if deliveries:
-                executemany("INSERT INTO inbox VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", deliveries)
+                executemany("INSERT INTO inbox VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", deliveries)
             for other in others:
                 self._note(other)
             if taken is not None:
@@ -214,6 +212,8 @@ class Journal:
                     )
             case Begun():
                 execute("UPDATE meta SET value = 0 WHERE key = 'begins'")
+            case Reborn():
+                execute("UPDATE meta SET value = ? WHERE key = 'incarnation'", (what.incarnation,))
 
     def _raise(self, column: str, sender: str, series: int, number: int) -> None:
         self._database.execute(
@@ -256,7 +256,7 @@ class Journal:
                     execute(statement)
                 values = {
                     "group": group, "name": name, "protocol": protocol, "taken": 0, "reached": 0,
-                    "series": time.time_ns(), "begins": 1,
+                    "series": time.time_ns(), "begins": 1, "incarnation": 0,
                 }  # fmt: skip
                 self._database.executemany("INSERT INTO meta VALUES (?, ?)", values.items())
                 execute(f"PRAGMA application_id = {_APPLICATION}")
@@ -293,11 +293,9 @@ class Journal:
                     execute(f"DELETE FROM {table}")
                 execute("UPDATE meta SET value = 0 WHERE key = 'taken'")
         kept = Remembered(self._meta("series"), bool(self._meta("begins")), self._meta("reached"))
-        for number, to, named, label, ordered, payload in execute(
-            "SELECT * FROM outbox ORDER BY number"
-        ):
+        for number, to, named, payload in execute("SELECT * FROM outbox ORDER BY number"):
             names = None if to is None else msgspec.msgpack.decode(to, type=tuple[str, ...])
-            kept.outbox.append(Outgone(number, names, named, label, bool(ordered), payload))
+            kept.outbox.append(Outgone(number, names, named, payload))
         newest = execute("SELECT coalesce(max(position), 0) FROM inbox").fetchone()[0]
         kept.position = max(newest, self._meta("taken"))
         floors: dict[tuple[str, int], int] = {(self._name, kept.series): kept.reached}
@@ -359,6 +357,11 @@ class Journal:
             return BadFile(str(self.path), [reason])
         if code in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_IOERR):
             return CannotWrite(str(self.path), str(error))
+        if code in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM):
+            reason = (
+                f"{error}: this process must be able to read and write it, and make files beside it"
+            )
+            return CannotWrite(str(self.path), reason)
         if code == sqlite3.SQLITE_BUSY:
             return Misuse(f"{self.path} is in use: another process is this member")
         return self._damaged(str(error))
@@ -385,10 +388,10 @@ def _inbox_row(kept: Kept) -> tuple[object, ...]:
     member = delivery.member or MemberId(0, 0)
     return (
         kept.position, delivery.sender, kept.series, delivery.number, member.process,
-        member.incarnation, delivery.group, delivery.label, kept.is_to_all, delivery.payload,
+        member.incarnation, delivery.group, kept.is_to_all, delivery.payload,
     )  # fmt: skip
 
 
 def _outbox_row(sent: Outgone) -> tuple[object, ...]:
     to = None if sent.to is None else msgspec.msgpack.encode(sent.to)
-    return (sent.number, to, sent.group, sent.label, sent.ordered, sent.payload)
+    return (sent.number, to, sent.group, sent.payload)

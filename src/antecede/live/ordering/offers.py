@@ -9,7 +9,7 @@ from enum import IntEnum
 import msgspec
 
 from antecede.errors import MalformedStamp
-from antecede.live.handshake import Name
+from antecede.live.transport.handshake import Name
 from antecede.order import Count
 
 
@@ -50,7 +50,6 @@ class PastRow(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_field
     number: Count
     process: Count
     incarnation: Count
-    label: str | None
     payload: bytes
 
 

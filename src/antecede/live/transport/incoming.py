@@ -2,8 +2,8 @@
 
 A connection is nobody's until its hello has been accepted; until then it may send one short frame
 and has a few seconds for it. Data frames come in the order of their numbers, each once: one that
-was there before is dropped, a gap ends the connection. A peer that leaves a frame unfinished for
-long is cut off.
+was there before is dropped, a gap ends the connection. A peer that gets on too slowly with a frame
+is cut off; one that gets on is told so, since it hears of whole frames only.
 """
 
 import asyncio
@@ -14,7 +14,8 @@ from typing import Any, Final, Protocol
 import msgspec
 
 from antecede.errors import BadInput, Misuse
-from antecede.live.frames import (
+from antecede.live.logs import log
+from antecede.live.transport.frames import (
     HELLO_LIMIT,
     BadFrame,
     FrameDecoder,
@@ -23,7 +24,7 @@ from antecede.live.frames import (
     encode_frame,
     split_number,
 )
-from antecede.live.handshake import (
+from antecede.live.transport.handshake import (
     NO_REASON,
     Hello,
     Refusal,
@@ -32,12 +33,13 @@ from antecede.live.handshake import (
     encode,
     why_not,
 )
-from antecede.live.logs import log
-from antecede.live.outgoing import Address, LinkLimits
-from antecede.live.tls import Certificates, Security, certified_names
+from antecede.live.transport.outgoing import Address, LinkLimits
+from antecede.live.transport.tls import Certificates, Security, certified_names
 
 _HELLO_S: Final = 5.0
-"""How long a connection may take to say who it is, and how long a frame may stay unfinished."""
+"""How long a connection may take to say who it is, and to get on with a frame,"""
+_LEAST_BYTES: Final = 4096
+"""which means that many bytes of it."""
 _STRANGERS: Final = 256
 """Connections that have not said hello yet. More are closed at once."""
 _NAMES: Final = 10_000
@@ -61,6 +63,8 @@ class Served(Protocol):
     incarnation: int
     limits: LinkLimits
     received: dict[str, Received]
+    lets_back_in: bool
+    """Whether a process that was started anew may come again under its name."""
 
     @property
     def members(self) -> tuple[str, ...]:
@@ -147,13 +151,15 @@ class _Accepted(asyncio.Protocol):
         self._peer: _Peer | None = None
         self._acknowledgement_due = False
         self._watch: asyncio.TimerHandle | None = None
-        self._whole_at = 0.0
-        """When no frame was unfinished for the last time."""
+        self._got_on_at = 0.0
+        """When no frame was unfinished for the last time, or much of one had come,"""
+        self._bytes_since = 0
+        """and what has come since."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = transport  # type: ignore[assignment]
         loop = asyncio.get_running_loop()
-        self._whole_at = loop.time()
+        self._got_on_at = loop.time()
         if len(self._listener.strangers) >= _STRANGERS:
             self.abort()
             return
@@ -164,7 +170,7 @@ class _Accepted(asyncio.Protocol):
         """Cut off who takes too long over a frame."""
         loop = asyncio.get_running_loop()
         stuck = self._peer is None or self._decoder.pending
-        if stuck and loop.time() - self._whole_at >= _HELLO_S:
+        if stuck and loop.time() - self._got_on_at >= _HELLO_S:
             self.abort()
         else:
             self._watch = loop.call_later(_HELLO_S, self._look)
@@ -180,8 +186,16 @@ class _Accepted(asyncio.Protocol):
             log("broken", reason=str(error), address=str(self._address()))
             self.abort()
             return
-        if self._peer is not None and (frames or not self._decoder.pending):
-            self._whole_at = asyncio.get_running_loop().time()
+        if self._peer is not None:
+            self._note_progress(len(data), is_whole=bool(frames) or not self._decoder.pending)
+
+    def _note_progress(self, size: int, *, is_whole: bool) -> None:
+        self._bytes_since += size
+        if is_whole or self._bytes_since >= _LEAST_BYTES:
+            self._bytes_since = 0
+            self._got_on_at = asyncio.get_running_loop().time()
+            if not is_whole:
+                self._acknowledge_soon()
 
     def _take(self, kind: int, body: bytes) -> None:
         peer = self._peer
@@ -200,9 +214,7 @@ class _Accepted(asyncio.Protocol):
                 peer.received.number = number
             else:
                 raise BadFrame(f"data frame {number} follows {peer.received.number}")
-            if not self._acknowledgement_due:
-                self._acknowledgement_due = True
-                asyncio.get_running_loop().call_soon(self._acknowledge)
+            self._acknowledge_soon()
 
     def _greet(self, hello: Hello) -> None:
         """Let the peer in, or refuse it."""
@@ -220,8 +232,8 @@ class _Accepted(asyncio.Protocol):
         reason = why_not(hello, group.name, group.protocol_text, group.me)
         received = group.received.get(hello.sender)
         life = (hello.incarnation, hello.link)
-        if reason is None and received and life < (received.incarnation, received.link):
-            reason = f"'{hello.sender}' has been started anew since"
+        if reason is None and received is not None:
+            reason = self._why_not_again(group, hello.sender, life, received)
         if reason is not None:
             self._refuse(reason)
             return
@@ -243,6 +255,17 @@ class _Accepted(asyncio.Protocol):
         self._decoder.limit = group.limits.frame_bytes
         welcome = Welcome(group.me, group.incarnation, received.number)
         self._write(encode_frame(Kind.WELCOME, encode(welcome)))
+
+    def _why_not_again(
+        self, group: Served, name: str, life: tuple[int, int], received: Received
+    ) -> str | None:
+        if life < (received.incarnation, received.link):
+            return f"'{name}' has been started anew since"
+        if life[0] != received.incarnation and not group.lets_back_in:
+            return (
+                f"'{name}' has been here before, and has forgotten what it knew: it cannot return"
+            )
+        return None
 
     def _is_taken(self, group: Served, hello: Hello, received: Received) -> bool:
         """Whether a member of this name is connected, as another incarnation."""
@@ -275,6 +298,11 @@ class _Accepted(asyncio.Protocol):
 
     def _address(self) -> Any:
         return None if self._transport is None else self._transport.get_extra_info("peername")
+
+    def _acknowledge_soon(self) -> None:
+        if not self._acknowledgement_due:
+            self._acknowledgement_due = True
+            asyncio.get_running_loop().call_soon(self._acknowledge)
 
     def _acknowledge(self) -> None:
         self._acknowledgement_due = False

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from antecede.errors import BadInput, Misuse
-from antecede.live.frames import (
+from antecede.live.transport.frames import (
     FRAME_LIMIT,
     HELLO_LIMIT,
     BadFrame,
@@ -26,8 +26,8 @@ from antecede.live.frames import (
     encode_frame,
     split_number,
 )
-from antecede.live.handshake import Hello, Refusal, Refused, Welcome, decode, encode
-from antecede.live.tls import PLAIN_TCP, Certificates, Security, certified_names
+from antecede.live.transport.handshake import Hello, Refusal, Refused, Welcome, decode, encode
+from antecede.live.transport.tls import PLAIN_TCP, Certificates, Security, certified_names
 
 Address = tuple[str, int]
 
@@ -48,8 +48,8 @@ def array_head(count: int) -> bytes:
 
 @dataclass(frozen=True)
 class LinkLimits:
-    """`buffer_bytes`: what may wait for a peer before senders have to. `silence_s`: how long data
-    may stay unacknowledged before the connection is taken for dead."""
+    """`buffer_bytes`: what may wait for a peer before senders have to. `silence_s`: how long a
+    peer that has data to acknowledge may say nothing before the connection is taken for dead."""
 
     buffer_bytes: int = 4 * 2**20
     frame_bytes: int = FRAME_LIMIT
@@ -212,7 +212,6 @@ class Outgoing:
             self._forget()
         self.peer, self.incarnation = welcome.receiver, welcome.incarnation
         self.acknowledge(welcome.received)
-        self._acknowledged_at = asyncio.get_running_loop().time()
         for _, frame in self._unacknowledged:
             self.frames_resent += self.reconnections > 0
             self._write(frame)
@@ -231,9 +230,10 @@ class Outgoing:
         if number >= self._next_number:
             raise BadFrame(f"frame {number} is acknowledged and was never sent")
         was_full = self.is_full
+        # The same number again says that more of a long frame has come.
+        self._acknowledged_at = asyncio.get_running_loop().time()
         while self._unacknowledged and self._unacknowledged[0][0] <= number:
             self.waiting_bytes -= len(self._unacknowledged.popleft()[1])
-            self._acknowledged_at = asyncio.get_running_loop().time()
         if was_full and not self.is_full:
             self._drained()
 

@@ -10,13 +10,15 @@ from dataclasses import dataclass
 from typing import Final
 
 from antecede.errors import AntecedeError
-from antecede.live.handshake import Hello, Refused, Welcome
 from antecede.live.logs import log
-from antecede.live.outgoing import Address, LinkLimits, Outgoing
-from antecede.live.tls import Security
+from antecede.live.transport.handshake import Hello, Refused, Welcome
+from antecede.live.transport.outgoing import Address, LinkLimits, Outgoing
+from antecede.live.transport.tls import Security
 
 _REFUSED_S: Final = 0.5
 _PARTING_S: Final = 1.0
+_REDIAL_S: Final = 10.0
+"""How long a link leads to who is no member any more and has to be told so."""
 _PATIENCE_S: Final = 10.0
 """How long a process that asks to be let in waits for the others to be ready."""
 
@@ -35,6 +37,9 @@ class LinkOwner:
     """Whether a process of this name belongs to the view."""
     is_in: Callable[[], bool]
     """Whether this process has ever been let in."""
+    lets_back_in: bool = True
+    """Whether members may come again as another incarnation; if not, who is refused by one of them
+    has no place here."""
 
 
 class Links:
@@ -58,6 +63,8 @@ class Links:
         self._tasks: dict[Outgoing, asyncio.Task[None]] = {}
         self._ending: set[asyncio.Task[None]] = set()
         self._dialled = 0
+        self._lives: dict[str, int] = {}
+        """The incarnations that were met first."""
         self._refusals: list[str] = []
         self._started = 0.0
 
@@ -91,19 +98,15 @@ class Links:
         """Somebody who is no member any more talks to us, and has to be told so."""
         if name in self.addresses:
             self._open(name, self.addresses[name])
+            self._hang_up_later(name, _REDIAL_S)  # It may be dead by now.
 
     def part(self, name: str) -> None:
         """A process is no member any more. What it has to hear of that is on its way."""
         link = self.by_name.get(name)
         if link is None or link.is_full or not link.connected:
             self.hang_up(name)
-            return
-
-        def hang_up() -> None:
-            if self.by_name.get(name) is link and not self._owner.is_member(name):
-                self.hang_up(name)
-
-        asyncio.get_running_loop().call_later(_PARTING_S, hang_up)
+        else:
+            self._hang_up_later(name, _PARTING_S)
 
     def drop(self) -> None:
         """End them all."""
@@ -117,6 +120,16 @@ class Links:
             await asyncio.wait(self._ending)
 
     # -- inside
+
+    def _hang_up_later(self, name: str, delay_s: float) -> None:
+        """Unless it is a member by then, or there is another link to it."""
+        link = self.by_name[name]
+
+        def hang_up() -> None:
+            if self.by_name.get(name) is link and not self._owner.is_member(name):
+                self.hang_up(name)
+
+        asyncio.get_running_loop().call_later(delay_s, hang_up)
 
     def _open(self, name: str, address: Address) -> None:
         self.addresses[name] = address
@@ -151,6 +164,11 @@ class Links:
                     self._unnamed.remove(link)
                     self._refused(link, error)
                     return
+                if error.is_final and not self._owner.lets_back_in:
+                    self._owner.failed(
+                        Refused(f"'{link.peer}' refuses '{self._owner.name}': {error}")
+                    )
+                    return
                 await asyncio.sleep(_REFUSED_S)
             except AntecedeError as error:
                 self._owner.failed(error)
@@ -167,6 +185,10 @@ class Links:
         name = welcome.receiver
         facts = {"peer": name, "reconnections": link.reconnections}
         log("connected", group=self._owner.group, name=self._owner.name, **facts)
+        first = self._lives.setdefault(name, welcome.incarnation)
+        if welcome.incarnation != first and not self._owner.lets_back_in:
+            self.hang_up(name)
+            return
         if link in self._unnamed:
             self._unnamed.remove(link)
             if name in self.by_name:

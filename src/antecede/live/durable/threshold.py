@@ -14,25 +14,23 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from antecede.groups import MemberId, View
-from antecede.live.company import Company
-from antecede.live.effects import Arrived, Delivery, Put, Sent, ViewChanged
+from antecede.live.durable.company import Company
+from antecede.live.durable.had import Had
+from antecede.live.durable.hosting import Host
+from antecede.live.durable.outbox import Outbox
+from antecede.live.durable.remembered import Remembered, Source
+from antecede.live.durable.wishing import Wishing
 from antecede.live.events import State
-from antecede.live.had import Had
-from antecede.live.hosting import Host
-from antecede.live.items import encode_item
-from antecede.live.lesser import Context
-from antecede.live.offers import Floor, Given, Mark, Offer, PastRow, Ready, Stored, Wanted
-from antecede.live.outbox import Outbox
+from antecede.live.ordering.effects import Arrived, Delivery, Put, Sent, ViewChanged
+from antecede.live.ordering.items import encode_item
+from antecede.live.ordering.offers import Floor, Given, Mark, Offer, PastRow, Ready, Stored, Wanted
+from antecede.live.ordering.session import Audience, Session
 from antecede.live.outputs import Begun, Dropped, Kept, Learnt, Moved, Output, Raised, Told, ToPeers
-from antecede.live.remembered import Remembered, Source
 from antecede.live.roster import Habits, Roster
-from antecede.live.session import Audience, Session
-from antecede.live.wishing import Wishing
 
 
 class Threshold:
-    """One process. `remembered` is the memory of its log, if it is durable; `no_context` is that of
-    what was delivered in former views, where the application holds the contexts."""
+    """One process. `remembered` is the memory of its log, if it is durable."""
 
     def __init__(
         self,
@@ -42,16 +40,14 @@ class Threshold:
         *,
         wants_state: bool,
         group_is_named: Callable[[int], bool],
-        no_context: Context | None = None,
     ) -> None:
         self.had = Had(() if remembered is None else remembered.had)
         self.remembered = remembered
         self.company = Company(me, roster)
         self.host = Host(self.had, remembered, self.company.name_of)
-        self.outbox = Outbox(self.company, remembered, self.had, no_context, self.pass_on)
+        self.outbox = Outbox(self.company, remembered, self.had, self.pass_on)
         self._wants_state = wants_state
         self._group_is_named = group_is_named
-        self._no_context = no_context
         self._wishing: Wishing | None = None
         """Of a newcomer, as long as it waits,"""
         self._held: list[tuple[Any, Audience | None]] = []
@@ -254,7 +250,7 @@ class Threshold:
             is_new = self._is_new(delivery, series, out)
         else:
             # Only the log of somebody who came later may have brought it before. The last number is
-            # no guide: with labels or contexts, later messages overtake earlier ones.
+            # no guide: it also stands for what that log had forgotten, up to the present.
             is_new = (source, delivery.number) not in self._brought
         if not is_new:
             self._drop(delivery, member, out)
@@ -285,14 +281,7 @@ class Threshold:
         elif view is not None and member in view.members:
             self._brought.add(((row.sender, row.series), row.number))
         kept.position += 1
-        delivery = Delivery(
-            row.sender,
-            row.payload,
-            row.number,
-            member=member,
-            label=row.label,
-            context=self._no_context,
-        )
+        delivery = Delivery(row.sender, row.payload, row.number, member=member)
         out.append(Kept(kept.position, delivery, row.series, is_to_all=True, is_counted=False))
 
     def _is_to_all(self, audience: Audience) -> bool:

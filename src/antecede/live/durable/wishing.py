@@ -10,11 +10,12 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from antecede.groups import MemberId, View
-from antecede.live.company import Company
+from antecede.live.durable.company import Company
+from antecede.live.durable.had import Had
+from antecede.live.durable.remembered import Remembered
 from antecede.live.events import Gap
-from antecede.live.had import Had
-from antecede.live.items import encode_item
-from antecede.live.offers import (
+from antecede.live.ordering.items import encode_item
+from antecede.live.ordering.offers import (
     Given,
     Mark,
     PastRow,
@@ -24,7 +25,6 @@ from antecede.live.offers import (
     decode_past,
 )
 from antecede.live.outputs import Learnt, Output, ToPeer
-from antecede.live.remembered import Remembered
 
 _BACKLOG: Final = 4096
 """While the application has that many events to take, no more of the past is asked for."""

@@ -6,15 +6,14 @@ given to the application that is not in the log.
 import asyncio
 from collections import deque
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from antecede.errors import AntecedeError, Misuse
-from antecede.live.effects import Delivery
+from antecede.live.durable.journal import Journal
+from antecede.live.durable.remembered import Outgone
 from antecede.live.events import Event, State
-from antecede.live.items import encode_item
-from antecede.live.journal import Journal
-from antecede.live.lesser import Context
-from antecede.live.offers import Given, Past, Subject, encode_content
+from antecede.live.ordering.effects import Delivery
+from antecede.live.ordering.items import encode_item
+from antecede.live.ordering.offers import Given, Past, Subject, encode_content
 from antecede.live.outputs import (
     Begun,
     Durable,
@@ -24,11 +23,11 @@ from antecede.live.outputs import (
     Raised,
     Reached,
     ReadPast,
+    Reborn,
     ToPeer,
 )
-from antecede.live.remembered import Outgone
 
-_LOGGED = (Kept, Outgone, Reached, Raised, Learnt, Begun)
+_LOGGED = (Kept, Outgone, Reached, Raised, Learnt, Begun, Reborn)
 
 
 class Keeping:
@@ -58,9 +57,9 @@ class Keeping:
         self._begun = False
         self._is_closed = False
 
-    def recalled(self, context: Context | None) -> list[Delivery]:
+    def recalled(self) -> list[Delivery]:
         """What a former life was given and its application had not taken."""
-        found = self.journal.untaken(context)
+        found = self.journal.untaken()
         self._places += [(position, False) for position, _ in found]
         return [delivery for _, delivery in found]
 
@@ -157,8 +156,3 @@ class Keeping:
             self.commit()
         self._is_closed = True
         self.journal.close()
-
-
-def is_logged(output: Any) -> bool:
-    """Whether an output is only for the log."""
-    return type(output) in _LOGGED

@@ -2,9 +2,9 @@
 
 from antecede.errors import BrokenInvariant
 from antecede.groups import MemberId, View
-from antecede.live.effects import ViewChanged
+from antecede.live.ordering.effects import ViewChanged
+from antecede.live.ordering.session import Session
 from antecede.live.roster import NO_HABITS, Habits, Roster
-from antecede.live.session import Session
 
 
 class Company:

@@ -23,7 +23,7 @@ from typing import Any
 from antecede.errors import MalformedStamp, Misuse
 from antecede.groups import MemberId, View
 from antecede.history import History
-from antecede.live.effects import (
+from antecede.live.ordering.effects import (
     Arrived,
     Delivery,
     Hold,
@@ -32,8 +32,9 @@ from antecede.live.effects import (
     SessionEffect,
     ViewChanged,
 )
-from antecede.live.epoch import Epoch, OrderFactory, cannot_come
-from antecede.live.items import (
+from antecede.live.ordering.epoch import Epoch, OrderFactory, cannot_come
+from antecede.live.ordering.items import (
+    PART_BYTES,
     PREFIX_BYTES,
     UNIT_BYTES,
     Carried,
@@ -47,7 +48,7 @@ from antecede.live.items import (
     unpack_prefix,
     weight,
 )
-from antecede.live.lesser import Context, ContextOrder, DeliverIn
+from antecede.live.ordering.lesser import Context, ContextOrder, DeliverIn
 from antecede.message import NO_GROUP, Message, MessageId, ProcessSet, members, process_set
 from antecede.order import Deliver, Effect, Held, Notice, Transmit, Wake
 
@@ -70,8 +71,11 @@ class Session:
         labels: Sequence[str] = (),
         records: bool = False,
         sent: int = 0,
+        part_bytes: int = PART_BYTES,
     ) -> None:
         self.me = me
+        self._part_bytes = part_bytes
+        """How much of what departed members sent is handed on at once."""
         self._labels = tuple(labels)
         self._make_order = make_order
         self._groups = groups or {}
@@ -456,7 +460,7 @@ class Session:
             if rank == epoch.me:
                 continue
             to, names = epoch.recipients(1 << rank)
-            *parts, last = in_parts(epoch.copies_for(rank, departed))
+            *parts, last = in_parts(epoch.copies_for(rank, departed), self._part_bytes)
             items = [Settle(epoch.number, 0, part) for part in parts]
             items.append(Settle(epoch.number, view.number, last))
             effects += [Put(to, encode_item(item), names) for item in items]

@@ -1,0 +1,10 @@
+"""A protocol among members that come and go, without sockets: what they say to each other, and what
+follows from it.
+
+- `items`: what members say to each other on a link, as it travels
+- `offers`: the same, of newcomers and those who help them
+- `session`: a protocol, view by view, with nothing lost between two views
+- `epoch`: what one member knows of one view
+- `effects`: what a session wants done
+- `lesser`: less than causal order: labels and contexts
+"""
