@@ -59,6 +59,8 @@ def test_member_either_founds_or_joins() -> None:
         GroupMember(CONFIG, MemberId(5, 0), founding=FOUNDERS)
     with pytest.raises(Misuse, match="durations"):
         GroupConfig(tick_s=0.0)
+    with pytest.raises(Misuse, match="no time to say anything"):
+        GroupConfig(tick_s=1.5)
     with pytest.raises(Misuse, match="window"):
         GroupConfig(window=0)
 

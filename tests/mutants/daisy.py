@@ -256,14 +256,14 @@ LEVELS = [
     ),
     Mutant(
         name="not-awaited-from-who-is-away",
-        old="        if below is None or self._is_awaited_below(layer, below, kept, now):\n",
-        new="        if below is None:\n",
+        old="        if self._is_awaited_below(layer, below, kept, now):\n",
+        new="        if not kept:\n",
     ),
     Mutant(
         name="comes-before-what-is-awaited",
-        old="            if one is kept or (one.place < kept.place and "
-        "one.message.destinations & here)\n",
-        new="            if one is kept\n",
+        old="            (one is kept or (one.place < kept.place and "
+        "one.message.destinations & here))\n",
+        new="            one is kept\n",
     ),
     Mutant(
         name="not-told-what-was-released",

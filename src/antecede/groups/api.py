@@ -58,6 +58,11 @@ class GroupConfig(msgspec.Struct, frozen=True, kw_only=True):
         durations = (self.tick_s, self.suspect_after_s, self.flush_timeout_s, self.retry_s)
         if min(durations) <= 0 or self.retry_limit_s < self.retry_s:
             raise Misuse("the durations of a group must be above 0, retry_limit_s from retry_s on")
+        if 2 * self.tick_s > self.suspect_after_s:
+            raise Misuse(
+                f"suspect_after_s is {self.suspect_after_s:g}, with tick_s {self.tick_s:g}: less "
+                "than twice that leaves members no time to say anything before they are suspected"
+            )
         if self.window < 1 or self.burst < 1 or self.fanout < 0 or self.remembered_decisions < 1:
             raise Misuse("window, burst and remembered_decisions start at 1, fanout at 0")
 

@@ -140,6 +140,8 @@ class Relay(Order):
         self._apply_changes(layer, stable, now)
         if layer.memory.aside or layer.memory.early:
             layer.state.settled.update(stable)
+        else:
+            layer.state.settled.clear()
         for group_message in stable:
             for message in layer.state.unstable.pop(group_message, ()):
                 self._call_stable(layer, message, now)
@@ -177,7 +179,9 @@ class Relay(Order):
             self._pass_if_new(above, kept, now)
         if layer.state.ahead:  # these are still on their way below, and this may be an answer
             return
-        if below is None or self._is_awaited_below(layer, below, kept, now):
+        if below is None or not below.is_new(message.id):
+            return
+        if self._is_awaited_below(layer, below, kept, now):
             return
         if message.destinations & below.node.processes:
             self._pass_if_new(below, kept, now)
@@ -187,11 +191,14 @@ class Relay(Order):
         into the group below by its own sender."""
         if below.view is None or not (below.memory.away or below.state.returned):
             return False
+        absent = (*below.memory.away, *below.state.returned)
+        bringers = {who for who in absent if below.may_bring(who, now)}
         here = below.view.processes
         return any(
-            below.may_bring(one.message.id.sender, now) and below.is_new(one.message.id)
-            for one in layer.memory.kept.values()
-            if one is kept or (one.place < kept.place and one.message.destinations & here)
+            (one is kept or (one.place < kept.place and one.message.destinations & here))
+            and below.is_new(one.message.id)
+            for one in (layer.memory.kept.values() if bringers else ())
+            if one.message.id.sender in bringers
         )
 
     def _pass_if_new(self, layer: Layer, kept: Kept, now: float) -> None:
@@ -305,7 +312,7 @@ class Relay(Order):
     def _note_missed(self, layer: Layer, kept: Kept) -> None:
         """Whoever has been away for too long and comes back is told so, if it has missed this. It
         may be asleep, and not know that it is out."""
-        for who in layer.memory.forgotten:
+        for who in sorted(layer.memory.forgotten):
             if kept.message.destinations & self._those(layer, who) and who not in kept.done:
                 layer.memory.missed.add(who)
                 if layer.is_server:
