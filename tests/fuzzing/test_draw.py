@@ -57,7 +57,8 @@ def test_everything_is_drawn_that_the_protocol_can_bear(protocol: str) -> None:
         }.items()
         if is_drawn
     )
-    assert len(drawn) == 6, drawn
+    # Who watches the clock is not promised anything on a link that one packet silences for long.
+    assert len(drawn) == (5 if traits.survives_crashes else 6), drawn
 
 
 def test_options_are_drawn() -> None:

@@ -57,8 +57,8 @@ def draw_fields(protocol: str, seed: int) -> Fields:
     fields["crashes"] = _crashes(order, size, span_s, chance)
     if fields["crashes"] and order.traits.survives_crashes:
         fields["network"].pop("partitions", None)  # together they may leave nobody to go on
-        fields["network"].pop("fifo", None)  # one slow packet holds up all: who is it that crashed?
     if order.traits.survives_crashes:
+        fields["network"].pop("fifo", None)  # one slow packet would silence a link for long
         fields["patience_s"] = BACK_S + cut_off_s(fields["network"].get("partitions", ()))
     fields["options"] = draw_options(protocol, fields, chance)
     return fields
