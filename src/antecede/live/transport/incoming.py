@@ -40,6 +40,8 @@ _HELLO_S: Final = 5.0
 """How long a connection may take to say who it is, and to get on with a frame,"""
 _LEAST_BYTES: Final = 4096
 """which means that many bytes of it."""
+_ACKNOWLEDGE_S: Final = 0.01
+"""How long a peer may wait for word that its frames are here. It keeps them until then."""
 _STRANGERS: Final = 256
 """Connections that have not said hello yet. More are closed at once."""
 _NAMES: Final = 10_000
@@ -300,9 +302,10 @@ class _Accepted(asyncio.Protocol):
         return None if self._transport is None else self._transport.get_extra_info("peername")
 
     def _acknowledge_soon(self) -> None:
+        """Not at once: one word for all frames of some milliseconds spares both ends the work."""
         if not self._acknowledgement_due:
             self._acknowledgement_due = True
-            asyncio.get_running_loop().call_soon(self._acknowledge)
+            asyncio.get_running_loop().call_later(_ACKNOWLEDGE_S, self._acknowledge)
 
     def _acknowledge(self) -> None:
         self._acknowledgement_due = False
