@@ -155,8 +155,8 @@ crashes = [{process = "p0", time_s = 1, back_s = 2}]
 [options]
 sizes = [2, 2, 2]
 quorum = "survivors"
-suspect_after_s = 2.0
-flush_timeout_s = 2.0
+suspect_after_s = 5.0
+flush_timeout_s = 5.0
 """
 
 
