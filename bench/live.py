@@ -5,16 +5,22 @@ without any order, one write a message, in the same run. Bytes are what a link c
 message."""
 
 import json
+import os
+import platform
 import subprocess
 import sys
 from statistics import median
 from typing import Any
 
+from bench.docs import ROOT, markdown
 from bench.live_member import PAYLOAD_BYTES
 
 MEMBERS = 8
 MESSAGES = 3_000
 QUIET_RATE = 1_000
+PAGE = ROOT / "docs" / "results" / "live.md"
+LOAD = ("", "µs of CPU a delivery", "ratio", "bytes a message", "MiB at most")
+LATENCY = ("", "p50, ms", "ratio", "p99, ms")
 PROTOCOLS = ("none", "fifo", "vector", "matrix", "optimal", "pairs", "histories", "blocks-fast")
 
 
@@ -72,25 +78,56 @@ def measure(kind: str, members: int, messages: int, rate: float | None = None) -
     }
 
 
+INTRODUCTION = """# What the live runtime costs
+
+Written by `python -m bench.live`; do not edit. One process a member on loopback, all sending
+{payload} bytes to all, {messages:,} messages each; CPU is that of all processes for one delivery.
+Ratios are to asyncio streams without any order, one write a message, in the same run (`batched`:
+64 messages a write); bytes are what a link carries for one message. {machine}; other work on the
+machine changes the times more than the ratios.
+"""
+
+
 def main(members: int = MEMBERS, messages: int = MESSAGES) -> None:
     print(f"{members} members, {messages:,} messages of {PAYLOAD_BYTES} bytes from each\n")
-    print(f"{'':14}{'µs CPU a delivery':>18}{'ratio':>8}{'bytes a message':>18}{'MiB':>8}")
-    base = 0.0
-    for kind in ("bare", "batched", *PROTOCOLS):
-        found = measure(kind, members, messages)
-        base = base or found["us"]
-        print(
-            f"{kind:14}{found['us']:>18.2f}{found['us'] / base:>8.2f}{found['bytes']:>18.1f}"
-            f"{found['mib']:>8.0f}",
-            flush=True,
+    print(markdown(LOAD, _load(members, messages)))
+    print(f"\nlatency with 4 members and {QUIET_RATE:,} messages a second altogether\n")
+    print(markdown(LATENCY, _latency()))
+
+
+def _load(members: int, messages: int) -> list[tuple[str, ...]]:
+    found = {kind: measure(kind, members, messages) for kind in ("bare", "batched", *PROTOCOLS)}
+    base = found["bare"]["us"]
+    return [
+        (
+            kind,
+            f"{one['us']:.1f}",
+            f"{one['us'] / base:.1f}",
+            f"{one['bytes']:.0f}",
+            f"{one['mib']:.0f}",
         )
-    print(f"\nlatency with {QUIET_RATE:,} messages a second altogether\n")
-    print(f"{'':14}{'p50 ms':>10}{'ratio':>8}{'p99 ms':>10}")
-    base = 0.0
-    for kind in ("bare", "vector"):
-        found = measure(kind, 4, QUIET_RATE, QUIET_RATE)
-        base = base or found["p50_ms"]
-        print(
-            f"{kind:14}{found['p50_ms']:>10.2f}{found['p50_ms'] / base:>8.2f}"
-            f"{found['p99_ms']:>10.2f}"
-        )
+        for kind, one in found.items()
+    ]
+
+
+def _latency() -> list[tuple[str, ...]]:
+    found = {kind: measure(kind, 4, QUIET_RATE, QUIET_RATE) for kind in ("bare", "vector")}
+    base = found["bare"]["p50_ms"]
+    return [
+        (kind, f"{one['p50_ms']:.2f}", f"{one['p50_ms'] / base:.1f}", f"{one['p99_ms']:.2f}")
+        for kind, one in found.items()
+    ]
+
+
+def write() -> None:
+    """The page."""
+    machine = f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}"
+    text = INTRODUCTION.format(payload=PAYLOAD_BYTES, messages=MESSAGES, machine=machine)
+    text += f"\n## Under load, {MEMBERS} members\n\n" + markdown(LOAD, _load(MEMBERS, MESSAGES))
+    text += f"\n## Latency, 4 members, {QUIET_RATE:,} messages a second altogether\n\n"
+    PAGE.write_text(text + markdown(LATENCY, _latency()), "utf-8")
+    print(f"written: {PAGE}")
+
+
+if __name__ == "__main__":
+    write()

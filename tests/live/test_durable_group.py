@@ -27,7 +27,7 @@ from antecede.live import (
     node,
 )
 from tests.live.cluster import judge
-from tests.live.test_group import HERE, payloads, run, until
+from tests.live.gathering import HERE, payloads, run, until
 
 CONFIG = GroupConfig(suspect_after_s=1.0, flush_timeout_s=1.0)
 

@@ -10,7 +10,8 @@ from antecede.live.durable.hosting import Host
 from antecede.live.durable.outbox import Outbox
 from antecede.live.durable.threshold import Threshold
 from antecede.live.durable.wishing import Wishing
-from tests.live.durable_world import World, last_sent, problems, state_problems
+from tests.live.durable_checks import problems, state_problems
+from tests.live.durable_world import World, last_sent
 
 
 def run(folder: Path, seed: int, **settings: int) -> World:

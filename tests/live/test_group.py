@@ -4,96 +4,26 @@ import asyncio
 import json
 import logging
 import os
-from collections.abc import AsyncIterator, Callable, Coroutine
-from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from antecede.errors import CannotWrite, Misuse
 from antecede.groups import GroupConfig
 from antecede.live import (
-    PLAIN_TCP,
-    Context,
     Delivery,
-    Event,
     Group,
     LinkLimits,
     Missing,
-    Refused,
     Settings,
-    ViewChange,
-    join,
-    merged,
-    open_node,
 )
 from antecede.live.logs import JsonLines
 from antecede.live.metrics import exposition, status
-from antecede.live.transport import links
 from antecede.live.viewed import Viewed
+from tests.live.gathering import gathered, members_of, payloads, run, until
 
-CONFIG = GroupConfig(suspect_after_s=3.0, flush_timeout_s=3.0)
-ENOUGH_S = 60.0
-HERE = ("127.0.0.1", 0)
 SMALL = LinkLimits(frame_bytes=100_000)
 """Frames that are soon full."""
-
-
-def run(test: Callable[[], Coroutine[Any, Any, None]]) -> None:
-    asyncio.run(asyncio.wait_for(test(), ENOUGH_S))
-
-
-@asynccontextmanager
-async def gathered(*names: str, **settings: Any) -> AsyncIterator[list[Group]]:
-    """These members, all of which see each other."""
-    async with asyncio.TaskGroup() as tasks:
-        stop = asyncio.Event()
-        members: list[Group] = []
-
-        async def live(name: str, peers: list[tuple[str, int]], ready: asyncio.Event) -> None:
-            chosen = {"config": CONFIG, **settings}
-            special = chosen.pop("special", {}).get(name, {})
-            async with join(
-                "room", name=name, listen=HERE, security=PLAIN_TCP, peers=peers, **chosen, **special
-            ) as member:
-                members.append(member)
-                ready.set()
-                await stop.wait()
-                await member.leave(0.5)
-
-        for number, name in enumerate(names):
-            ready = asyncio.Event()
-            tasks.create_task(live(name, [members[0].address] if number else [], ready))
-            await ready.wait()
-        for member in members:
-            await until(member, lambda event: set(_members(event)) == set(names))
-        yield members
-        stop.set()
-
-
-def _members(event: Event) -> tuple[str, ...]:
-    return event.members if isinstance(event, ViewChange) else ()
-
-
-async def until(member: Group, condition: Callable[[Event], bool]) -> list[Event]:
-    """What happens, up to the event that was waited for."""
-    seen = []
-    async for event in member:
-        seen.append(event)
-        if condition(event):
-            return seen
-    raise AssertionError(f"{member.me} left")
-
-
-async def payloads(member: Group, count: int) -> list[bytes]:
-    found: list[bytes] = []
-    async for event in member:
-        if isinstance(event, Delivery):
-            found.append(event.payload)
-            if len(found) == count:
-                break
-    return found
 
 
 def test_to_everybody_to_some_and_past_all_order() -> None:
@@ -183,7 +113,7 @@ def test_missing_for_too_long_excludes_who_is_missing() -> None:
             assert await payloads(b, 1) == [b"question"]
             await b.send(b"answer")
             seen = await until(
-                c, lambda event: "a" not in _members(event) and _members(event) != ()
+                c, lambda event: "a" not in members_of(event) and members_of(event) != ()
             )
             texts = [event.payload for event in seen if isinstance(event, Delivery)]
             # Its message is handed on by b, and comes before the answer to it.
@@ -205,16 +135,16 @@ def test_what_a_former_life_was_given_is_not_counted() -> None:
             for one, others in ((a, "b"), (b, "ac"), (c, "b")):
                 assert isinstance(one._core, Viewed)
                 one._core._shunned |= set(others)
-            await until(a, lambda event: _members(event) == ("a", "c"))
+            await until(a, lambda event: members_of(event) == ("a", "c"))
             b._core._shunned.clear()  # type: ignore[union-attr]
-            await until(a, lambda event: _members(event) == ("a", "c", "b"))
+            await until(a, lambda event: members_of(event) == ("a", "c", "b"))
             while b.members != ("a", "c", "b"):
                 await asyncio.sleep(0.01)
             assert len(await payloads(b, 100)) == 100
             session = b._core.session  # type: ignore[union-attr]
             assert session is not None
             assert min(session.untaken.values()) == 0
-            await until(b, lambda event: _members(event) == ("a", "c", "b"))
+            await until(b, lambda event: members_of(event) == ("a", "c", "b"))
             await b.send(b"back")
             assert (await payloads(c, 101))[-1] == b"back"
             assert not a._listener.counters.broken
@@ -283,7 +213,7 @@ def test_what_a_protocol_adds_and_no_frame_holds_ends_the_member() -> None:
             with pytest.raises(Misuse, match="fit into a frame"):
                 await until(a, lambda event: False)
             for one in (b, c):
-                seen = await until(one, lambda event: _members(event) == ("b", "c"))
+                seen = await until(one, lambda event: members_of(event) == ("b", "c"))
                 sizes = [len(event.payload) for event in seen if isinstance(event, Delivery)]
                 assert sizes == [24_000, 20_000]
             await b.send(b"goes on")
@@ -305,152 +235,10 @@ def test_what_survivors_hand_on_fits_into_frames() -> None:
                 await a.send(bytes(size))
             assert list(map(len, await payloads(b, len(sizes)))) == sizes
             await a.close()
-            seen = await until(c, lambda event: _members(event) == ("b", "c"))
+            seen = await until(c, lambda event: members_of(event) == ("b", "c"))
             assert [len(event.payload) for event in seen if isinstance(event, Delivery)] == sizes
             await b.send(b"goes on")
             assert await payloads(c, 1) == [b"goes on"]
-
-    run(test)
-
-
-@pytest.mark.parametrize("protocol", ["vector", "blocks-relative"])
-def test_order_across_overlapping_groups(protocol: str) -> None:
-    """a tells x, of a, b and d; b hears it and tells y, of b, c and d. d, which a's message reaches
-    late, hears both in that order."""
-
-    async def test() -> None:
-        groups = {"x": ["a", "b", "d"], "y": ["b", "c", "d"]}
-        slow = {"a": {"settings": Settings(lags_s={"d": 1.0})}}
-        async with gathered("a", "b", "c", "d", protocol=protocol, groups=groups, special=slow) as (
-            a,
-            b,
-            _,
-            d,
-        ):
-            await a.send(b"cause", group="x")
-            assert await payloads(b, 1) == [b"cause"]
-            await b.send(b"effect", group="y")
-            seen = [
-                event
-                for event in await until(d, lambda event: getattr(event, "payload", 0) == b"effect")
-                if isinstance(event, Delivery)
-            ]
-            assert [(event.payload, event.group) for event in seen] == [
-                (b"cause", "x"),
-                (b"effect", "y"),
-            ]
-
-    run(test)
-
-
-def test_several_groups_on_one_node() -> None:
-    async def test() -> None:
-        async with (
-            open_node("a", HERE, PLAIN_TCP) as one,
-            open_node("b", HERE, PLAIN_TCP) as two,
-            one.join("red", config=CONFIG) as red,
-            two.join("blue", config=CONFIG) as blue,
-            two.join("red", peers=[one.address], config=CONFIG) as red_two,
-            one.join("blue", peers=[two.address], config=CONFIG) as blue_two,
-        ):
-            await until(red, lambda event: len(_members(event)) == 2)
-            await until(blue, lambda event: len(_members(event)) == 2)
-            await red.send(b"red")
-            await blue.send(b"blue")
-            assert await payloads(red_two, 1) == [b"red"]
-            assert await payloads(blue_two, 1) == [b"blue"]
-            with pytest.raises(Misuse, match="'a' is in group 'red' already"):
-                async with one.join("red"):
-                    pass
-
-    run(test)
-
-
-async def refused(**changes: Any) -> str:
-    """Why a member cannot join."""
-    chosen = {"name": "b", "config": CONFIG, **changes}
-    async with gathered("a") as (a,):
-        with pytest.raises(Refused) as error:
-            async with join(
-                chosen.pop("group", "room"),
-                listen=HERE,
-                security=PLAIN_TCP,
-                peers=[a.address],
-                **chosen,
-            ) as b:
-                await anext(b)
-        return str(error.value)
-
-
-def test_who_cannot_join_learns_why() -> None:
-    async def test() -> None:
-        assert "runs vector" in await refused(protocol="optimal")
-        assert "runs vector" in await refused(groups={"x": ["a", "b"]})
-        assert "the name 'a' is taken" in await refused(name="a")
-
-    run(test)
-
-
-def test_another_process_of_the_same_name_does_not_get_in(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    async def test() -> None:
-        monkeypatch.setattr(links, "_PATIENCE_S", 1.0)
-        async with gathered("a", "b") as (a, b):
-            with pytest.raises(Refused, match="the name 'b' is taken"):
-                async with join(
-                    "room", name="b", listen=HERE, security=PLAIN_TCP, peers=[a.address]
-                ) as impostor:
-                    await anext(impostor)
-            await a.send(b"still here")
-            assert await payloads(b, 1) == [b"still here"]
-
-    run(test)
-
-
-def test_a_former_member_that_is_dead_is_not_dialled_for_ever(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    async def test() -> None:
-        monkeypatch.setattr(links, "_REDIAL_S", 0.1)
-        async with gathered("a", "b") as (a, b):
-            address = b.address
-            await b.leave(1.0)
-            await until(a, lambda event: _members(event) == ("a",))
-            a._dialled.hang_up("b")
-            await b.close()
-            a._dialled.redial("b")  # As if it had said something just before.
-            assert a.links["b"].address == address
-            while "b" in a.links:
-                await asyncio.sleep(0.02)
-
-    run(test)
-
-
-def test_addresses_that_nobody_can_dial_are_refused() -> None:
-    async def test() -> None:
-        for host in ("0.0.0.0", "::"):
-            with pytest.raises(Misuse, match="advertise"):
-                async with join("room", name="a", listen=(host, 0), security=PLAIN_TCP):
-                    pass
-        async with join(
-            "room",
-            name="a",
-            listen=("0.0.0.0", 0),
-            advertise=("127.0.0.1", 0),
-            security=PLAIN_TCP,
-        ) as a:
-            assert a.address[0] == "127.0.0.1"
-            assert a.address[1] != 0
-
-    run(test)
-
-
-def test_overlays_are_not_for_groups() -> None:
-    async def test() -> None:
-        with pytest.raises(Misuse, match="daisy is an overlay"):
-            async with join("g", name="a", listen=HERE, security=PLAIN_TCP, protocol="daisy"):
-                pass
 
     run(test)
 
@@ -483,76 +271,6 @@ def test_status_and_metrics() -> None:
             assert 'antecede_members{group="room",name="a"} 2.0' in text
 
     run(test)
-
-
-def test_labels_are_ordered_apart() -> None:
-    """a's messages reach c late. Under the label of a's question b's answer waits, under another
-    one it does not."""
-
-    async def test() -> None:
-        slow = {"a": {"settings": Settings(lags_s={"c": 1.0})}}
-        labels = ["orders", "chat"]
-        async with gathered("a", "b", "c", protocol="optimal", labels=labels, special=slow) as (
-            a,
-            b,
-            c,
-        ):
-            await a.send(b"question", label="orders")
-            assert await payloads(b, 1) == [b"question"]
-            await b.send(b"answer", label="orders")
-            await b.send(b"remark", label="chat")
-            found = [event async for event in _deliveries(c, 3)]
-            assert [(one.payload, one.label) for one in found] == [
-                (b"remark", "chat"),
-                (b"question", "orders"),
-                (b"answer", "orders"),
-            ]
-            with pytest.raises(Misuse, match="there are orders, chat"):
-                await a.send(b"x", label="nothing")
-            await a.send(b"goes on", label="chat")
-            assert (await payloads(b, 3))[-1] == b"goes on"
-
-    run(test)
-
-
-def test_contexts_are_held_by_the_application() -> None:
-    async def test() -> None:
-        slow = {"a": {"settings": Settings(lags_s={"c": 1.0})}}
-        async with gathered("a", "b", "c", protocol="contexts", special=slow) as (a, b, c):
-            await a.send_in(Context(), b"question")
-            (asked,) = [event async for event in _deliveries(b, 1)]
-            assert asked.context is not None
-            answered = await b.send_in(asked.context, b"answer")
-            remarked = await b.send_in(Context(), b"remark")
-            both = merged(answered, remarked)
-            await b.send_in(both, b"follows both")
-            await b.send_in(None, b"past")
-            assert await payloads(c, 5) == [
-                b"remark",
-                b"past",
-                b"question",
-                b"answer",
-                b"follows both",
-            ]
-            with pytest.raises(Misuse, match="send_in"):
-                await a.send(b"x")
-
-    run(test)
-
-
-def test_a_context_of_a_former_view_is_empty() -> None:
-    former, later = Context(1), Context(2)
-    assert merged(former, later) == later
-
-
-async def _deliveries(member: Group, count: int) -> AsyncIterator[Delivery]:
-    found = 0
-    async for event in member:
-        if isinstance(event, Delivery):
-            yield event
-            found += 1
-            if found == count:
-                return
 
 
 def test_logs_have_facts(caplog: pytest.LogCaptureFixture) -> None:

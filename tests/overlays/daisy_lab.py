@@ -162,3 +162,19 @@ class Lab:
             for layer in order.layers()
             for id_ in sorted(layer.memory.kept)
         ]
+
+
+def cost_of(*to: int, **options: Any) -> tuple[int, int, float]:
+    """Packets that carry a message from 1 to these, their integers, and the delay to the last."""
+    lab = Lab(size=16, groups=[list(range(8)), list(range(8, 16))], **options)
+    integers: list[int] = []
+
+    def before(copy: Copy) -> None:
+        if carried(copy[2]):
+            integers.append(copy[2].entries())
+
+    lab.before = before
+    message = lab.send(1, *to)
+    lab.run()
+    assert lab.faults() == lab.kept() == []
+    return len(integers), sum(integers), max(lab.delivered_at[one, message] for one in to)

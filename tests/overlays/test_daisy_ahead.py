@@ -21,11 +21,9 @@ from tests.overlays.test_daisy_random import (
     partitioned,
     three_levels,
 )
-from tests.overlays.test_daisy_scenarios import SCENARIOS, Scenario
+from tests.overlays.test_daisy_scenarios import UNCHANGING, Scenario
 
 RECEIVED: dict[str, Any] = {"forward": "received"}
-EVOLVE = ("split", "merge", "change", "two_copies")
-UNCHANGING = [one for one in SCENARIOS if not any(word in one.__name__ for word in EVOLVE)]
 BY_NAME = {rule.name: rule for rule in AHEAD}
 SEEDS = 8
 

@@ -404,6 +404,12 @@ SCENARIOS: dict[Scenario, list[str]] = {
         "no-duplicates-dropped",
     ],
 }
+UNCHANGING = [
+    one
+    for one in SCENARIOS
+    if not any(word in one.__name__ for word in ("split", "merge", "change_"))
+]
+"""Those whose groups neither split nor merge."""
 NEEDED = {"at-once-and-only-its-own": {"forward": "delivered"}}
 """The options that a rule matters with."""
 BY_NAME = {rule.name: rule for rule in RULES}

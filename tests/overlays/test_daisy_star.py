@@ -13,15 +13,18 @@ from antecede.order import Order
 from antecede.protocols import find
 from tests.mutants import Mutant, mutated
 from tests.mutants.daisy import STAR as STAR_RULES
-from tests.overlays.daisy_lab import DELAY_S, Copy, Lab, carried
+from tests.overlays.daisy_lab import DELAY_S, Copy, Lab, carried, cost_of
 from tests.overlays.test_daisy_random import crashing, draw, judge, returning, three_levels
-from tests.overlays.test_daisy_scenarios import SCENARIOS, Scenario
+from tests.overlays.test_daisy_scenarios import (
+    UNCHANGING,
+    Scenario,
+    a_flush_delivers_what_only_one_member_has,
+)
 
 STAR: dict[str, Any] = {"local": "server"}
 SEEDS = 12
-ELSEWHERE = ("split", "merge", "change", "only_one_member_has")
-"""Groups that evolve go by broadcast; and what has not reached the server, nobody has."""
-PLAIN = [one for one in SCENARIOS if not any(word in one.__name__ for word in ELSEWHERE)]
+PLAIN = [one for one in UNCHANGING if one is not a_flush_delivers_what_only_one_member_has]
+"""What has not reached the server, nobody has."""
 
 
 @pytest.mark.parametrize("scenario", PLAIN, ids=lambda one: one.__name__)
@@ -30,25 +33,9 @@ def test_the_scenarios_of_the_daisy_pass(scenario: Scenario) -> None:
     assert lab.faults() == lab.kept() == []
 
 
-def cost_of(local: str, *to: int) -> tuple[int, int, float]:
-    """Packets that carry a message from 1 to these, their integers, and the delay to the last."""
-    lab = Lab(size=16, groups=[list(range(8)), list(range(8, 16))], local=local)
-    integers: list[int] = []
-
-    def before(copy: Copy) -> None:
-        if carried(copy[2]):
-            integers.append(copy[2].entries())
-
-    lab.before = before
-    message = lab.send(1, *to)
-    lab.run()
-    assert lab.faults() == lab.kept() == []
-    return len(integers), sum(integers), max(lab.delivered_at[one, message] for one in to)
-
-
 def test_it_saves_packets_and_integers_and_costs_a_hop() -> None:
     """To one of eight in the group: two packets of two integers instead of seven of nine."""
-    broadcast, star = cost_of("broadcast", 2), cost_of("server", 2)
+    broadcast, star = cost_of(2), cost_of(2, **STAR)
     assert broadcast[:2] == (7, 7 * 9)
     assert star[:2] == (2, 2 * 2)
     assert (broadcast[2], star[2]) == pytest.approx((DELAY_S, 2 * DELAY_S))
@@ -56,9 +43,9 @@ def test_it_saves_packets_and_integers_and_costs_a_hop() -> None:
 
 def test_it_saves_packets_between_groups() -> None:
     """To one elsewhere: to the server, to the other server, to the recipient."""
-    packets, integers, _ = cost_of("server", 9)
+    packets, integers, _ = cost_of(9, **STAR)
     assert packets == 3
-    broadcast = cost_of("broadcast", 9)
+    broadcast = cost_of(9)
     assert (broadcast[0], broadcast[1] > 10 * integers) == (7 + 1 + 7, True)
 
 

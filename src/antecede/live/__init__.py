@@ -19,9 +19,9 @@
 
 The protocols are those of `antecede.protocols`, the very same objects as in the simulator.
 
-From the application down: `node` makes groups; `group` is the pump between the event loop and one
-of two pure machines, `viewed` (members that come and go) and `overlaid` (routers and causal
-servers), which return `outputs`. Below them are the packages `durable` (newcomers and logs),
+From the application down: `node` makes groups; `group` with its `pump` stands between the event
+loop and one of two pure machines, `viewed` (members that come and go) and `overlaid` (routers and
+causal servers), which return `outputs`. Below them are the packages `durable` (newcomers and logs),
 `ordering` (a protocol, view by view) and `transport` (links). `roster` and `introduction` know who
 is who, `chosen` what all members have in common; `recording`, `metrics` and `logs` are for seeing.
 """

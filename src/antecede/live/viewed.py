@@ -1,5 +1,5 @@
 """A member of a group whose members come and go: the substrate agrees on views, a session runs the
-protocol inside them, a roster knows who is who. Pure: the event loop is elsewhere (`group`).
+protocol inside them, a roster knows who is who. Pure: the event loop is elsewhere (`pump`).
 
 A process that was not there from the start introduces itself to somebody it knows, is sent on to
 the most senior member, gets a number, and joins. One that the others have gone on without (it was

@@ -165,12 +165,9 @@ class Star(Running):
         state.told = {}
         state.awaiting = {member.process for member in view.members if member != view.members[0]}
         memory.seen = {}
-        gone = layer.node.processes & ~view.processes & ~self._absent_from_start()
+        gone = layer.node.processes & ~view.processes & ~process_set(self.options.latecomers)
         if gone.bit_count() > 1:
             self._effects.append(Notice(Event.GAP, layer.node.name, members=gone))
-
-    def _absent_from_start(self) -> int:
-        return process_set(self.options.latecomers)
 
     def _tell_again(self, layer: Layer, process: int, now: float) -> None:
         """What is kept for one that is back."""

@@ -5,7 +5,7 @@ from abc import abstractmethod
 from collections.abc import Iterable
 
 from antecede import groups
-from antecede.message import ProcessSet, members, set_to_bytes
+from antecede.message import ProcessSet, members, process_set, set_to_bytes
 from antecede.order import (
     Event,
     Notice,
@@ -256,8 +256,7 @@ class Views(HandingOver):
 
     def _unborn(self, layer: Layer) -> ProcessSet:
         """Latecomers that nobody has seen."""
-        late = sum(1 << process for process in self.options.latecomers)
-        return late & ~sum(1 << process for process in layer.memory.away)
+        return process_set(self.options.latecomers) & ~process_set(layer.memory.away)
 
     def _look_after(self, layer: Layer, now: float) -> None:
         """Forget who has been away for too long; wake groups that have no server here, and members
