@@ -28,7 +28,7 @@ def test_what_stays_behind_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
         with pytest.raises(AssertionError, match="much was said"):
             asyncio.run(fuzz(seed=1, count=200))
     with monkeypatch.context() as planted:
-        planted.setattr("antecede.live.group.decode_items", lambda items, kind: 1 / 0)
+        planted.setattr("antecede.live.pump.decode_items", lambda items, kind: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             asyncio.run(fuzz(seed=1, count=200))
 
