@@ -38,6 +38,20 @@ def test_who_comes_back_is_a_new_process(tmp_path: Path) -> None:
     assert (deliveries == 9).any()
 
 
+def test_what_is_undelivered_is_told_apart() -> None:
+    """A sender crashes with its last messages lost: those for the living, what waits for them, and
+    what was for the sender itself."""
+    network = {"loss": 0.3}
+    crash = {"process": 0, "time_s": 0.3}
+    fields = {"protocol": "fifo", "processes": 3, "messages": 90, "rate": 50.0}
+    summary = simulate(make_scenario({**fields, "crashes": [crash], "network": network}))
+    of, at = summary.undelivered_of_crashed, summary.undelivered_at_crashed
+    assert min(of, at) > 0
+    assert of + at < summary.undelivered
+    sure = run(crashes=[crash], network={"loss": 0.1})
+    assert sure.undelivered == sure.undelivered_at_crashed + sure.undelivered_of_crashed
+
+
 def test_views_and_failovers_are_told() -> None:
     summary = run(crashes=[{"process": 0, "time_s": 0.5}])
     told = " ".join(summary.notices)

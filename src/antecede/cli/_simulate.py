@@ -327,6 +327,11 @@ def _tell_notices(summary: Summary) -> None:
             f"{summary.protocol}: {summary.undelivered_at_crashed:,} of the undelivered copies "
             f"were for processes that crashed."
         )
+    if summary.undelivered_of_crashed:
+        print(
+            f"{summary.protocol}: {summary.undelivered_of_crashed:,} of the undelivered copies "
+            f"were from processes that crashed."
+        )
 
 
 def _row(summary: Summary) -> tuple[str, ...]:

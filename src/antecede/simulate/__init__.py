@@ -70,6 +70,7 @@ def simulate(
         deliveries=recorder.deliveries,
         undelivered=recorder.copies_to_others - recorder.deliveries_to_others,
         undelivered_at_crashed=simulation.undelivered_at_crashed,
+        undelivered_of_crashed=simulation.undelivered_of_crashed,
         violations=None if oracle is None else recorder.violations,
         stamp_entries=recorder.stamp_entries.spread(),
         stamp_bytes=recorder.stamp_bytes.spread(),

@@ -143,6 +143,15 @@ class Simulation:
         """The protocol at each process, for whoever judges the run."""
         return self._orders
 
+    @property
+    def undelivered_of_crashed(self) -> int:
+        """How many copies for the living, from senders that crashed, are not delivered."""
+        return sum(
+            (flight.unreceived | flight.held).bit_count()
+            for id_, flight in self._outstanding.items()
+            if self._bits[id_.sender] & self._dead
+        )
+
     def run(self, progress: Progress | None = None, states: StateSampler | None = None) -> None:
         """Until nothing is left to happen. `states` looks at the processes now and then."""
         done = 0

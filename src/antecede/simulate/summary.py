@@ -26,6 +26,8 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     """Copies for others that were never delivered, crashed processes included."""
     undelivered_at_crashed: int
     """Those of them whose destination crashed before it could deliver them."""
+    undelivered_of_crashed: int
+    """Those of them for a process that lives, from a sender that crashed."""
     violations: int | None
     """Deliveries that came too early; None above `VIOLATIONS_LIMIT` messages."""
     stamp_entries: Spread
