@@ -100,8 +100,15 @@ def test_an_unknown_option_is_refused_by_name() -> None:
 
 
 def test_a_bad_value_of_an_option_is_refused_by_name() -> None:
-    with pytest.raises(Misuse, match=r"options of vector: .*'some'.*carry"):
+    with pytest.raises(Misuse, match=r"options of vector: carry: 'some' is none of '.*'own'"):
         orders.parse_options("vector", {"carry": "some"})
+
+
+def test_a_value_of_another_type_is_refused_in_words() -> None:
+    with pytest.raises(Misuse, match=r"bounded: k: expected int, array or nothing, got str$"):
+        orders.parse_options("bounded", {"k": "2m"})
+    with pytest.raises(Misuse, match=r"bounded: k\[1\]: expected int, got array$"):
+        orders.parse_options("bounded", {"k": [1, [2]]})
 
 
 def test_a_protocol_without_options_says_so() -> None:

@@ -44,7 +44,7 @@ def test_a_wrong_option_is_named(tmp_path: Path) -> None:
     assert mistake.endswith("it knows: k")
     text = SMALL.replace('"fifo"', '{ name = "bounded", options = { k = "3m" } }')
     (mistake,) = mistakes_of(tmp_path, text)
-    assert "options of bounded" in mistake
+    assert "options of bounded: k: expected int" in mistake
 
 
 def test_options_of_all_protocols_are_refused(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib import import_module
 from types import ModuleType
-from typing import Any
+from typing import Any, get_args, get_type_hints
 
 import msgspec
 
@@ -80,8 +80,22 @@ def parse_options(name: str | type[Order], options: Mapping[str, Any]) -> Option
     try:
         return msgspec.convert(dict(options), options_type)
     except msgspec.ValidationError as error:
-        known = ", ".join(options_type.__struct_fields__) or "none"
-        raise Misuse(f"options of {name}: {error}; it knows: {known}") from None
+        raise Misuse(f"options of {name}: {_in_words(error, options_type)}") from None
+
+
+def _in_words(error: msgspec.ValidationError, options_type: type[Options]) -> str:
+    """The field first, and no notation: ``k: expected int, array or nothing, got str``."""
+    complaint, _, place = str(error).partition(" - at `$.")
+    if not place:
+        return f"{complaint}; it knows: {', '.join(options_type.__struct_fields__) or 'none'}"
+    field = place.rstrip("`")
+    choices = get_args(get_type_hints(options_type).get(field))
+    if complaint.startswith("Invalid enum value "):
+        refused = complaint.removeprefix("Invalid enum value ")
+        return f"{field}: {refused} is none of {', '.join(map(repr, choices))}"
+    *kinds, last = complaint.replace("`", "").replace("null", "nothing").split(" | ")
+    words = f"{', '.join(kinds)} or {last}" if kinds else last
+    return f"{field}: {words[0].lower()}{words[1:]}"
 
 
 def create(name: str, process: int, membership: Membership, **options: Any) -> Order:
