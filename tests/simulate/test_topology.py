@@ -46,6 +46,15 @@ def test_processes_can_be_spread_or_attached() -> None:
     assert simulate(attached).undelivered == 0
 
 
+def test_nobody_can_live_where_no_node_hosts(tmp_path: Path) -> None:
+    role = '<key id="r" for="node" attr.name="role" attr.type="string"/><graph'
+    routers = LINE.replace('"/><node', '"><data key="r">router</data></node><node')
+    routers = routers.replace('id="d"/>', 'id="d"><data key="r">router</data></node>')
+    (tmp_path / "routers.graphml").write_text(routers.replace("<graph ", f"{role} "))
+    with pytest.raises(Misuse, match=r"routers\.graphml has no node that hosts processes"):
+        scenario(topology=str(tmp_path / "routers.graphml"), processes=3)
+
+
 @pytest.mark.parametrize("workload", [{"kind": "broadcast"}, {"kind": "multicast", "size": 3}])
 def test_the_trace_has_both_layers(workload: dict[str, Any], tmp_path: Path) -> None:
     out = tmp_path / "trace.parquet"

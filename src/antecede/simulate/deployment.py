@@ -36,6 +36,8 @@ def deploy(
     so many, spread over the nodes that host; or one at each of these."""
     topology = load_topology(source)
     hosts = list(members(topology.hosts))
+    if not hosts:
+        raise Misuse(f"{topology.name} has no node that hosts processes")
     if places is not None:
         attachments: Sequence[int] = [_node(topology, place) for place in places]
         if processes not in (None, len(places)):
