@@ -371,6 +371,16 @@ FOUND_BY_CHANCE = [
         new="pass",
     ),
     Mutant(
+        name="from-above-is-not-last",
+        old="            is_last = layer.memory.batches <= {ABOVE}\n",
+        new="            is_last = True\n",
+    ),
+    Mutant(
+        name="stable-before-all-have-merged",
+        old="            awaited = min(layer.state.batched, default=None)\n",
+        new="            awaited = None\n",
+    ),
+    Mutant(
         name="decides-twice-at-once",
         old=" and change.version > layer.state.decided:",
         new=":",

@@ -39,7 +39,7 @@ TWO_GROUPS_REPORT_AT_ONCE: dict[str, Any] = {
 A_GROUP_OF_NEWS_IS_MERGED: dict[str, Any] = {
     "protocol": "daisy",
     "processes": 10,
-    "seed": 10,
+    "seed": 13,
     "messages": 11,
     "rate": 0.304,
     "options": {"split_above": 4, "merge_below": 3, "sizes": [4, 3, 3]},
@@ -82,7 +82,7 @@ ONE_COMES_INTO_A_GROUP_THAT_GIVES_WAY: dict[str, Any] = {
 ONE_FOLLOWS_INTO_A_MERGED_GROUP: dict[str, Any] = {
     "protocol": "daisy",
     "processes": 8,
-    "seed": 4001605,
+    "seed": 98,
     "messages": 116,
     "rate": 19.7,
     "payload_bytes": 2,
@@ -108,7 +108,33 @@ ONE_FOLLOWS_INTO_A_MERGED_GROUP: dict[str, Any] = {
 """One that has come late is in a group that is merged before its roll is called again: it follows,
 and what was for it has to wait."""
 
+ONE_LAGS_BEHIND_IN_A_MERGE: dict[str, Any] = {**ONE_FOLLOWS_INTO_A_MERGED_GROUP, "seed": 115}
+"""Of two groups that are merged one goes on for a while, and has more from the servers than what
+they have given to the new one."""
+
+ONE_IS_CUT_OFF_DURING_A_MERGE: dict[str, Any] = {
+    "protocol": "daisy",
+    "processes": 6,
+    "groups": [[3, 4], [4, 5], [5, 0, 1, 2, 3]],
+    "seed": 19,
+    "messages": 24,
+    "rate": 4.77,
+    "patience_s": 32.5,
+    "options": {"split_above": 4, "merge_below": 3, "sizes": [2, 2], "forget_after_s": 32.5},
+    "workload": {"kind": "groups", "cascade": 0.0245},
+    "network": {
+        "delay": "constant:0.00169",
+        "partitions": [
+            {"start_s": 0.573, "end_s": 2.709, "sides": [[0, 4, 5]]},
+            {"start_s": 0.18, "end_s": 0.296, "sides": [[0, 1, 3, 4, 5]]},
+        ],
+    },
+}
+"""It lacks one of the batches, and has put aside what all others have delivered."""
+
 NEEDS = {
+    "from-above-is-not-last": ONE_LAGS_BEHIND_IN_A_MERGE,
+    "stable-before-all-have-merged": ONE_IS_CUT_OFF_DURING_A_MERGE,
     "merges-without-followers": ONE_FOLLOWS_INTO_A_MERGED_GROUP,
     "decides-twice-at-once": TWO_GROUPS_REPORT_AT_ONCE,
     "hears-only-of-its-own-end": A_GROUP_OF_NEWS_IS_MERGED,

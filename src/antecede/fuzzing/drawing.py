@@ -39,7 +39,9 @@ def draw_fields(protocol: str, seed: int) -> Fields:
     order = find(protocol)
     chance = Chance(seed, protocol)
     fields: Fields = {"protocol": protocol, "seed": seed, "patience_s": PATIENCE_S}
-    size = applications = chance.small(2, LARGEST)
+    # Groups of groups take some processes, and so do crashes that leave somebody.
+    least = 4 if order.traits.survives_crashes and chance.happens(0.7) else 2
+    size = applications = chance.small(least, LARGEST)
     if issubclass(order, Overlay) and chance.happens(0.8):
         fields["topology"] = _topology(chance)
         if chance.happens(0.5):

@@ -20,7 +20,7 @@ def draw_options(protocol: str, fields: Fields, chance: Chance) -> Drawn:
     """Options for the rest of the scenario; half of the time none but those that it needs."""
     draw = _OPTIONS.get(protocol)
     drawn = {} if draw is None or chance.happens(0.5) else draw(fields, chance)
-    return {**drawn, **needed_options(protocol, fields)}
+    return {**drawn, **needed_options(protocol, {**fields, "options": drawn})}
 
 
 def needed_options(protocol: str, fields: Fields) -> Drawn:
@@ -91,7 +91,7 @@ def _daisy(fields: Fields, chance: Chance) -> Drawn:
     if local == "server" and fields["network"].get("partitions"):
         local = "broadcast"  # a server that is cut off may have the only copy of what others await
     early = ["delivered", *(["received"] if local == "broadcast" else [])]
-    evolves = local == "broadcast" and chance.happens(0.3)
+    evolves = local == "broadcast" and chance.happens(0.4)
     drawn = {
         **({"split_above": 4, "merge_below": 3} if evolves else {}),
         "sizes": [chance.whole(2, 4) for _ in range(chance.whole(1, 3))],
@@ -100,6 +100,10 @@ def _daisy(fields: Fields, chance: Chance) -> Drawn:
         **({"copies": _copies(fields, chance)} if local == "recipients" else {}),
         "forward": chance.pick(["stable", "stable", *early]),
     }
+    if local == "broadcast" and chance.happens(0.3):
+        drawn["pack_s"] = chance.between(0.001, 0.3)
+    if chance.happens(0.3):
+        del drawn["sizes"]
     if evolves or len(fields["crashes"]) > 1 or fields["network"].get("partitions"):
         drawn["forward"] = "stable"  # servers that leave together may take the past of others along
     return drawn
@@ -117,11 +121,22 @@ def _daisy_needs(fields: Fields) -> Drawn:
     """Crashes may take the greater part of a small group, after which a majority is no more to be
     had; without partitions the survivors need none. What is kept for one that is cut off is kept
     until it can be back."""
-    needed: Drawn = {"quorum": "survivors"} if fields["crashes"] else {}
+    needed: Drawn = {} if _leave_majorities(fields) else {"quorum": "survivors"}
     cuts = fields["network"].get("partitions", ())
     if cuts:
         needed["forget_after_s"] = BACK_S + cut_off_s(cuts)
     return needed
+
+
+def _leave_majorities(fields: Fields) -> bool:
+    """Whether the crashes leave a majority in every group: nobody crashes; or one process does,
+    where all groups have three members or more by default, and two servers, where there are two,
+    keep the senior one."""
+    crashes, options = fields["crashes"], fields["options"]
+    if len(crashes) != 1 or fields["processes"] < 3:
+        return not crashes
+    is_default = not options.keys() & {"sizes", "split_above", "merge_below"}
+    return is_default and (fields["processes"] // 3 != 2 or crashes[0]["process"] != 0)
 
 
 def cut_off_s(cuts: Sequence[Fields]) -> float:

@@ -12,7 +12,7 @@ import msgspec
 
 from antecede.errors import Misuse
 from antecede.fuzzing.judging import Failure, judge
-from antecede.fuzzing.simpler import RESPECTS, Candidate, Fields
+from antecede.fuzzing.simpler import RESPECTS, Candidate, Fields, simpler
 from antecede.order import Order
 from antecede.simulate import Scenario, make_scenario
 
@@ -44,7 +44,7 @@ def shrink(
         while found is not before:
             before = found
             for respect in RESPECTS:
-                while smaller := search.first(respect(plain(found.scenario)), luck):
+                while smaller := search.first(simpler(plain(found.scenario), respect), luck):
                     found = smaller
     return msgspec.structs.replace(found, runs=search.runs)
 

@@ -215,3 +215,12 @@ RESPECTS: tuple[Callable[[Fields], Iterator[Candidate]], ...] = (
 )
 """In this order: as long as there are many messages, a fault hardly depends on luck, and what is
 not needed for it is soon found out."""
+
+
+def simpler(
+    fields: Fields, respect: Callable[[Fields], Iterator[Candidate]]
+) -> Iterator[Candidate]:
+    """Simpler scenarios in one respect, with the options that they need."""
+    for candidate, seeds in respect(fields):
+        needed = needed_options(candidate["protocol"], candidate)
+        yield {**candidate, "options": {**candidate["options"], **needed}}, seeds

@@ -71,6 +71,7 @@ class Admission:
         state.current = {}
         state.promised = state.accepted_in = NO_BALLOT
         state.accepted = state.flush = state.decided = state.captured = None
+        state.arrived = 0
         state.flush_heard_at = core.now
         state.announced = 0
         state.announced_at = state.reported_at = state.heartbeat_at = -inf
@@ -202,6 +203,19 @@ class Admission:
         ]
         left = core.leaves(core.rank) and not lost
         self.stop(StopReason.LEFT if left else StopReason.EXCLUDED, lost, in_doubt)
+
+    def give_up(self) -> None:
+        """A member that wants to leave has found no quorum for long: it goes without their
+        consent. Whatever is not stable may be delivered or not."""
+        core, state = self.core, self.core.state
+        unstable = [
+            message
+            for (rank, number), message in sorted(state.current.items())
+            if rank == core.rank and number > state.stable[rank]
+        ]
+        left = not unstable and not state.queue
+        reason = StopReason.LEFT if left else StopReason.EXCLUDED
+        self.stop(reason, unstable, in_doubt=bool(unstable))
 
     def stop(self, reason: StopReason, lost: list[GroupMessage], in_doubt: bool = False) -> None:
         core, state = self.core, self.core.state

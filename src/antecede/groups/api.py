@@ -72,6 +72,11 @@ class GroupConfig(msgspec.Struct, frozen=True, kw_only=True):
         return max(self.tick_s, self.suspect_after_s / 6)
 
     @property
+    def patience_s(self) -> float:
+        """How long a member that wants to go, or has to, waits for a quorum to let it."""
+        return 10 * self.suspect_after_s
+
+    @property
     def late_after_s(self) -> float:
         """When the silence of a member is a reason to ask around."""
         return self.suspect_after_s / 2
@@ -130,7 +135,7 @@ class Told(msgspec.Struct, frozen=True):
 
 class Suspended(msgspec.Struct, frozen=True):
     """No quorum within reach: nothing is sent or delivered until `Resumed` or `Stopped`. `reached`
-    are the members this one still hears."""
+    are the members this one still hears, and is heard by."""
 
     view: int
     reached: tuple[MemberId, ...]
@@ -144,16 +149,16 @@ class Resumed(msgspec.Struct, frozen=True):
 
 class StopReason(StrEnum):
     EXCLUDED = "excluded"
-    """The others went on without it (it was suspected, or in the minority). Come back with a new
-    `GroupMember` of the next incarnation."""
+    """The others went on without it (it was suspected, or in the minority), or it wanted to leave
+    and found no quorum to let it. Come back with a new `GroupMember` of the next incarnation."""
     LEFT = "left"
-    """It asked to leave, and everything that it sent is delivered by those who stay."""
+    """It asked to leave, and everything that it sent has come to those who stay."""
 
 
 class Stopped(msgspec.Struct, frozen=True):
     """The end of this member, and its last effect. `undelivered` are its own messages that no
     survivor will deliver (and that it may send again in its next incarnation); where `in_doubt` is
-    true the group has forgotten which, and some may have been delivered."""
+    true nobody can say which, and some may have been delivered."""
 
     reason: StopReason
     undelivered: tuple[GroupMessage, ...] = ()

@@ -5,7 +5,7 @@ from antecede.groups.api import Effect, GroupConfig, Quorum, Stopped, Transmit
 from antecede.groups.identities import MemberId
 from antecede.groups.packets import NO_BALLOT, Body, Packet, Report
 from antecede.groups.state import State
-from antecede.message import ProcessSet, members
+from antecede.message import ProcessSet, members, set_to_bytes
 
 
 class Core:
@@ -45,11 +45,13 @@ class Core:
             self.emit(Transmit(to, Packet(self.config.group, self.me, number, body)))
 
     def report(self, waits: bool = False, troubled: bool = False) -> Report:
-        """What it acknowledges: nothing that came after its answer to a flush, since the flush may
-        leave that out."""
-        state = self.state
-        acknowledged = state.peers[self.rank].row
-        return Report(acknowledged, self.frozen, self.leaves(self.rank), waits, troubled)
+        """What it acknowledges: nothing that came while it was blocked, since the next view may
+        leave that out, or this member."""
+        acknowledged = self.state.peers[self.rank].row
+        missing = set_to_bytes(self._silent()) if troubled else b""
+        return Report(
+            acknowledged, self.frozen, self.leaves(self.rank), waits, troubled, missing=missing
+        )
 
     @property
     def frozen(self) -> bool:
@@ -60,15 +62,15 @@ class Core:
     def blocked(self) -> bool:
         """Nothing is delivered between the answer to a flush and the next view (the flush would not
         know of it), nor without a quorum."""
-        return self.frozen or self.state.suspended
+        return self.frozen or self.state.suspended or self.state.decided is not None
 
     def suspected(self, rank: int) -> bool:
-        """Whether a member of the view seems to have failed: it is silent, or its process is back
-        in another life. It may be wrong."""
+        """Whether a member of the view seems to have failed: it is silent or deaf, or its
+        process is back in another life. It may be wrong."""
         state = self.state
         if rank == self.rank:
             return False
-        if self.now - state.peers[rank].heard_at > self.config.suspect_after_s:
+        if self._is_silent(rank) or self._is_deaf(rank):
             return True
         if not state.joining:
             return False
@@ -78,17 +80,36 @@ class Core:
             for other in state.joining
         )
 
+    def _is_silent(self, rank: int) -> bool:
+        return self.now - self.state.peers[rank].heard_at > self.config.suspect_after_s
+
+    def _silent(self) -> int:
+        """The ranks that this member does not hear, as a bit set."""
+        ranks = range(len(self.state.view.members))
+        return sum(1 << rank for rank in ranks if rank != self.rank and self._is_silent(rank))
+
+    def _is_deaf(self, rank: int) -> bool:
+        """Whether a member has said for a while that it does not hear this one, or so few that it
+        can take part in nothing. A network that heals clears this up soon enough."""
+        missing = self.state.peers[rank].missing
+        if not missing:
+            return False
+        since = self.now - self.config.suspect_after_s
+        lasting = sum(1 << other for other, told_at in missing.items() if told_at < since)
+        return bool(lasting >> self.rank & 1) or not self.is_quorum(self.everybody & ~lasting)
+
     def reached(self) -> int:
         """The ranks that are not suspected, as a bit set."""
         ranks = range(len(self.state.view.members))
         return sum(1 << rank for rank in ranks if not self.suspected(rank))
 
-    def is_quorum(self, ranks: int) -> bool:
-        """Whether these may decide on the next view: any two quorums have a member in common. Half
-        of a view is one if it has the most senior member."""
+    def is_quorum(self, ranks: int, size: int = 0) -> bool:
+        """Whether these may decide on what follows their view (of this size, or the present one):
+        any two quorums have a member in common. Half of a view is one if it has the most senior
+        member."""
         if self.config.quorum is Quorum.SURVIVORS:
-            return True
-        twice, size = 2 * ranks.bit_count(), len(self.state.view.members)
+            return ranks > 0
+        twice, size = 2 * ranks.bit_count(), size or len(self.state.view.members)
         return twice > size or (twice == size and bool(ranks & 1))
 
     def coordinator(self) -> int:

@@ -10,13 +10,16 @@ message up to the cut, so a decision can be carried out by whoever is left. Inva
 - between its promise and the next view a member delivers nothing, so the cut covers all deliveries;
 - of two coordinators the one with the higher ballot wins, and it proposes again whatever a quorum
   may have accepted;
-- who is in the next view has promised, and everything that it delivered or sent is within the cut.
+- who is in the next view has promised, and everything that it delivered or sent is within the cut;
+- who knows the decision and is not in the next view hands it on, with its messages: who stays until
+  it is there, who goes until a quorum is, for without it those who stay may be too few.
 """
 
 from collections.abc import Iterable
 
 from antecede.errors import BrokenInvariant
 from antecede.groups.admission import Admission
+from antecede.groups.api import Resumed
 from antecede.groups.core import Core
 from antecede.groups.identities import MemberId, View
 from antecede.groups.packets import (
@@ -34,7 +37,7 @@ from antecede.groups.packets import (
 )
 from antecede.groups.state import Answer, Flush
 from antecede.groups.streams import Streams
-from antecede.message import members
+from antecede.message import members, process_set
 
 
 class Flushing:
@@ -51,12 +54,13 @@ class Flushing:
         """Begin a change if there is a reason and it is this member's turn; press on with one that
         is under way."""
         core, state = self.core, self.core.state
-        if state.flush is not None:
-            self._press()
-        elif core.coordinator() == core.rank and self._reason():
-            self._begin()
+        if core.is_quorum(core.reached()):  # else it would only keep the others from going on
+            if state.flush is not None:
+                self._press()
+            elif core.coordinator() == core.rank and self._reason():
+                self._begin()
         if state.decided is not None:
-            self._ask_around()
+            self._hand_on(state.decided)
 
     def _reason(self) -> bool:
         """Somebody failed, wants to leave or to join, or is stuck in a flush that nobody leads. A
@@ -277,25 +281,32 @@ class Flushing:
     def learn(self, decision: Decision) -> None:
         """A decision about the next view: carry it out as soon as all its messages are here."""
         core, state = self.core, self.core.state
-        if decision.view.rank(core.me) is None:
+        stays = decision.view.rank(core.me) is not None
+        if not stays and decision.view.number > state.view.number + 1:
             self.admission.depart(decision)
-        elif self._holds(decision):
+        elif stays and self._holds(decision):
             self._carry_out(decision)
         elif state.decided is None:
-            state.decided = decision
-            self._ask_around()
+            state.flush = None
+            state.decided, state.decided_at = decision, core.now
+            self._hand_on(decision)
 
     def retry(self) -> None:
         """Messages have come: perhaps a decision, or a proposal, was waiting for them."""
-        state = self.core.state
-        if state.decided is not None and self._holds(state.decided):
-            self._carry_out(state.decided)
+        core, state = self.core, self.core.state
+        decision = state.decided
+        if decision is not None:
+            if decision.view.rank(core.me) is not None and self._holds(decision):
+                self._carry_out(decision)
         elif state.flush is not None:
             self._progress()
 
     def _carry_out(self, decision: Decision) -> None:
         """Deliver up to the cut, then go to the next view."""
         state = self.core.state
+        if state.suspended:
+            state.suspended = False
+            self.core.emit(Resumed(state.view.number))
         for rank, number in sorted(state.current):
             if number > decision.cut[rank]:
                 del state.current[rank, number]
@@ -307,22 +318,50 @@ class Flushing:
             )
         self.admission.install(decision)
 
-    def _ask_around(self) -> None:
-        """Ask the others of the next view, in turn, for the messages that are missing."""
+    def _hand_on(self, decision: Decision) -> None:
+        """Tell those who are to come along, and ask one after the other for what is missing; or go,
+        if nobody needs this member any more."""
         core, state = self.core, self.core.state
-        if state.decided is None:
-            return
-        others = [member for member in state.decided.view.members if member != core.me]
-        if others:
-            asked = others[state.ticks % len(others)]
-            core.transmit(1 << asked.process, Ask(tuple(state.received)))
+        if decision.view.rank(core.me) is None:
+            # Where nobody stays, nobody can say that all know.
+            limit = core.config.patience_s if decision.view.members else core.config.suspect_after_s
+            if core.now - state.decided_at > limit:
+                self.admission.depart(decision)
+                return
+        else:
+            others = list(members(core.others))
+            core.transmit(1 << others[state.ticks % len(others)], Ask(tuple(state.received)))
+        behind = [
+            member.process
+            for rank, member in enumerate(decision.view.members)
+            if not state.arrived >> rank & 1
+        ]
+        to = process_set(behind) if decision.view.members else core.others
+        core.transmit(to & core.others, Decide(decision))
 
-    def ask(self, process: int) -> None:
+    def on_newer(self, packet: Packet) -> None:
+        """A packet of a later view. Who is to go does so when a quorum has come there."""
+        core, state = self.core, self.core.state
+        decision = state.decided
+        if decision is None or decision.view.rank(core.me) is not None:
+            self._ask(packet.source.process)
+            return
+        rank = decision.view.rank(packet.source)
+        state.arrived |= 0 if rank is None else 1 << rank
+        size = len(decision.view.members)
+        if packet.view > decision.view.number or core.is_quorum(state.arrived, size):
+            self.admission.depart(decision)
+
+    def _ask(self, process: int) -> None:
         """A newer view exists: ask how this one ended."""
         core, state = self.core, self.core.state
         if core.now - state.asked_at >= core.config.tick_s:
             state.asked_at = core.now
             core.transmit(1 << process, Ask(tuple(state.received)))
+
+    def on_ask_here(self, rank: int, body: Ask) -> None:
+        """One that knows the decision lacks messages of this view, which may not be over here."""
+        self.streams.push(rank, body.received, self.core.state.current)
 
     def on_ask(self, packet: Packet, body: Ask) -> None:
         """Tell one that is behind how its view ended, with the messages that it lacks."""

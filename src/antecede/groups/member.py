@@ -103,7 +103,7 @@ class GroupMember:
     def tell(self, process: int, payload: bytes, now: float) -> list[Effect]:
         """Send to one other member alone."""
         self._begin(now)
-        for member in self.state.view.members:
+        for member in self.view.members if self.view is not None else ():
             if member.process == process and member != self.me:
                 self._channels.tell(member, payload)
                 return self._end()
@@ -256,6 +256,9 @@ class GroupMember:
         self._watch_quorum()
         self._admission.expire()
         self._flushing.tick()
+        state, patience_s = self.state, self.config.patience_s
+        if state.leaving and state.suspended and self._core.now - state.suspended_at > patience_s:
+            self._admission.give_up()
         if self.state.phase is Phase.MEMBER:
             self._streams.repeat()
             self._channels.repeat()
@@ -267,12 +270,13 @@ class GroupMember:
         reached = core.reached()
         enough = core.is_quorum(reached)
         if not enough and not state.suspended:
-            state.suspended = True
+            state.suspended, state.suspended_at = True, core.now
             heard = tuple(state.view.members[rank] for rank in members(reached))
             core.emit(Suspended(state.view.number, heard))
         elif enough and state.suspended and not core.frozen:
             state.suspended = False
             core.emit(Resumed(state.view.number))
+            self._streams.acknowledge()
             self._streams.deliver(list(range(len(state.received))))
 
     def _receive_while_joining(self, packet: Packet) -> None:
@@ -295,7 +299,7 @@ class GroupMember:
             self._on_old(packet)
         elif packet.view > state.view.number:
             if not isinstance(body, Refuse | Welcome):
-                self._flushing.ask(source.process)
+                self._flushing.on_newer(packet)
         else:
             rank = self._core.ranks.get(source)
             if rank is not None and rank != self._core.rank:
@@ -305,6 +309,9 @@ class GroupMember:
     def _on_decide(self, packet: Packet, body: Decide) -> None:
         """The end of this view; a later one is news only for who is not in it."""
         state = self.state
+        if body.decision.view.number != packet.view + 1:
+            reason = f"number {body.decision.view.number} does not follow {packet.view}"
+            raise MalformedStamp("view", reason)
         if packet.view == state.view.number or (
             packet.view > state.view.number and body.decision.view.rank(self.me) is None
         ):
@@ -357,6 +364,8 @@ class GroupMember:
                 self._flushing.on_accept(rank, body)
             case Accepted():
                 self._flushing.on_accepted(rank, body)
+            case Ask():
+                self._flushing.on_ask_here(rank, body)
             case Tell() | Heard():
                 self._tell_or_heard(packet)
             case _:

@@ -46,8 +46,8 @@ class Data(msgspec.Struct, frozen=True, array_like=True, tag=0):
 class Report(msgspec.Struct, frozen=True, array_like=True, tag=1):
     """A heartbeat, and the cumulative acknowledgement of everything received without a gap.
     `waits`: an answer is wanted; `troubled`: something is wrong, so report to it at every tick for
-    a while. To all it says what is stable; the most senior member adds the ranks that it hears, as
-    a bit set."""
+    a while, and `missing` are the ranks that are suspected of being silent, as a bit set. To all it
+    says what is stable; the most senior member adds the ranks that it hears."""
 
     received: Vector
     flushing: bool = False
@@ -56,6 +56,7 @@ class Report(msgspec.Struct, frozen=True, array_like=True, tag=1):
     troubled: bool = False
     stable: Vector = ()
     heard: bytes = b""
+    missing: bytes = b""
 
 
 class Nack(msgspec.Struct, frozen=True, array_like=True, tag=2):

@@ -107,10 +107,14 @@ class Reporting:
 
     def on_report(self, rank: int, body: Report) -> None:
         core, state = self.core, self.core.state
+        peer = state.peers[rank]
         if body.waits:
-            state.peers[rank].owed = True
+            peer.owed = True
         if body.troubled:
-            state.peers[rank].helped_until = core.now + core.config.late_after_s
+            peer.helped_until = core.now + core.config.late_after_s
+        if body.missing or peer.missing:
+            missing = members(set_from_bytes(body.missing) & core.everybody)
+            peer.missing = {other: peer.missing.get(other, core.now) for other in missing}
         if body.heard and not rank:
             for other in members(set_from_bytes(body.heard) & core.everybody):
                 state.peers[other].heard_at = core.now

@@ -36,6 +36,8 @@ class Peer(msgspec.Struct, array_like=True):
     """Whether it waits for an acknowledgement."""
     helped_until: float = -inf
     """Until when it is reported to at every tick, because it is in trouble."""
+    missing: dict[int, float] = {}
+    """The ranks that it does not hear, as it says, and since when it has said so."""
 
 
 class Answer(msgspec.Struct, array_like=True):
@@ -113,7 +115,11 @@ class State(msgspec.Struct, array_like=True):
     flush_heard_at: float = 0.0
     flush: Flush | None = None
     decided: Decision | None = None
-    """A decision that cannot be carried out yet, for want of messages."""
+    """A decision that cannot be carried out yet: messages are missing, or this member is to go and
+    those who stay may still need it."""
+    decided_at: float = 0.0
+    arrived: int = 0
+    """The ranks of the decided view that have been heard there, as a bit set."""
     decisions: dict[int, Decision] = {}
 
     # Coming and going.
@@ -124,6 +130,7 @@ class State(msgspec.Struct, array_like=True):
     captured: Captured | None = None
     leaving: bool = False
     suspended: bool = False
+    suspended_at: float = 0.0
 
     channels: dict[MemberId, Channel] = {}
     tick_at: float = 0.0

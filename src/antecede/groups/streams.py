@@ -133,9 +133,14 @@ class Streams:
         while (rank, state.received[rank] + 1) in state.current:
             state.received[rank] += 1
         self.note_row(rank, body.vector)
-        if not core.frozen:
-            self._note_row(core.rank, tuple(state.received))
+        self.acknowledge()
         self.deliver([rank])
+
+    def acknowledge(self) -> None:
+        """Say what has come. Not while nothing is delivered: whoever then is left out of the next
+        view would never deliver what all take for stable."""
+        if not self.core.blocked:
+            self._note_row(self.core.rank, tuple(self.core.state.received))
 
     def _ask_for_gap(self, rank: int, number: int) -> None:
         core, state = self.core, self.core.state

@@ -114,9 +114,10 @@ class Running(Relay):
 
     def _tell_lost(self, layer: Layer) -> None:
         """At a new server, in its group of servers: they may have had messages of who has left that
-        its own group never had. What came before those is lost as well, unless it comes back."""
+        its own group never had. What came before those is lost as well, unless it comes back.
+        Where not all of a group have its messages, nobody knows yet; the handover finds out."""
         below = self._below(layer)
-        if below is None or below.node.level:
+        if below is None or below.node.level or self.options.local != "broadcast":
             return
         away, seen = below.memory.away, layer.memory.seen
         ahead = [MessageId(who, seen[who]) for who in sorted(away) if who in seen]

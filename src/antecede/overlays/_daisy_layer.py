@@ -60,11 +60,12 @@ class LayerState(msgspec.Struct, array_like=True):
     each process that was sent into the group from here; `outbox` waits until the process is in,
     `items` for the next payload; `resend` has to be sent again after an exclusion; `returned` is
     who has come back, and when. `lost`, `owes` (the batches that are this process' to send),
-    `settled` (stable, though still aside) and `merged` (the last place of what came in batches):
-    see `_daisy_search`; `decided` (the last change that was decided on here), `moving`, `ready` and
-    `patient_until`: see `_daisy_evolve`. `ahead` was sent into the group from here before it was
-    delivered in the group below: see `_daisy_ahead`; `led_by`, `gathering`, `awaiting`, `told` (by
-    message the number it had in the channel to each process that was told): see `_daisy_star`;
+    `settled` (stable, though still aside), `batched` (batches that are not stable) and `merged`
+    (the last place of what came in batches): see `_daisy_search`; `decided` (the last change that
+    was decided on here), `moving`, `ready` and `patient_until`: see `_daisy_evolve`. `ahead` was
+    sent into the group from here before it was delivered in the group below: see `_daisy_ahead`;
+    `led_by`, `gathering`, `awaiting`, `told` (by message the number it had in the channel to each
+    process that was told): see `_daisy_star`;
     `straight`: see `_daisy_direct`.
     """
 
@@ -92,6 +93,7 @@ class LayerState(msgspec.Struct, array_like=True):
     owes: set[int] = set()
     returned: dict[int, float] = {}
     settled: set[GroupMessageId] = set()
+    batched: set[GroupMessageId] = set()
     merged: int = 0
     decided: int = 0
     moving: bytes = b""
@@ -175,6 +177,13 @@ class Layer:
         if merged > 0 and all(k.stable for k in self.memory.kept.values() if k.place <= merged):
             self.state.merged = merged = 0
         return merged != 0
+
+    def awaited(self, within: GroupMessageId) -> GroupMessageId | None:
+        """What has to be stable before a message that came in this one is: after a merge all of the
+        batches, for whoever lacks one has put everything aside."""
+        if within not in self.state.settled:
+            return within
+        return min(self.state.batched, default=None)
 
     def has_passed(self, message: MessageId) -> bool:
         """Whether the group has had this message."""

@@ -98,10 +98,11 @@ class Relay(Order):
         memory.seen[message.id.sender] = message.id.number
         memory.places += 1
         kept = memory.kept[message.id] = Kept(message, item.clock, memory.places)
-        if within in layer.state.settled:
+        awaited = layer.awaited(within)
+        if awaited is None:
             kept.stable = True
         else:
-            layer.state.unstable.setdefault(within, []).append(message.id)
+            layer.state.unstable.setdefault(awaited, []).append(message.id)
         if not layer.node.level:
             self._count_talk(layer, message)
             self._deliver(kept)
@@ -118,10 +119,11 @@ class Relay(Order):
         one, and is not to be stable before it."""
         kept = layer.memory.kept.get(message)
         if kept is not None and not kept.stable:
-            if within in layer.state.settled:
+            awaited = layer.awaited(within)
+            if awaited is None:
                 self._call_stable(layer, message, now)
             else:
-                layer.state.unstable.setdefault(within, []).append(message)
+                layer.state.unstable.setdefault(awaited, []).append(message)
 
     def _deliver(self, kept: Kept) -> None:
         """To the application, if it is addressed and has not had it."""
@@ -142,8 +144,14 @@ class Relay(Order):
             layer.state.settled.update(stable)
         else:
             layer.state.settled.clear()
+        layer.state.batched.difference_update(stable)
         for group_message in stable:
-            for message in layer.state.unstable.pop(group_message, ()):
+            messages = layer.state.unstable.pop(group_message, [])
+            awaited = min(layer.state.batched, default=None)
+            if awaited is not None:
+                layer.state.unstable.setdefault(awaited, []).extend(messages)
+                continue
+            for message in messages:
                 self._call_stable(layer, message, now)
 
     def _call_stable(self, layer: Layer, message: MessageId, now: float) -> None:

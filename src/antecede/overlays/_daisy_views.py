@@ -83,7 +83,8 @@ class Views(HandingOver):
     def _bring_batches(self, now: float) -> None:
         """Into groups that are founded anew. From below when nothing is missing from further below,
         from above when nothing is missing from further above: first all is gathered upwards, then
-        it is put in order downwards."""
+        it is put in order downwards. What comes from above comes last, for the groups before may
+        have had more from there in the meantime."""
         for layer in self._layers:
             below, above, owes = self._below(layer), self._above(layer), layer.state.owes
             is_gathered = below is None or (
@@ -94,7 +95,8 @@ class Views(HandingOver):
                 self._do(layer, layer.bring(batch(layer, below), now))
             if ABOVE not in owes or not layer.is_server or above is None:
                 continue
-            if not above.memory.batches and not above.is_merging():
+            is_last = layer.memory.batches <= {ABOVE}
+            if is_last and not above.memory.batches and not above.is_merging():
                 owes.discard(ABOVE)
                 self._do(layer, layer.bring(batch_from_above(layer, above), now))
 
@@ -159,7 +161,7 @@ class Views(HandingOver):
         state.memory = memory = thaw(content, Memory)
         self._learn(memory.changes)
         state.sent, state.unstable, state.reported, state.ahead = {}, {}, set(), set()
-        state.settled = {within for _, within, _ in memory.aside}
+        state.settled, state.batched = {within for _, within, _ in memory.aside}, set()
         state.owes = memory.batches & {ABOVE}
         for kept in layer.in_order():
             kept.stable = True
