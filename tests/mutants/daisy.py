@@ -371,6 +371,11 @@ FOUND_BY_CHANCE = [
         new="pass",
     ),
     Mutant(
+        name="released-by-who-never-had-it",
+        old=" and (lower.node.level or self._is_done(lower, kept)):",
+        new=":",
+    ),
+    Mutant(
         name="from-above-is-not-last",
         old="            is_last = layer.memory.batches <= {ABOVE}\n",
         new="            is_last = True\n",

@@ -39,7 +39,7 @@ TWO_GROUPS_REPORT_AT_ONCE: dict[str, Any] = {
 A_GROUP_OF_NEWS_IS_MERGED: dict[str, Any] = {
     "protocol": "daisy",
     "processes": 10,
-    "seed": 13,
+    "seed": 14,
     "messages": 11,
     "rate": 0.304,
     "options": {"split_above": 4, "merge_below": 3, "sizes": [4, 3, 3]},
@@ -132,7 +132,35 @@ ONE_IS_CUT_OFF_DURING_A_MERGE: dict[str, Any] = {
 }
 """It lacks one of the batches, and has put aside what all others have delivered."""
 
+ONE_IS_CUT_OFF_DURING_A_SPLIT: dict[str, Any] = {
+    "protocol": "daisy",
+    "processes": 11,
+    "seed": 80123723,
+    "messages": 128,
+    "rate": 9.79,
+    "payload_bytes": 12,
+    "patience_s": 34.0,
+    "options": {
+        "split_above": 4,
+        "merge_below": 3,
+        "sizes": [4, 2],
+        "tidy_s": 0.717,
+        "forget_after_s": 34.0,
+    },
+    "workload": {"kind": "unicast", "cascade": 0.302},
+    "network": {
+        "delay": "constant:0.00106",
+        "partitions": [
+            {"start_s": 0.705, "end_s": 0.821, "sides": [[4, 9]]},
+            {"start_s": 0.114, "end_s": 4.114, "sides": [[2, 3, 5]]},
+        ],
+    },
+}
+"""What its own group kept for it comes from beyond its group now, and has never been with the
+servers; a later message of the same process has."""
+
 NEEDS = {
+    "released-by-who-never-had-it": ONE_IS_CUT_OFF_DURING_A_SPLIT,
     "from-above-is-not-last": ONE_LAGS_BEHIND_IN_A_MERGE,
     "stable-before-all-have-merged": ONE_IS_CUT_OFF_DURING_A_MERGE,
     "merges-without-followers": ONE_FOLLOWS_INTO_A_MERGED_GROUP,

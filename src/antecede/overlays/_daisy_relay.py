@@ -228,17 +228,20 @@ class Relay(Order):
             for kept in lower.in_order():
                 if self._may_go_on(lower, kept):
                     self._send_on(lower, kept, now)
-                message = kept.message
-                if (
-                    (
-                        message.destinations & ~lower.node.processes
-                        or not lower.node.processes >> message.id.sender & 1
-                    )
-                    and group.has_passed(message.id)
-                    and message.id not in group.memory.kept
-                ):
-                    lower.tell(Release((message.id,)), now, self.options.tidy_s)
+                self._release_below(group, lower, kept, now)
         self._check_all(layer, now)
+
+    def _release_below(self, group: Layer, lower: Layer, kept: Kept, now: float) -> None:
+        """What the servers have had and keep no more is let go. They do not keep what a local group
+        had for itself before it was split, and may have had later ones of the same process: it
+        stays until the group is done."""
+        message, processes = kept.message, lower.node.processes
+        is_inside = not message.destinations & ~processes and processes >> message.id.sender & 1
+        is_over = group.has_passed(message.id) and message.id not in group.memory.kept
+        if is_over and not is_inside and (lower.node.level or self._is_done(lower, kept)):
+            word = Release((message.id,))
+            if not lower.is_told(word):
+                lower.tell(word, now, self.options.tidy_s)
 
     def _may_go_on(self, layer: Layer, kept: Kept) -> bool:
         """What has been delivered goes on when it is stable, or at once."""
@@ -273,8 +276,10 @@ class Relay(Order):
             return
         message, node = kept.message, layer.node
         above = self._above(layer)
-        if above is not None and layer.is_server and message.destinations & node.processes:
-            self._report_done(above, node, message.id, now)
+        if above is not None and layer.is_server:
+            if message.destinations & node.processes:
+                self._report_done(above, node, message.id, now)
+            self._release_below(above, layer, kept, now)
         if not message.destinations & ~node.processes and node.processes >> message.id.sender & 1:
             self._release(layer, message.id, now)  # though the servers may keep it, from before
 
