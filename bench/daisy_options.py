@@ -1,5 +1,5 @@
-"""What the optimisations of the daisy save and cost (section 3.4 of its paper): the page
-docs/results/daisy-options.md. `python -m bench.daisy_options` writes it, in a minute or two."""
+"""What the optimisations of the daisy (section 3.4 of its paper) and packing save and cost: the
+page docs/results/daisy-options.md. `python -m bench.daisy_options` writes it, in a few minutes."""
 
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,11 @@ TRAFFIC: dict[str, tuple[int, float]] = {
     "To eight of all": (8, 1.0),
 }
 """The destinations, and the share of messages that go beyond the group of their sender."""
+RATES = (20.0, 200.0, 2000.0)
+PACK_S = (0.0, 0.05, 0.2)
+PACKED_TO = 8
+"""Where packing is measured: messages a second of all processes together, and their
+destinations."""
 INTRODUCTION = f"""# The daisy's optimisations, and their price
 
 Written by `python -m bench.daisy_options`; do not edit. {SIZES[1]} local groups of {SIZES[0]};
@@ -43,6 +48,12 @@ COLUMNS = (
 )
 
 
+PACKING_COLUMNS = (
+    *("messages a second", "`pack_s`", "data", "bytes", "control", "bytes", "delay, ms", "99 %"),
+    "load of a server",
+)
+
+
 def write() -> Path:
     found = {
         title: {name: cost(*traffic, options) for name, options in WAYS.items()}
@@ -51,15 +62,17 @@ def write() -> Path:
     text = INTRODUCTION
     for title, ways in found.items():
         text += f"\n## {title}\n\n" + markdown(COLUMNS, map(row, ways, ways.values()))
-    text += conclusion(found)
+    text += conclusion(found) + packing()
     aside = PAGE.with_suffix(".part")
     aside.write_text(text, "utf-8")
     aside.replace(PAGE)
     return PAGE
 
 
-def cost(destinations: int, share: float, options: dict[str, Any]) -> Result:
-    settings = [Setting(SIZES, destinations, MESSAGES, share, seed=seed) for seed in SEEDS]
+def cost(
+    destinations: int, share: float, options: dict[str, Any], rate: float = RATES[0]
+) -> Result:
+    settings = [Setting(SIZES, destinations, MESSAGES, share, rate, seed) for seed in SEEDS]
     return together([measure(setting, **options) for setting in settings])
 
 
@@ -92,6 +105,29 @@ def conclusion(found: dict[str, dict[str, Result]]) -> str:
         "without any optimisation.\n\n"
         + markdown(("optimisation", *(title.lower() for title in found)), rows)
     )
+
+
+def packing() -> str:
+    """The longer a message may wait, the more travel with it: where there are more."""
+    rows = [
+        [f"{rate:,.0f}", f"{pack_s:g}", *packed(cost(PACKED_TO, 1.0, {"pack_s": pack_s}, rate))]
+        for rate in RATES
+        for pack_s in PACK_S
+    ]
+    rates = [f"{rate:,.0f}" for rate in RATES]
+    return (
+        "\n## Packing\n\nA message may wait `pack_s` seconds for others, to travel with them in "
+        f"one packet: in the group of its sender, and wherever it is sent on. To {PACKED_TO} of "
+        f"all, with {', '.join(rates[:-1])} and {rates[-1]} messages a second of all processes "
+        "together; data packets count once, however many messages they carry.\n\n"
+        + markdown(PACKING_COLUMNS, rows)
+    )
+
+
+def packed(result: Result) -> list[str]:
+    """The cells that packing changes."""
+    name, data, _, data_bytes, control, control_bytes, mean, most, load, _ = row("", result)
+    return [data + name, data_bytes, control, control_bytes, mean, most, load]
 
 
 def _ratios(result: Result, none: Result) -> str:

@@ -229,8 +229,10 @@ def _suits() -> str:
                 )
     columns = ("n", "to", "levels", "fewest data packets", "fewest integers")
     return (
-        "\n## The group sizes that suit\n\nCounted, over all divisions into equal groups.\n\n"
-        + markdown(columns, rows)
+        "\n## The group sizes that suit\n\nCounted, over all divisions into equal groups. A group "
+        "of two cannot lose its senior member: the other one alone is no majority, and stops "
+        "(unless the quorum is `survivors`). Where crashes count, groups of three are the "
+        "smallest that suit.\n\n" + markdown(columns, rows)
     )
 
 
@@ -373,8 +375,9 @@ def _best(grid: dict[Setting, Result]) -> Iterable[str]:
             everything = {sizes: r.data + r.control for sizes, r in runs.items()}
             best = min(everything, key=lambda sizes: everything[sizes])
             fast = min(runs, key=lambda sizes: runs[sizes].delay_s)
+            pairs = ", but a group of two cannot lose its senior member" if 2 in best else ""
             yield (
                 f"n = {n:,}, to {to}: of those simulated, {_name(best)} takes the fewest packets "
-                f"in all ({everything[best]:,.0f}), {_name(fast)} the least time "
+                f"in all ({everything[best]:,.0f}{pairs}), {_name(fast)} the least time "
                 f"({runs[fast].delay_s:.2f} s);"
             )

@@ -43,7 +43,8 @@ figures come out everywhere.
 ## What each needs and gives
 
 *Prompt*: it never holds a message whose causal predecessors have all been delivered (`blocks-fast`
-and `blocks-relative` are prompt in a single group). *State*: the
+and `blocks-relative` are prompt in a single group). *Survives*: the faults after which deliveries
+go on among the others; *repaired*: what is lost is sent again. *State*: the
 bound on the ordering information that one process keeps, which the conformance suite checks after
 every event. *Options* are given with `--option NAME=VALUE`.
 

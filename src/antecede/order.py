@@ -121,9 +121,9 @@ class Notice(msgspec.Struct, frozen=True, gc=False):
             case Event.SPLIT:
                 return f"{self.where} is split"
             case Event.MERGE:
-                return f"{self.where} is merged"
+                return f"{self.where} {'are' if ' and ' in self.where else 'is'} merged"
             case Event.STOPPED:
-                return f"{self.where} has lost its majority and stops"
+                return f"cut off from most of {self.where}: stops until that ends"
             case Event.GAP:
                 if self.messages:
                     return f"{self.where} goes on without {', '.join(map(str, self.messages))}"

@@ -27,6 +27,10 @@ def test_protocols_lists_all_of_them(antecede: Antecede) -> None:
     assert [line.split()[0] for line in outcome.out.splitlines()[1:]] == list(names())
     plain = json.loads(antecede("protocols", "--json").out)
     assert [protocol["name"] for protocol in plain] == list(names())
+    survives = {line.split()[0]: line for line in outcome.out.splitlines()[1:]}
+    assert "  loss, repaired; crashes  " in survives["daisy"]
+    assert "  loss  " in survives["piggyback"]
+    assert "loss" not in survives["vector"]
 
 
 def test_simulate_prints_a_table_and_nothing_else(antecede: Antecede) -> None:

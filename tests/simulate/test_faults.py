@@ -1,19 +1,23 @@
 """Crashes, returns and partitions as scenarios and the command line give them; what is told."""
 
+import re
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from typer.testing import CliRunner
 
 from antecede.cli import app
 from antecede.errors import Misuse
-from antecede.simulate import Summary, make_scenario, simulate
+from antecede.simulate import Scenario, Summary, make_scenario, simulate
+from antecede.simulate.leftover import Leftover
 from antecede.trace import CRASH, JOIN, VIEW, read_trace
 from antecede.verify import audit, judge
 from antecede.verify.holes import find_holes
 
-DAISY = {"protocol": "daisy", "processes": 9, "messages": 60, "seed": 3}
+Fields = dict[str, Any]
+DAISY: Fields = {"protocol": "daisy", "processes": 9, "messages": 60, "seed": 3}
 
 
 def run(out: Path | None = None, **fields: Any) -> Summary:
@@ -31,25 +35,88 @@ def test_who_comes_back_is_a_new_process(tmp_path: Path) -> None:
     assert kinds[JOIN].tolist() == [9]
     assert set(kinds[VIEW].tolist()) > {9}
     assert summary.violations == 0
-    assert summary.undelivered == summary.undelivered_at_crashed > 0
+    assert summary.undelivered == summary.leftover.for_crashed > 0
     assert audit(found).violations == judge(found).violations == 0
     assert find_holes(found) == []
     deliveries = found.events.process[found.events.kind == 2]
     assert (deliveries == 9).any()
 
 
-def test_what_is_undelivered_is_told_apart() -> None:
-    """A sender crashes with its last messages lost: those for the living, what waits for them, and
-    what was for the sender itself."""
-    network = {"loss": 0.3}
-    crash = {"process": 0, "time_s": 0.3}
-    fields = {"protocol": "fifo", "processes": 3, "messages": 90, "rate": 50.0}
-    summary = simulate(make_scenario({**fields, "crashes": [crash], "network": network}))
-    of, at = summary.undelivered_of_crashed, summary.undelivered_at_crashed
-    assert min(of, at) > 0
-    assert of + at < summary.undelivered
-    sure = run(crashes=[crash], network={"loss": 0.1})
-    assert sure.undelivered == sure.undelivered_at_crashed + sure.undelivered_of_crashed
+LOSS = {"loss": 0.3}
+CUT = {"partitions": [{"start_s": 0.1, "end_s": 500.0, "sides": [[0, 1, 2]], "packets": "lost"}]}
+BACK = {"partitions": [{**CUT["partitions"][0], "end_s": 50.0}]}
+SMALL = {"processes": 4, "messages": 200, "rate": 50.0, "seed": 1}
+CRASHES = [{"process": 0, "time_s": 0.2}, {"process": 1, "time_s": 0.2}]
+
+
+@pytest.mark.parametrize(
+    ("fields", "reasons"),
+    [
+        ({"protocol": "fifo", "network": LOSS}, {"waiting", "missing"}),
+        (
+            {**SMALL, "protocol": "fifo", "network": LOSS, "crashes": CRASHES[:1]},
+            {"for_crashed", "from_crashed", "disagreed", "waiting", "missing"},
+        ),
+        ({"crashes": CRASHES[:1]}, {"for_crashed"}),
+        ({"crashes": CRASHES}, {"for_crashed", "stopped", "behind_stopped"}),
+        ({"network": CUT}, {"stopped", "behind_stopped"}),
+        ({"processes": 6, "network": BACK}, {"gap"}),
+    ],
+)
+def test_the_reasons_of_what_is_undelivered_add_up(fields: Fields, reasons: set[str]) -> None:
+    summary = run(**fields)
+    left = summary.leftover
+    assert sum(left) == summary.undelivered > 0
+    assert {reason for reason, count in left._asdict().items() if count} == reasons
+    assert summary.as_dict()["leftover"] == left._asdict()
+    assert bool(summary.stopped) == ("stopped" in reasons)
+
+
+@pytest.mark.parametrize(
+    ("fields", "told", "untold"),
+    [
+        ({"crashes": CRASHES}, ["0.200 s: p0 crashes", "p2 is cut off from most of group 0"], []),
+        (
+            {"crashes": [{"process": "p4", "time_s": 900.0}]},
+            ["before the crash of p4 at 900 s"],
+            [],
+        ),
+        (
+            {"crashes": [{"process": 4, "time_s": 0.2, "back_s": 900.0}], "rate": 2.0},
+            ["0.200 s: p4 crashes", "the run is over, before the return of p4 at 900 s"],
+            ["is back as"],
+        ),
+        (
+            {"crashes": [{"process": 4, "time_s": 0.2, "back_s": 1.0}], "rate": 2.0},
+            ["1.000 s: p4 is back as p4'"],
+            ["before"],
+        ),
+        ({"protocol": "vector", "crashes": CRASHES[:1]}, ["0.200 s: p0 crashes"], ["before"]),
+        (
+            {"network": {"partitions": [{"start_s": 700, "end_s": 800, "sides": [[0]]}]}},
+            ["before the partition at 700 s"],
+            ["cut off"],
+        ),
+        ({}, [], ["the run is over"]),
+    ],
+)
+def test_faults_are_told(fields: Fields, told: list[str], untold: list[str]) -> None:
+    notices = "\n".join(run(**fields).notices)
+    assert all(sentence in notices for sentence in told), notices
+    assert not any(sentence in notices for sentence in untold), notices
+
+
+def test_who_stops_is_named_and_until_when() -> None:
+    cut = {"start_s": 1.0, "end_s": 9.0, "sides": [[0, 1, 2]], "packets": "lost"}
+    notices = run(processes=12, network={"partitions": [cut]}).notices
+    [stop] = [sentence for sentence in notices if "stops" in sentence]
+    [back] = [sentence for sentence in notices if "installs view 3" in sentence]
+    words = r"\d+\.\d+ s: p0 is cut off from most of servers 4 and stops, until (\d+\.\d+) s"
+    found = re.fullmatch(words, stop)
+    assert found
+    assert float(found[1]) >= float(back.split()[0])
+    assert "1.000 s to 9.000 s: p0, p1, p2 are cut off from the others" in notices
+    assert list(notices) == sorted(notices, key=lambda sentence: float(sentence.split()[0]))
 
 
 def test_views_and_failovers_are_told() -> None:
@@ -67,6 +134,37 @@ def test_nobody_comes_back_to_a_protocol_that_lets_nobody_in() -> None:
         run(crashes=[{"process": 1, "time_s": 3.0, "back_s": 2.0}])
 
 
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        (
+            {"crashes": [{"process": "p0", "time_s": 1.0}, {"process": 0, "time_s": 2.0}]},
+            r"crashes\[1\].process: 0 crashes at 1 s and again at 2 s; drop one",
+        ),
+        (
+            {
+                "crashes": [
+                    {"process": 0, "time_s": 1.0, "back_s": 2.0},
+                    {"process": 0, "time_s": 3.0},
+                ]
+            },
+            r"crashes\[1\].process: .* who is back is another process",
+        ),
+        (
+            {"network": {"partitions": [{"start_s": 1, "end_s": 2, "sides": [list(range(9))]}]}},
+            r"network.partitions\[0\].sides: all 9 processes are on one side",
+        ),
+        (
+            {"network": {"partitions": [{"start_s": 1, "end_s": 2, "sides": [[0], ["p0", 1]]}]}},
+            r"network.partitions\[0\].sides: a process stands on two sides",
+        ),
+    ],
+)
+def test_faults_that_cannot_be_are_refused(fields: Fields, words: str) -> None:
+    with pytest.raises(Misuse, match=words):
+        make_scenario({**DAISY, **fields})
+
+
 def test_latecomers_follow_from_crashes() -> None:
     """As an option they would be processes that nobody lets in."""
     with pytest.raises(Misuse, match=r"options: latecomers: .* back_s in crashes"):
@@ -80,7 +178,53 @@ def test_the_flags() -> None:
     assert result.exit_code == 0, result.output
     assert "has another server" in result.output
     assert "p4'" in result.output
-    assert "for processes that crashed" in result.output
+    assert "daisy: undelivered: " in result.output
+    assert " for crashed processes" in result.output
+
+
+FLAGS = ["simulate", "--protocol", "daisy", "--processes", "6", "--messages", "60"]
+
+
+def test_what_a_gap_excuses_is_no_failure() -> None:
+    result = CliRunner().invoke(app, [*FLAGS, "--partition", "0,1,2@0.1..50"])
+    assert result.exit_code == 0, result.output
+    assert "kept by nobody any more (a gap was told)." in result.output
+
+
+@pytest.mark.parametrize(
+    ("protocol", "loss", "left", "owed"),
+    [
+        ("daisy", 0.1, Leftover(disagreed=1), 1),
+        ("daisy", 0.1, Leftover(waiting=2, missing=1), 3),
+        ("daisy", 0.1, Leftover(1, 1, 1, 1, 1), 0),
+        ("vector", 0.0, Leftover(missing=1), 1),
+        ("vector", 0.1, Leftover(waiting=3, missing=1), 0),
+        ("piggyback", 0.1, Leftover(waiting=1, missing=3), 1),
+    ],
+)
+def test_the_exit_status_is_about_what_is_owed(
+    monkeypatch: pytest.MonkeyPatch, protocol: str, loss: float, left: Leftover, owed: int
+) -> None:
+    def leaves(scenario: Scenario, *_: Any, **__: Any) -> Summary:
+        summary = simulate(scenario)
+        change = {"undelivered": sum(left), "leftover": left, "stopped": ("p1", "p2")}
+        return msgspec.structs.replace(summary, **change)
+
+    monkeypatch.setattr("antecede.cli._simulate.run_scenario", leaves)
+    flags = ["simulate", "--protocol", protocol, "--processes", "4", "--messages", "5"]
+    result = CliRunner().invoke(app, [*flags, "--loss", str(loss)])
+    assert result.exit_code == bool(owed), result.output
+    assert (f" (owed: {owed})." in result.output) == bool(owed)
+
+
+def test_what_all_protocols_tell_is_printed_once() -> None:
+    flags = ["simulate", "--protocol", "all", "--processes", "4", "--messages", "20"]
+    result = CliRunner().invoke(app, [*flags, "--crash", "p1@0.2"])
+    assert result.exit_code == 0, result.output
+    lines = result.output.splitlines()
+    assert [line for line in lines if "p1 crashes" in line] == ["all: 0.200 s: p1 crashes"]
+    together = [line for line in lines if "histories, matrix" in line and "undelivered: " in line]
+    assert len(together) == 1
 
 
 @pytest.mark.parametrize(
@@ -96,9 +240,9 @@ def test_a_fault_written_wrongly_is_refused(flags: list[str]) -> None:
 def test_views_that_come_and_go_are_no_progress() -> None:
     """One link is slower than patience with a silent member: it is suspected, comes back and is
     suspected again, for ever; the run ends all the same."""
-    slow = {"delay": "constant:0.1", "links": [{"from": [1], "to": [0], "delay": "constant:3"}]}
+    slow = {"delay": "constant:0.1", "links": [{"from": [1], "to": [0], "delay": "constant:5"}]}
     patience_s = 20.0
-    fields = {"processes": 2, "messages": 5, "rate": 1.0, "patience_s": patience_s}
+    fields = {"processes": 2, "messages": 20, "rate": 1.0, "patience_s": patience_s}
     summary = simulate(make_scenario({"protocol": "daisy", **fields, "network": slow}))
     assert summary.undelivered
     views = [sentence for sentence in summary.notices if "installs view" in sentence]

@@ -32,6 +32,11 @@ def _with_messages(row: dict[str, Any]) -> float | None:
     return float(row["copies_stamp_bytes"] / row["messages"])
 
 
+def _everything(row: dict[str, Any]) -> float | None:
+    """Of all packets, until the last delivery: acknowledgements, stability, views, too."""
+    return float((row["copies_stamp_bytes"] + row["control_bytes"]) / row["messages"])
+
+
 def _control(row: dict[str, Any]) -> float | None:
     """Packets of its own that a process sends in a second."""
     return float(row["control_packets"] / row["processes"] / row["virtual_s"])
@@ -42,16 +47,18 @@ MEASURES: dict[str, Value] = {
     "Bytes of ordering information on a packet that carries a message": _per_packet,
     "Packets that carry a message, for one message": _packets,
     "Bytes of ordering information on all of them, for one message": _with_messages,
+    "Bytes of ordering information on all packets, for one message": _everything,
     "Packets of the protocol's own, for one process and second": _control,
 }
 
 
 def body(reading: Reading) -> str:
     text = (
-        "\n*everybody*: broadcasts; *four*: messages to four others at random. Everything of a "
-        "daisy counts: the list of destinations, the numbers by which packets are known and sent "
-        "again, what is said about stability. Flat protocols get a network that loses nothing, "
-        "and do nothing for reliability.\n"
+        "\n*everybody*: broadcasts; *four*: messages to four others at random. Whatever travels "
+        "with a message counts: the list of destinations, the numbers by which packets are known "
+        "and sent again. *All packets* are also those without a message, until the last delivery: "
+        "a daisy's acknowledgements, word of what is stable, heartbeats. Flat protocols get a "
+        "network that loses nothing, and do nothing for reliability.\n"
     )
     for title, value in MEASURES.items():
         text += f"\n## {title}\n" + _grid(reading, value)
@@ -144,16 +151,25 @@ def _little(reading: Reading, size: int) -> str:
 def _against(reading: Reading, name: str, other: str, workload: str, sizes: Sequence[int]) -> str:
     told = []
     for size in sizes:
-        mine = reading.derived(name, workload, size, _with_messages)
-        theirs = reading.derived(other, workload, size, _with_messages)
-        if mine is None or theirs is None or not theirs.mean:
-            continue
-        word = "fewer" if is_less(mine, theirs) else "more" if is_less(theirs, mine) else "as many"
-        told.append(f"{number(mine.mean / theirs.mean)} times with {size} processes ({word})")
+        data = _times(reading, name, other, workload, size, _with_messages)
+        every = _times(reading, name, other, workload, size, _everything)
+        if data and every:
+            told.append(f"{data} and {every} times with {size} processes")
     return (
-        f"- {workload}: ordering bytes on the packets that carry a message, {_title(name)} against "
-        f"{_title(other)}: " + "; ".join(told) + ".\n"
+        f"- {workload}: ordering bytes on the packets that carry a message, and on all packets, "
+        f"{_title(name)} against {_title(other)}: " + "; ".join(told) + ".\n"
     )
+
+
+def _times(
+    reading: Reading, name: str, other: str, workload: str, size: int, value: Value
+) -> str | None:
+    mine = reading.derived(name, workload, size, value)
+    theirs = reading.derived(other, workload, size, value)
+    if mine is None or theirs is None or not theirs.mean:
+        return None
+    word = "fewer" if is_less(mine, theirs) else "more" if is_less(theirs, mine) else "as many"
+    return f"{number(mine.mean / theirs.mean)} ({word})"
 
 
 def _price(reading: Reading, name: str, size: int) -> str:

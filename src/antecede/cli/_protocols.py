@@ -3,7 +3,7 @@
 from typing import Any
 
 from antecede.cli._shared import JsonFlag, print_json, print_table
-from antecede.order import Addressing, Gives, Order
+from antecede.order import Addressing, Gives, Order, Traits
 from antecede.protocols import find, names
 
 ADDRESSING = {
@@ -12,7 +12,10 @@ ADDRESSING = {
     Addressing.SETS: "any set",
 }
 GIVES = {Gives.NOTHING: "nothing", Gives.FIFO: "FIFO", Gives.CAUSAL: "causal order"}
-COLUMNS = ("protocol", "what it is", "paper", "gives", "addresses", "channels", "state", "options")
+COLUMNS = (
+    *("protocol", "what it is", "paper", "gives", "addresses", "channels", "survives"),
+    *("state", "options"),
+)
 
 
 def protocols(as_json: JsonFlag = False) -> None:
@@ -40,10 +43,18 @@ def describe(order: type[Order]) -> dict[str, Any]:
         "null_messages": traits.null_messages,
         "prompt": traits.prompt,
         "survives_loss": traits.survives_loss,
+        "repairs_loss": traits.repairs_loss,
         "survives_crashes": traits.survives_crashes,
         "state_bound": traits.state_bound or None,
         "options": list(order.options_type.__struct_fields__),
     }
+
+
+def survives(traits: Traits) -> str:
+    """After which faults deliveries go on among the others; empty for none."""
+    repaired = "loss, repaired" if traits.repairs_loss else "loss"
+    faults = {repaired: traits.survives_loss, "crashes": traits.survives_crashes}
+    return "; ".join(fault for fault, is_survived in faults.items() if is_survived)
 
 
 def row(order: type[Order]) -> tuple[str, ...]:
@@ -57,6 +68,7 @@ def row(order: type[Order]) -> tuple[str, ...]:
         GIVES[traits.gives],
         ADDRESSING[traits.addressing],
         needs,
+        survives(traits) or "–",
         traits.state_bound or "–",
         ", ".join(order.options_type.__struct_fields__) or "–",
     )

@@ -1,6 +1,6 @@
 """`antecede simulate`: one protocol, or all of them, on a simulated network."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,10 +16,11 @@ from antecede.cli._shared import (
     progress_bar,
 )
 from antecede.errors import CannotWrite, Misuse
-from antecede.fuzzing.tolerance import owes_all
+from antecede.fuzzing.tolerance import Duty, duty
 from antecede.protocols import names
 from antecede.simulate import Scenario, Spread, Summary, load_scenario, make_scenario
 from antecede.simulate import simulate as run_scenario
+from antecede.simulate.notices import some_of
 
 EVERY = "all"
 NETWORK = "Network"
@@ -125,7 +126,10 @@ def simulate(
     """Run traffic through a protocol on a simulated network, and print what it cost.
 
     The same seed gives the same traffic and the same network to every protocol. Exit status 1 if a
-    protocol breaks the order that it promises, or leaves a message undelivered without any fault.
+    protocol breaks the order that it promises, or leaves a message undelivered that it owes.
+    Nothing is owed by a protocol that does not survive the faults of the run; by others all but
+    what is for crashed processes, from crashed ones and delivered by no survivor, stuck with
+    processes that have stopped, or told as a gap.
 
     Example: antecede simulate --protocol all --processes 8 --messages 2000 --seed 1
     """
@@ -167,13 +171,14 @@ def simulate(
     ]
     _make_room([target for _, target in targets if target], force)
     summaries = [_run(one, target, force) for one, target in targets]
+    owed = [_owed(one, summary) for summary, (one, _) in zip(summaries, targets, strict=True)]
     if as_json:
         plain = [summary.as_dict() for summary in summaries]
         print_json(plain if is_every else plain[0])
     else:
-        tell(summaries, left_out)
-    if any(
-        (summary.violations and one.promises_order) or (summary.undelivered and owes_all(one))
+        tell(summaries, left_out, owed)
+    if any(owed) or any(
+        summary.violations and one.promises_order
         for summary, (one, _) in zip(summaries, targets, strict=True)
     ):
         raise typer.Exit(ANSWER_IS_NO)
@@ -267,6 +272,18 @@ def _run(scenario: Scenario, out: Path | None, force: bool) -> Summary:
         return run_scenario(scenario, out, force=force, progress=lambda sent: tick(sent, total))
 
 
+def _owed(scenario: Scenario, summary: Summary) -> int:
+    """How many undelivered copies neither the faults nor what was told excuses."""
+    left = summary.leftover
+    match duty(scenario):
+        case Duty.NOTHING:
+            return 0
+        case Duty.ARRIVED:
+            return left.waiting
+        case Duty.SURVIVORS:
+            return left.disagreed + left.waiting + left.missing
+
+
 COLUMNS = (
     "protocol",
     "messages",
@@ -286,8 +303,8 @@ COLUMNS = (
 )
 
 
-def tell(summaries: list[Summary], left_out: list[str]) -> None:
-    """The summaries for a person, side by side."""
+def tell(summaries: list[Summary], left_out: list[str], owed: list[int]) -> None:
+    """The summaries for a person, side by side; `owed` copies of each had to be delivered."""
     print_table(COLUMNS, map(_row, summaries))
     print(
         "\nelements, bytes: ordering information on a message; held: from arrival to delivery; "
@@ -300,8 +317,8 @@ def tell(summaries: list[Summary], left_out: list[str]) -> None:
                 f"{summary.hop_stamp_entries.mean:.2f} elements and "
                 f"{summary.hop_stamp_bytes.mean:.1f} bytes each."
             )
-    for summary in summaries:
-        _tell_notices(summary)
+    _tell_notices(summaries)
+    _tell_undelivered(summaries, owed)
     fifo = [summary.protocol for summary in summaries if summary.fifo_added]
     if fifo:
         print(f"On FIFO links, which they need: {', '.join(fifo)}.")
@@ -315,23 +332,46 @@ _NOTICES = 60
 """How many of a protocol's notices are printed; `--json` has all."""
 
 
-def _tell_notices(summary: Summary) -> None:
-    """Views, failovers and gaps."""
-    for sentence in summary.notices[:_NOTICES]:
-        print(f"{summary.protocol}: {sentence}")
-    more = len(summary.notices) - _NOTICES
-    if more > 0:
-        print(f"{summary.protocol}: {more:,} more notices; --json has them all.")
-    if summary.undelivered_at_crashed:
-        print(
-            f"{summary.protocol}: {summary.undelivered_at_crashed:,} of the undelivered copies "
-            f"were for processes that crashed."
-        )
-    if summary.undelivered_of_crashed:
-        print(
-            f"{summary.protocol}: {summary.undelivered_of_crashed:,} of the undelivered copies "
-            f"were from processes that crashed."
-        )
+def _tell_notices(summaries: list[Summary]) -> None:
+    """Faults, views, failovers and gaps."""
+    _tell_together(
+        len(summaries),
+        (
+            (summary.protocol, sentence)
+            for summary in summaries
+            for sentence in summary.notices[:_NOTICES]
+        ),
+    )
+    for summary in summaries:
+        more = len(summary.notices) - _NOTICES
+        if more > 0:
+            print(f"{summary.protocol}: {more:,} more notices; --json has them all.")
+
+
+def _tell_undelivered(summaries: list[Summary], owed: list[int]) -> None:
+    """Why copies are undelivered, and how many should not be."""
+    _tell_together(
+        len(summaries),
+        (
+            (
+                summary.protocol,
+                f"undelivered: {summary.leftover.sentence(summary.stopped)}"
+                + (f" (owed: {count:,})." if count else "."),
+            )
+            for summary, count in zip(summaries, owed, strict=True)
+            if summary.undelivered
+        ),
+    )
+
+
+def _tell_together(count: int, told: Iterable[tuple[str, str]]) -> None:
+    """What several of so many protocols tell is printed once."""
+    protocols: dict[str, list[str]] = {}
+    for protocol, sentence in told:
+        protocols.setdefault(sentence, []).append(protocol)
+    for sentence, tellers in protocols.items():
+        who = EVERY if 1 < count == len(tellers) else some_of(tellers)
+        print(f"{who}: {sentence}")
 
 
 def _row(summary: Summary) -> tuple[str, ...]:

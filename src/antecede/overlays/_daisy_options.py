@@ -4,6 +4,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
+from antecede.errors import Misuse
 from antecede.groups import Quorum
 from antecede.order import Count, Options
 
@@ -46,3 +47,20 @@ class DaisyOptions(Options, frozen=True):
     retry_limit_s: Seconds = 1.2
     fanout: Count = 0
     window: Annotated[int, msgspec.Meta(ge=1)] = 64
+
+
+_LEAST_SPLIT = 3
+"""Four are the fewest that make two groups of two."""
+
+
+def check_options(options: DaisyOptions) -> None:
+    """Refuse what would do nothing, or make groups of one."""
+    if options.copies != DaisyOptions().copies and options.local != "recipients":
+        raise Misuse(f"copies={options.copies}: only local=recipients counts copies; drop it")
+    if 0 < options.split_above < _LEAST_SPLIT:
+        raise Misuse(
+            f"split_above={options.split_above}: a group has 2 members or more, so that 4 are the "
+            f"fewest to be split; make it {_LEAST_SPLIT} or more, or 0 for never"
+        )
+    if options.merge_below == 1:
+        raise Misuse("merge_below=1: no group is smaller; make it 2 or more, or 0 for never")

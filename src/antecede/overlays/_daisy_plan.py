@@ -134,8 +134,11 @@ def _rows(items: list[int], width: int) -> list[tuple[int, ...]]:
 
 
 def _check_groups(groups: list[tuple[int, ...]], founders: list[int]) -> None:
+    for index, group in enumerate(groups):
+        if not group:
+            raise Misuse(f"groups: group {index} is empty; drop it")
     listed = sorted(process for group in groups for process in group)
-    if listed != founders or not all(groups):
+    if listed != founders:
         raise Misuse(
             f"groups: every process is in one local group; they list {listed} of {founders}"
         )

@@ -82,7 +82,7 @@ from antecede.overlays._daisy_layer import (
     wants_time,
 )
 from antecede.overlays._daisy_matrix import decode_matrix
-from antecede.overlays._daisy_options import DaisyOptions
+from antecede.overlays._daisy_options import DaisyOptions, check_options
 from antecede.overlays._daisy_plan import Plan, plan
 from antecede.overlays._daisy_relay import State
 from antecede.overlays._daisy_search import Arrival, Search, gather, ready
@@ -111,6 +111,7 @@ class Daisy(Changing):
         chosen = self.options_type() if options is None else options
         if not isinstance(chosen, DaisyOptions):
             raise Misuse(f"{type(chosen).__name__} are no options of daisy")
+        check_options(chosen)
         if chosen.local != "broadcast":
             _check_local(chosen)
         if chosen.forward != "stable" and (chosen.split_above or chosen.merge_below):

@@ -8,10 +8,10 @@ import os
 from contextlib import nullcontext
 from time import perf_counter
 
+from antecede.message import members
 from antecede.order import Order
 from antecede.simulate.loading import load_scenario, make_scenario
 from antecede.simulate.measures import Spread
-from antecede.simulate.notices import tell_notices
 from antecede.simulate.recorder import Recorder
 from antecede.simulate.run import Progress, Simulation
 from antecede.simulate.sampling import StateSampler
@@ -69,8 +69,8 @@ def simulate(
         messages=recorder.messages,
         deliveries=recorder.deliveries,
         undelivered=recorder.copies_to_others - recorder.deliveries_to_others,
-        undelivered_at_crashed=simulation.undelivered_at_crashed,
-        undelivered_of_crashed=simulation.undelivered_of_crashed,
+        leftover=simulation.leftover(),
+        stopped=tuple([names[process] for process in members(simulation.stopped)]),
         violations=None if oracle is None else recorder.violations,
         stamp_entries=recorder.stamp_entries.spread(),
         stamp_bytes=recorder.stamp_bytes.spread(),
@@ -86,7 +86,7 @@ def simulate(
         hop_stamp_bytes=recorder.hop_stamp_bytes.spread(),
         fifo_links=scenario.fifo_links,
         fifo_added=scenario.fifo_links and not scenario.network.fifo,
-        notices=tell_notices(simulation.notices, names),
+        notices=simulation.chronicle.sentences(scenario, recorder.last_s),
         virtual_s=simulation.now,
         events=simulation.events,
         rows=recorder.rows,

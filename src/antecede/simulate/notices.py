@@ -1,14 +1,18 @@
-"""What protocols tell of themselves while a run goes on: views, servers, gaps, in words.
+"""What happens in a run besides messages, in words: faults, and what protocols tell of themselves.
 
 All members of a group tell of the same view; one line stands for all of them.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from math import inf
+from typing import NamedTuple
 
 import msgspec
 
 from antecede.message import ProcessSet, members
-from antecede.order import Notice
+from antecede.order import Event, Notice
+from antecede.simulate.parts import Partition
+from antecede.simulate.scenario import Scenario
 
 _SHOWN = 8
 """The members of a set that are named."""
@@ -21,24 +25,139 @@ class Noticed(msgspec.Struct):
     last_s: float
     processes: ProcessSet
 
-
-def tell_notices(notices: Mapping[Notice, Noticed], names: Sequence[str]) -> tuple[str, ...]:
-    """One sentence a notice, in the order of time."""
-    told = sorted(notices.items(), key=lambda pair: pair[1].first_s)
-    return tuple([_sentence(notice, noticed, names) for notice, noticed in told])
+    def add(self, process: int, now: float) -> None:
+        self.first_s, self.last_s = min(self.first_s, now), max(self.last_s, now)
+        self.processes |= 1 << process
 
 
-def _sentence(notice: Notice, noticed: Noticed, names: Sequence[str]) -> str:
-    when = f"{noticed.first_s:.3f} s"
-    if noticed.last_s > noticed.first_s:
-        when += f" to {noticed.last_s:.3f} s"
-    told = notice.sentence()
-    if notice.members:
-        told += f": {_named(notice.members, names)}"
-    return f"{when}: {told}"
+class Stop(Noticed):
+    """When processes were cut off from most of a group, and until when, if that has ended."""
+
+    until_s: float | None = None
+
+
+class Fault(NamedTuple):
+    """A crash, or a return as another process. `is_late`: nothing was left to happen then."""
+
+    time_s: float
+    process: int
+    back_as: int | None
+    is_late: bool
+
+
+class Chronicle:
+    """What is told while a run goes on."""
+
+    def __init__(self) -> None:
+        self.notices: dict[Notice, Noticed] = {}
+        self.faults: list[Fault] = []
+        self._stopped: dict[tuple[int, str], float] = {}
+        """Since when a process is cut off from most of a group."""
+        self._stops: dict[Notice, Stop] = {}
+        """Of those that have gone on since, by the view with which they did."""
+
+    def add(self, process: int, notice: Notice, now: float) -> None:
+        self.notices.setdefault(notice, Noticed(now, now, 0)).add(process, now)
+        if notice.event is Event.STOPPED:
+            self._stopped.setdefault((process, notice.where), now)
+        elif notice.event is Event.VIEW:
+            since = self._stopped.pop((process, notice.where), None)
+            if since is not None:
+                stop = self._stops.setdefault(notice, Stop(since, since, 0))
+                stop.add(process, since)
+                stop.until_s = now
+
+    @property
+    def stopped(self) -> ProcessSet:
+        """Who is cut off from most of a group, and has not gone on."""
+        found = 0
+        for process, _ in self._stopped:
+            found |= 1 << process
+        return found
+
+    @property
+    def last_gap_s(self) -> float:
+        """When it was told for the last time that something is kept by nobody any more."""
+        gaps = [seen.last_s for notice, seen in self.notices.items() if notice.event is Event.GAP]
+        return max(gaps, default=-inf)
+
+    def sentences(self, scenario: Scenario, last_s: float) -> tuple[str, ...]:
+        """One a notice and a fault, in the order of time. `last_s`: when a message was sent,
+        received or delivered for the last time."""
+        names = scenario.process_names
+        over_s = max([last_s, *(noticed.last_s for noticed in self.notices.values())])
+        late = [fault for fault in self.faults if fault.is_late and fault.time_s > over_s]
+        on_time = [fault for fault in self.faults if fault not in late]
+        over_s = max([over_s, *(fault.time_s for fault in on_time)])
+        cuts = scenario.network.partitions
+        told = [*self._told(names), *self._stops_told(names)]
+        told += [(fault.time_s, _when(fault.time_s), _fault(fault, names)) for fault in on_time]
+        told += [_cut(cut, scenario) for cut in cuts if cut.start_s <= over_s]
+        if cuts or self.faults:
+            missed = [_missed(fault, names) for fault in late]
+            missed += [f"the partition at {c.start_s:g} s" for c in cuts if c.start_s > over_s]
+            before = f", before {_listed(missed)}" if missed else ""
+            told.append((over_s, _when(over_s), f"the run is over{before}"))
+        told.sort(key=lambda one: one[0])
+        return tuple([f"{when}: {sentence}" for _, when, sentence in told])
+
+    def _told(self, names: Sequence[str]) -> Iterator[tuple[float, str, str]]:
+        for notice, noticed in self.notices.items():
+            if notice.event is Event.STOPPED:
+                continue
+            told = notice.sentence()
+            if notice.members:
+                told += f": {_named(notice.members, names)}"
+            elif notice.event is Event.GAP and not notice.messages:
+                told += f": {_named(noticed.processes, names)}"
+            yield noticed.first_s, _when(noticed.first_s, noticed.last_s), told
+
+    def _stops_told(self, names: Sequence[str]) -> Iterator[tuple[float, str, str]]:
+        lasting: dict[str, Stop] = {}
+        for (process, where), since in self._stopped.items():
+            lasting.setdefault(where, Stop(since, since, 0)).add(process, since)
+        ended = [(view.where, stop) for view, stop in self._stops.items()]
+        for where, stop in (*ended, *lasting.items()):
+            be, cease = ("is", "stops") if stop.processes.bit_count() == 1 else ("are", "stop")
+            who = _named(stop.processes, names)
+            told = f"{who} {be} cut off from most of {where} and {cease}"
+            told += "" if stop.until_s is None else f", until {stop.until_s:.3f} s"
+            yield stop.first_s, _when(stop.first_s, stop.last_s), told
+
+
+def _when(first_s: float, last_s: float | None = None) -> str:
+    to = f" to {last_s:.3f} s" if last_s is not None and last_s > first_s else ""
+    return f"{first_s:.3f} s{to}"
+
+
+def _fault(fault: Fault, names: Sequence[str]) -> str:
+    what = "crashes" if fault.back_as is None else f"is back as {names[fault.back_as]}"
+    return f"{names[fault.process]} {what}"
+
+
+def _missed(fault: Fault, names: Sequence[str]) -> str:
+    what = "crash" if fault.back_as is None else "return"
+    return f"the {what} of {names[fault.process]} at {fault.time_s:g} s"
+
+
+def _cut(cut: Partition, scenario: Scenario) -> tuple[float, str, str]:
+    names = scenario.process_names
+    sides = [_named(scenario.members(side), names) for side in cut.sides]
+    verb = "is" if len(cut.sides) == len(cut.sides[0]) == 1 else "are"
+    whom = "each other" if len(sides) > 1 else "the others"
+    told = f"{' / '.join(sides)} {verb} cut off from {whom}"
+    return cut.start_s, _when(cut.start_s, cut.end_s), told
+
+
+def _listed(parts: Sequence[str]) -> str:
+    return " and ".join([part for part in (", ".join(parts[:-1]), parts[-1]) if part])
 
 
 def _named(processes: ProcessSet, names: Sequence[str]) -> str:
-    listed = [names[process] for process in members(processes)]
-    more = f" and {len(listed) - _SHOWN} more" if len(listed) > _SHOWN else ""
-    return ", ".join(listed[:_SHOWN]) + more
+    return some_of([names[process] for process in members(processes)])
+
+
+def some_of(names: Sequence[str]) -> str:
+    """The first of them, and how many more there are."""
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return ", ".join(names[:_SHOWN]) + more

@@ -65,6 +65,9 @@ class Recorder:
         self.hops = 0
         self.hop_stamp_entries = Distribution()
         self.hop_stamp_bytes = Distribution()
+        self.last_s = 0.0
+        """When a message was sent, received or delivered for the last time, up to the last
+        flush."""
         self._flushed = 0
         self._views = 0
         self._writer = writer
@@ -122,6 +125,9 @@ class Recorder:
         kind = records["kind"]
         is_send = kind == SEND
         is_delivery = (kind == ARRIVE) | (kind == DELIVER)
+        is_app = is_send | is_delivery | (kind == RECEIVE)
+        if is_app.any():
+            self.last_s = float(records["time"][is_app][-1])
         from_others = records[is_delivery & (records["sender"] != records["process"])]
         self.messages += len(sends)
         self.deliveries += int(is_delivery.sum())

@@ -6,7 +6,7 @@ the event is no arrival and `flight` is what to do instead. Nothing outlives a r
 shared between runs: any number of them can go on in one process or in many.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from heapq import heappop, heappush
 from itertools import count
@@ -30,8 +30,9 @@ from antecede.order import (
     Wake,
 )
 from antecede.overlays import Overlay
+from antecede.simulate.leftover import Left, Leftover, explain
 from antecede.simulate.links import Fate, Links
-from antecede.simulate.notices import Noticed
+from antecede.simulate.notices import Chronicle, Fault, Noticed
 from antecede.simulate.recorder import (
     ARRIVE,
     HOP_DELIVER,
@@ -65,8 +66,14 @@ class Flight(msgspec.Struct, gc=False):
     held: ProcessSet
     sent: float
     tag: int
+    destinations: ProcessSet
     fates: dict[int, Fate] | None = None
     """What will happen to the copies that the protocol has not transmitted yet."""
+
+    def left(self, sender: int) -> Left:
+        """Its state at the end of a run."""
+        delivered = self.destinations & ~self.unreceived & ~self.held
+        return Left(sender, self.sent, self.unreceived, self.held, delivered)
 
 
 class Carried:
@@ -135,8 +142,8 @@ class Simulation:
         self.peak_queue = 0
         self.copies = Carried()
         self.control = Carried()
-        self.undelivered_at_crashed = 0
-        self.notices: dict[Notice, Noticed] = {}
+        self.chronicle = Chronicle()
+        self._undelivered_for_crashed = 0
 
     @property
     def orders(self) -> Sequence[Order]:
@@ -144,13 +151,20 @@ class Simulation:
         return self._orders
 
     @property
-    def undelivered_of_crashed(self) -> int:
-        """How many copies for the living, from senders that crashed, are not delivered."""
-        return sum(
-            (flight.unreceived | flight.held).bit_count()
-            for id_, flight in self._outstanding.items()
-            if self._bits[id_.sender] & self._dead
-        )
+    def notices(self) -> Mapping[Notice, Noticed]:
+        """What the protocol has told."""
+        return self.chronicle.notices
+
+    def leftover(self) -> Leftover:
+        """Why what is undelivered is so."""
+        last_gap_s = self.chronicle.last_gap_s
+        left = [flight.left(id_.sender) for id_, flight in self._outstanding.items()]
+        return explain(left, self._undelivered_for_crashed, self._dead, self.stopped, last_gap_s)
+
+    @property
+    def stopped(self) -> ProcessSet:
+        """Who lives, but is cut off from most of a group."""
+        return self.chronicle.stopped & ~self._dead
 
     def run(self, progress: Progress | None = None, states: StateSampler | None = None) -> None:
         """Until nothing is left to happen. `states` looks at the processes now and then."""
@@ -254,8 +268,8 @@ class Simulation:
         own = destinations & self._bits[process]
         others = destinations ^ own
         dead = others & self._dead
-        self.undelivered_at_crashed += dead.bit_count()
-        flight = self._outstanding[id_] = Flight(others ^ dead, own, now, send.tag)
+        self._undelivered_for_crashed += dead.bit_count()
+        flight = self._outstanding[id_] = Flight(others ^ dead, own, now, send.tag, destinations)
         if not flight.unreceived | own:
             del self._outstanding[id_]
         effects = self._orders[process].send(message, now)
@@ -319,9 +333,7 @@ class Simulation:
                 self._successors[self._awaited.pop(process)] = process
                 self._recorder.membership(JOIN, process, now)
             self._recorder.membership(VIEW, process, now)
-        noticed = self.notices.setdefault(notice, Noticed(now, now, 0))
-        noticed.last_s = now
-        noticed.processes |= self._bits[process]
+        self.chronicle.add(process, notice, now)
 
     def _deliver(self, process: int, message: Message, now: float) -> None:
         flight = self._outstanding.get(message.id)
@@ -414,6 +426,7 @@ class Simulation:
         """Nobody waits any more for what the process has not delivered."""
         if self._receivers[process] is None:
             return
+        self.chronicle.faults.append(Fault(now, process, None, self._is_nothing_left()))
         self._receivers[process] = None
         self._recorder.membership(CRASH, process, now)
         self._arrived[process].clear()
@@ -421,7 +434,7 @@ class Simulation:
         self._dead |= bit
         for id_, flight in list(self._outstanding.items()):
             if (flight.unreceived | flight.held) & bit:
-                self.undelivered_at_crashed += id_.sender != process
+                self._undelivered_for_crashed += id_.sender != process
                 flight.unreceived &= ~bit
                 flight.held &= ~bit
                 if not flight.unreceived and not flight.held:
@@ -431,8 +444,18 @@ class Simulation:
         """A process that crashed before is back, as a new one."""
         order = self._orders[process]
         self._receivers[process] = self._receiver(order)
-        self._awaited[process] = self._scenario.latecomer(process).before
+        before = self._awaited[process] = self._scenario.latecomer(process).before
+        self.chronicle.faults.append(Fault(now, before, process, self._is_nothing_left()))
         self._apply(process, order.join(now), now)
+
+    def _is_nothing_left(self) -> bool:
+        """Whether nothing happens any more, but for faults that are due."""
+        if self._sends_due or not self._outstanding:
+            return not self._sends_due
+        wake = self._wake
+        return not any(
+            packet is not None or action == wake for _, _, _, packet, action in self._heap
+        )
 
     def _current(self, send: Send) -> Send:
         """The same send with those who have come back in the place of those they were."""

@@ -178,15 +178,24 @@ class Scenario(Part):
             place = f"network.partitions[{index}].sides"
             processes = [process for side in partition.sides for process in side]
             _check_references(place, processes, info)
-            if len(set(processes)) != len(processes):
+            names = _names(info)
+            given = processes if names is None else [_index(one, names) for one in processes]
+            if len(set(given)) != len(given):
                 raise _at(place, "a process stands on two sides")
+            if names and len(partition.sides) == 1 and len(given) == len(names):
+                raise _at(place, f"all {len(names)} processes are on one side; leave some out")
         return network
 
     @field_validator("crashes")
     @classmethod
     def _check_crashes(cls, crashes: list[Crash], info: ValidationInfo) -> list[Crash]:
+        names, earlier = _names(info), dict[int | str, Crash]()
         for index, crash in enumerate(crashes):
             _check_references(f"crashes[{index}].process", [crash.process], info)
+            process = crash.process if names is None else _index(crash.process, names)
+            if process in earlier:
+                raise _at(f"crashes[{index}].process", _twice(crash, earlier[process]))
+            earlier[process] = crash
             protocol = info.data.get("protocol")
             if crash.back_s is not None and protocol and find(protocol).join is Order.join:
                 place = f"crashes[{index}].back_s"
@@ -368,8 +377,8 @@ def _check_addressing(protocol: str, workload: Any, groups: Any) -> None:
         )
 
 
-def _check_references(place: str, processes: Iterable[int | str], info: ValidationInfo) -> None:
-    """Refuse indices and names of processes that do not exist."""
+def _names(info: ValidationInfo) -> list[str] | None:
+    """Of the processes, routers included, as far as they are known."""
     names, size = info.data.get("names"), info.data.get("processes")
     workload = info.data.get("workload")
     if size is None and isinstance(workload, Replay):
@@ -377,9 +386,29 @@ def _check_references(place: str, processes: Iterable[int | str], info: Validati
     if names is None and size is not None:
         names = [f"p{index}" for index in range(size)]
     if names is None:
-        return
+        return None
     if "protocol" in info.data and issubclass(find(info.data["protocol"]), Overlay):
-        names = _with_routers(names, _deployment(info.data, size))
+        return _with_routers(names, _deployment(info.data, size))
+    return list(names)
+
+
+def _index(process: int | str, names: list[str]) -> int:
+    return process if isinstance(process, int) else names.index(process)
+
+
+def _twice(crash: Crash, earlier: Crash) -> str:
+    """Why a process that has crashed does not crash again."""
+    again = f"{crash.process!r} crashes at {earlier.time_s:g} s and again at {crash.time_s:g} s"
+    if earlier.back_s is None:
+        return f"{again}; drop one"
+    return f"{again}; who is back is another process, which stays: drop one"
+
+
+def _check_references(place: str, processes: Iterable[int | str], info: ValidationInfo) -> None:
+    """Refuse indices and names of processes that do not exist."""
+    names = _names(info)
+    if names is None:
+        return
     for process in processes:
         if process not in names if isinstance(process, str) else process >= len(names):
             known = f"there are {len(names)}, {names[0]} to {names[-1]}"

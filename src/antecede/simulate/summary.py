@@ -4,6 +4,7 @@ from typing import Any
 
 import msgspec
 
+from antecede.simulate.leftover import Leftover
 from antecede.simulate.measures import Spread
 
 VIOLATIONS_LIMIT = 50_000
@@ -24,10 +25,10 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     deliveries: int
     undelivered: int
     """Copies for others that were never delivered, crashed processes included."""
-    undelivered_at_crashed: int
-    """Those of them whose destination crashed before it could deliver them."""
-    undelivered_of_crashed: int
-    """Those of them for a process that lives, from a sender that crashed."""
+    leftover: Leftover
+    """The same, by reason."""
+    stopped: tuple[str, ...]
+    """Who is cut off from most of a group at the end, and has stopped."""
     violations: int | None
     """Deliveries that came too early; None above `VIOLATIONS_LIMIT` messages."""
     stamp_entries: Spread
@@ -48,7 +49,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     fifo_added: bool
     """Whether the links are FIFO only because the protocol needs it."""
     notices: tuple[str, ...]
-    """What the protocol told of views, servers and gaps, in the order of time."""
+    """Faults, and what the protocol told of views, servers and gaps, in the order of time."""
     virtual_s: float
     events: int
     """How many events the simulator's queue went through."""
@@ -57,9 +58,9 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     wall_s: float
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON: a spread becomes a dict."""
+        """For JSON: a spread becomes a dict, and so does what is left over."""
         plain = {field: getattr(self, field) for field in self.__struct_fields__}
         return {
-            field: value._asdict() if isinstance(value, Spread) else value
+            field: value._asdict() if isinstance(value, Spread | Leftover) else value
             for field, value in plain.items()
         }
