@@ -6,8 +6,13 @@ Every finding is a sentence; a right history has none.
 
 from collections.abc import Iterator
 from itertools import pairwise
+from math import inf
 
-from tests.groups.lab import History, Life
+from antecede.message import members
+from tests.groups.lab import REMEMBERED_DECISIONS, History, Life
+
+FORGOTTEN_AFTER_S = 10.0
+"""Long enough for a proposal with a newcomer that waits for a quorum."""
 
 
 class Checker:
@@ -15,17 +20,23 @@ class Checker:
         self.history = history
         self.quorum = quorum
         self.views: dict[int, tuple[Life, ...]] = {}
+        """By number: its members, as whoever comes first in the history installs it."""
         self.installed: dict[Life, list[int]] = {}
         self.delivered: dict[Life, dict[int, int]] = {}
         """Life, message: the view it was delivered in."""
         for life, events in history.lives.items():
             self.installed[life] = [event.view for event in events if event.kind == "view"]
+            for event in events:
+                if event.kind == "view":
+                    self.views.setdefault(event.view, event.members)
             self.delivered[life] = {
                 event.message: event.view for event in events if event.kind == "deliver"
             }
         self.sent_in: dict[int, int] = {
             message: view for views in self.delivered.values() for message, view in views.items()
         }
+        self.past = self._pasts()
+        self.goes_on = self._goes_on()
 
     def findings(self) -> list[str]:
         """Everything that is wrong."""
@@ -39,6 +50,8 @@ class Checker:
             self.retention,
             self.channels,
             self.stability,
+            self.order_of_stability,
+            self.suspensions,
             self.endings,
             self.liveness,
         ):
@@ -52,7 +65,7 @@ class Checker:
             for event in events:
                 if event.kind != "view":
                     continue
-                known = self.views.setdefault(event.view, event.members)
+                known = self.views[event.view]
                 if known != event.members:
                     yield f"{life} installs view {event.view} as {event.members}, not {known}"
                 if len({process for process, _ in event.members}) < len(event.members):
@@ -65,9 +78,26 @@ class Checker:
         for number in sorted(self.views):
             for life in self.views[number]:
                 present.setdefault(life, []).append(number)
+        yield from self._late_newcomers()
         for life, numbers in sorted(present.items()):
             if numbers[-1] - numbers[0] >= len(numbers):
                 yield f"{life} is in views {numbers}: it left and came back in the same life"
+
+    def _late_newcomers(self) -> Iterator[str]:
+        """Who died while it asked to join is soon forgotten."""
+        began: dict[int, float] = {}
+        ended: dict[Life, float] = {}
+        for life, events in self.history.lives.items():
+            for event in events:
+                if event.kind == "view":
+                    began[event.view] = min(event.at, began.get(event.view, event.at))
+                elif event.kind in {"crash", "stopped"}:
+                    ended[life] = event.at
+        for number in sorted(self.views):
+            for life in self.views[number]:
+                is_new = life not in self.views.get(number - 1, ())
+                if is_new and began[number] - ended.get(life, inf) > FORGOTTEN_AFTER_S:
+                    yield f"view {number} takes in {life}, which is long dead"
 
     def exactly_once(self) -> Iterator[str]:
         """Nothing is delivered twice, unsent, elsewhere than addressed or in a view not its own."""
@@ -95,7 +125,7 @@ class Checker:
 
     def virtual_synchrony(self) -> Iterator[str]:
         """Who goes from one view to the next together has delivered the same."""
-        final = max(self.views, default=0) if self._goes_on() else 0
+        final = max(self.views, default=0) if self.goes_on else 0
         for number in sorted(self.views):
             together = [
                 life
@@ -103,30 +133,25 @@ class Checker:
                 if number in numbers
                 and (number + 1 in numbers or (number == final and life in self.history.alive))
             ]
-            for one, other in pairwise(together):
-                first, second = self._in_view(one, number), self._in_view(other, number)
-                for message in sorted(first ^ second):
-                    if self._concerns(message, one) and self._concerns(message, other):
-                        has, lacks = (one, other) if message in first else (other, one)
+            by_life = {life: self._in_view(life, number) for life in together}
+            owner = {message: life for life in together for message in by_life[life]}
+            for lacks in together:
+                for message in sorted(owner.keys() - by_life[lacks]):
+                    if self._concerns(message, lacks):
                         yield (
-                            f"{has} and {lacks} both leave view {number}, "
-                            f"but only {has} delivered message {message} in it"
+                            f"{owner[message]} and {lacks} both leave view {number}, "
+                            f"but only {owner[message]} delivered message {message} in it"
                         )
 
     def causal_order(self) -> Iterator[str]:
         """Before a message, all that precedes it and that was for this life."""
-        past = self._pasts()
         for life, events in self.history.lives.items():
             seen = 0
             mine = set(self.installed[life])
             for event in events:
                 if event.kind != "deliver":
                     continue
-                missing = past.get(event.message, 0) & ~seen
-                while missing:
-                    lowest = missing & -missing
-                    missing ^= lowest
-                    before = lowest.bit_length() - 1
+                for before in members(self.past[event.message] & ~seen):
                     if self.sent_in.get(before) in mine and self._concerns(before, life):
                         yield (
                             f"{life} delivers message {event.message} without {before}, "
@@ -165,11 +190,16 @@ class Checker:
                         yield f"{life} and {other} begin view {event.view} with different states"
 
     def retention(self) -> Iterator[str]:
-        """All members of a new view retain the same."""
+        """All members of a new view retain the same, and nothing that was released."""
         by_view: dict[int, tuple[Life, tuple[int, ...]]] = {}
         for life, events in self.history.lives.items():
+            released: set[int] = set()
             for event in events:
-                if event.kind == "unreleased":
+                if event.kind == "release":
+                    released.add(event.message)
+                elif event.kind == "unreleased":
+                    for message in sorted(released.intersection(event.messages)):
+                        yield f"{life} retains message {message}, which it has released"
                     retained = tuple(sorted(event.messages))
                     other, known = by_view.setdefault(event.view, (life, retained))
                     if known != retained:
@@ -191,18 +221,77 @@ class Checker:
                 if heard != messages[: len(heard)]:
                     yield f"{sender} told {receiver} {messages}, and it heard {heard}"
                 both = {sender, receiver} <= set(self.history.alive)
-                if both and self._goes_on() and len(heard) < len(messages):
+                if both and self.goes_on and len(heard) < len(messages):
                     yield f"{sender} told {receiver} {messages}, and it heard only {heard}"
 
     def stability(self) -> Iterator[str]:
-        """What is called stable has been received by all of the view."""
+        """What is called stable has been received by all of the view, and it is said of everything
+        in the end."""
         for life, events in self.history.lives.items():
+            stable: set[int] = set()
             for event in events:
                 if event.kind == "unstable":
                     yield f"at {life} {event.detail}"
+                elif event.kind == "stable":
+                    stable.update(event.messages)
+            if life in self.history.alive and self.goes_on:
+                for message in sorted(self.delivered[life].keys() - stable):
+                    yield f"{life} never calls message {message} stable"
+
+    def order_of_stability(self) -> Iterator[str]:
+        """Each message is called stable once, after its delivery, after all that precedes it."""
+        for life, events in self.history.lives.items():
+            stable = view = 0
+            delivered: set[int] = set()
+            mine = set(self.installed[life])
+            for event in events:
+                if event.kind == "view":
+                    view = event.view
+                elif event.kind == "deliver":
+                    delivered.add(event.message)
+                for message in event.messages if event.kind == "stable" else ():
+                    call = f"{life} calls message {message} stable"
+                    if stable >> message & 1:
+                        yield f"{call} twice"
+                    if message not in delivered and self._concerns(message, life):
+                        yield f"{call} before it delivers it"
+                    for before in members(self.past[message] & ~stable):
+                        if self.sent_in.get(before) in mine:
+                            yield f"{call}, and not {before}, which precedes it"
+                    stable |= 1 << message
+                    if self.sent_in.get(message) == view:
+                        for other in self._never_deliver(message, view):
+                            yield f"{call}, and {other} never delivers it"
+
+    def _never_deliver(self, message: int, view: int) -> list[Life]:
+        """Who of a view did not deliver a message of it, though it had the time: it did not crash.
+        Who is left out of the next view has delivered what was stable in this one."""
+        return [
+            life
+            for life in self.views[view]
+            if message not in self.delivered.get(life, {message: view})
+            and self._concerns(message, life)
+            and all(event.kind != "crash" for event in self.history.lives[life][-1:])
+        ]
+
+    def suspensions(self) -> Iterator[str]:
+        """Who is suspended delivers nothing."""
+        for life, events in self.history.lives.items():
+            suspended = False
+            for event in events:
+                if event.kind in {"suspended", "resumed"}:
+                    if suspended == (event.kind == "suspended"):
+                        yield f"{life} is {event.kind} twice in a row"
+                    suspended = not suspended
+                elif event.kind == "deliver" and suspended:
+                    yield f"{life} delivers message {event.message} while it is suspended"
 
     def endings(self) -> Iterator[str]:
-        """Who was excluded or left is told exactly which of its messages nobody delivers."""
+        """Who asked to leave ends; who was excluded or left is told exactly which of its messages
+        nobody delivers."""
+        for life in self.history.alive:
+            if any(event.kind == "leave" for event in self.history.lives[life]):
+                yield f"{life} asked to leave, and never ends"
         for life, events in self.history.lives.items():
             if not events or events[-1].kind != "stopped" or events[-1].detail == "doubt":
                 continue
@@ -237,7 +326,7 @@ class Checker:
         if not self.views:
             return
         final = max(self.views)
-        if not self._goes_on():
+        if not self.goes_on:
             for life in alive:
                 if self.installed[life] and not self.history.suspended[life]:
                     yield f"{life} has lost the quorum and does not say so"
@@ -249,6 +338,11 @@ class Checker:
                 yield f"{life} stays in views {self.installed[life]} of {final}"
             if self.history.suspended[life]:
                 yield f"{life} is suspended for no reason"
+            channels, decisions = self.history.remembered[life]
+            if channels:
+                yield f"{life} keeps channels to {channels} members that are gone"
+            if decisions > REMEMBERED_DECISIONS:
+                yield f"{life} remembers {decisions} decisions"
             if self.history.buffered[life]:
                 yield f"{life} still buffers {self.history.buffered[life]} messages"
         for message, origin in sorted(self.history.sent.items()):
@@ -263,11 +357,19 @@ class Checker:
                     yield f"{life} never delivers message {message} of {origin.sender}"
 
     def _goes_on(self) -> bool:
-        """Whether enough of the last view that anybody knows run at the end."""
-        known = [view for life in self.history.alive for view in self.installed[life]]
+        """Whether enough run at the end of the last view that those who run know, or those who
+        could tell them: who is told that its view is over without it knows the next."""
+        known = 0
+        for life, events in self.history.lives.items():
+            last = max(self.installed[life], default=0)
+            informed = self.history.informed.get(life, 0)
+            if life in self.history.alive:
+                known = max(known, last, informed if informed in self.views else 0)
+            elif last + 1 in self.views and events[-1].detail in {"left", "excluded"}:
+                known = max(known, last + 1)
         if not known:
             return False
-        view = self.views[max(known)]
+        view = self.views[known]
         left = [life for life in view if life in self.history.alive]
         if self.quorum == "survivors":
             return bool(left)

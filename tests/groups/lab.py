@@ -16,15 +16,24 @@ SETTLE_S = 30.0
 """How long the network is perfect at the end, so that everything can come to rest."""
 
 
+REMEMBERED_DECISIONS = 4
+"""Few, so that somebody now and then learns of its end when the group has forgotten how it came."""
+
+LEAVING = ("crash-on", "cut-on", "bounce-on", "lose-on", "repeat-on")
+"""The traps for packets that leave."""
+
+
 class Action(msgspec.Struct, frozen=True, array_like=True):
     """One thing that happens. Kinds: send, crash, restart (also the first start of a process that
     joins), tell (to `mask`, one process), leave, part (`mask` against the rest), heal, mute
-    (nothing leaves the process), unmute, cut-link (nothing goes between the process and those in
-    `mask`). Healing ends parts and cut links.
+    (nothing leaves the process), unmute, deafen (nothing reaches it, but it is heard), undeafen,
+    cut-link (nothing goes between the process and those in `mask`), mute-link (nothing goes from
+    the process to those in `mask`). Healing ends parts and links that are cut or mute.
 
-    There are traps for packets of kind `name`: crash-on (only the copies to `mask` leave, and the
-    process dies), bounce-on (it dies and is back after `seconds`), cut-on (it is cut off for
-    `seconds`), deaf-on (such a packet is lost when it comes, and the process is cut off)."""
+    There are traps for packets of kind `name`: lose-on (only the copies to `mask` leave), crash-on
+    (then the process dies), bounce-on (it dies and is back after `seconds`), cut-on (it is cut off
+    for `seconds`), repeat-on (all leave, and come again after `seconds`), deaf-on (such a packet is
+    lost when it comes, and the process is cut off)."""
 
     at: float
     kind: str
@@ -54,6 +63,10 @@ class Schedule(msgspec.Struct, frozen=True, array_like=True):
     """Whether packets travel as bytes."""
     steady: bool = False
     """Whether nobody is silent for so long that it may be excluded."""
+    spared: int = 0
+    """The processes that nothing happens to: what they send is delivered by all of them"""
+    prompt_s: float = 4.0
+    """within this time."""
 
 
 class Event(msgspec.Struct, frozen=True):
@@ -87,6 +100,10 @@ class History(msgspec.Struct):
     """Who runs at the end."""
     buffered: dict[Life, int] = {}
     suspended: dict[Life, bool] = {}
+    informed: dict[Life, int] = {}
+    """The view that a member knows to be decided, though it has not come there."""
+    remembered: dict[Life, tuple[int, int]] = {}
+    """How many channels to members that are gone a member keeps, and how many decisions."""
     states: dict[Life, tuple[int, ...]] = {}
     packets: int = 0
     bytes_sent: int = 0
@@ -120,9 +137,13 @@ class Lab:
         self.heap: list[tuple[float, int, str, Any]] = []
         self.sequence = 0
         self.parts: list[int] = []
-        self.cut_links: set[tuple[int, int]] = set()
+        self.mute_links: set[tuple[int, int]] = set()
+        """Sources and targets; a link that is cut is mute both ways."""
         self.muted = 0
         self.deaf = 0
+        self.cut_off = 0
+        self.names: dict[tuple[Life, int], int] = {}
+        """What the schedule calls a message of a life, by its number there."""
         self.perfect = False
         self.history = History()
         self.numbers = 0
@@ -141,6 +162,7 @@ class Lab:
             retry_s=2.5 * schedule.tick_s,
             retry_limit_s=20 * schedule.tick_s,
             window=8,
+            remembered_decisions=REMEMBERED_DECISIONS,
         )
 
     def run(self) -> History:
@@ -168,8 +190,8 @@ class Lab:
     def _transmit(self, process: Process, effect: Any) -> None:
         packet = effect.packet
         targets = list(members(effect.to))
-        trap = self._sprung(process, ("crash-on", "cut-on", "bounce-on"), packet)
-        if trap is not None:
+        trap = self._sprung(process, LEAVING, packet)
+        if trap is not None and trap.kind != "repeat-on":
             targets = [target for target in targets if trap.mask >> target & 1]
         wire: Any = self.groups.encode(packet) if self.schedule.on_wire else packet
         for target in targets:
@@ -177,18 +199,25 @@ class Lab:
             if self.schedule.on_wire:
                 self.history.bytes_sent += len(wire)
             self._carry(process.index, target, wire)
-        if trap is None:
-            return
-        if trap.kind == "cut-on":
-            self._cut_off(process, trap)
-            return
-        self._crash(process)
-        if trap.kind == "bounce-on":
-            self._at(self.now + trap.seconds, "action", Action(0.0, "restart", process.index))
+            if trap is not None and trap.kind == "repeat-on":
+                self._at(self.now + trap.seconds, "packet", (process.index, target, wire))
+        if trap is not None:
+            self._spring(process, trap)
+
+    def _spring(self, process: Process, trap: Action) -> None:
+        match trap.kind:
+            case "cut-on":
+                self._cut_off(process, trap)
+            case "crash-on":
+                self._crash(process)
+            case "bounce-on":
+                self._crash(process)
+                again = Action(0.0, "restart", process.index)
+                self._at(self.now + trap.seconds, "action", again)
 
     def _cut_off(self, process: Process, trap: Action) -> None:
-        self.deaf |= 1 << process.index
-        self._at(self.now + trap.seconds, "action", Action(0.0, "undeaf", process.index))
+        self.cut_off |= 1 << process.index
+        self._at(self.now + trap.seconds, "action", Action(0.0, "reconnect", process.index))
 
     def _sprung(self, process: Process, kinds: tuple[str, ...], packet: Any) -> Action | None:
         name = type(packet.body).__name__
@@ -203,7 +232,7 @@ class Lab:
         if self.perfect:
             self._at(self.now + schedule.delay_s, "packet", (source, target, wire))
             return
-        if (self.muted | self.deaf) >> source & 1 or self._apart(source, target):
+        if (self.muted | self.cut_off) >> source & 1 or self._apart(source, target):
             return
         copies = 1 + (draw() < schedule.duplication)
         for _ in range(copies):
@@ -214,16 +243,14 @@ class Lab:
                 self._at(self.now + delay, "packet", (source, target, wire))
 
     def _apart(self, source: int, target: int) -> bool:
-        return (
-            (source, target) in self.cut_links
-            or (target, source) in self.cut_links
-            or any((part >> source & 1) != (part >> target & 1) for part in self.parts)
+        return (source, target) in self.mute_links or any(
+            (part >> source & 1) != (part >> target & 1) for part in self.parts
         )
 
     def _on_packet(self, what: tuple[int, int, Any]) -> None:
         _, target, wire = what
         process = self.processes[target]
-        if process.member is not None and not self.deaf >> target & 1:
+        if process.member is not None and not (self.deaf | self.cut_off) >> target & 1:
             packet = self.groups.decode(wire) if self.schedule.on_wire else wire
             trap = self._sprung(process, ("deaf-on",), packet)
             if trap is not None:
@@ -244,6 +271,7 @@ class Lab:
             process.member.view is not None
             and sorted(process.member.view.members) == lives
             and not process.member.buffered()
+            and not process.member.state.unannounced
             and not process.member.state.suspended
             and not process.member.state.leaving
             for process in running
@@ -261,33 +289,41 @@ class Lab:
                 self._tell(process, action.mask.bit_length() - 1)
             case "crash":
                 self._crash(process)
-            case "crash-on" | "cut-on" | "deaf-on" | "bounce-on":
+            case "deaf-on" | "crash-on" | "cut-on" | "bounce-on" | "lose-on" | "repeat-on":
                 process.traps.append(action)
             case "restart":
                 if process.member is None:
                     self._start(process, None)
             case "leave":
                 if process.member is not None:
+                    self._log(process, "leave")
                     self._carry_out(process, process.member.leave(self.now))
             case "part":
                 self.parts.append(action.mask)
-            case "cut-link":
+            case "cut-link" | "mute-link":
                 for other in members(action.mask):
-                    self.cut_links.add((action.process, other))
+                    self.mute_links.add((action.process, other))
+                    if action.kind == "cut-link":
+                        self.mute_links.add((other, action.process))
             case "heal":
                 self.parts.clear()
-                self.cut_links.clear()
+                self.mute_links.clear()
             case "mute":
                 self.muted |= 1 << action.process
-            case "undeaf":
-                self.deaf &= ~(1 << action.process)
             case "unmute":
                 self.muted &= ~(1 << action.process)
+            case "deafen":
+                self.deaf |= 1 << action.process
+            case "undeafen":
+                self.deaf &= ~(1 << action.process)
+            case "reconnect":
+                self.cut_off &= ~(1 << action.process)
             case "perfect":
-                self.perfect, self.muted, self.deaf = True, 0, 0
+                self.perfect = True
+                self.muted = self.deaf = self.cut_off = 0
                 self._at(self.now + 1.0, "probe", None)
                 self.parts.clear()
-                self.cut_links.clear()
+                self.mute_links.clear()
                 for running in self.processes:
                     running.traps.clear()
 
@@ -316,6 +352,7 @@ class Lab:
             return
         self.numbers += 1
         self.history.sent[self.numbers] = Sent(process.life, to)
+        self.names[process.life, member.next_number] = self.numbers
         self._log(process, "send", message=self.numbers)
         payload = msgspec.msgpack.encode((self.numbers, reply_by))
         self._carry_out(process, member.send(payload, self.now, to))
@@ -366,6 +403,7 @@ class Lab:
             process.state.add(number)
         if self.schedule.retains and number % 3:
             process.member.release([message.id], self.now)
+            self._log(process, "release", message=number)
         if reply_by == process.index:
             self._send(process, 0, -1)
 
@@ -392,6 +430,8 @@ class Lab:
 
     def _see_stable(self, process: Process, effect: Any) -> None:
         """Looks into the others: have they really received it?"""
+        numbers = tuple(self.names[sender, number] for sender, number in effect.messages)
+        self._log(process, "stable", messages=numbers)
         view = process.member.state.view
         for sender, number in effect.messages:
             for member in view.members:
@@ -427,6 +467,12 @@ class Lab:
         for process in running:
             self.history.buffered[process.life] = process.member.buffered()
             self.history.suspended[process.life] = process.member.state.suspended
+            state, view = process.member.state, process.member.state.view
+            departed = [member for member in state.channels if view.rank(member) is None]
+            self.history.remembered[process.life] = (len(departed), len(state.decisions))
+            if process.member.state.decided is not None:
+                decided = process.member.state.decided.view.number
+                self.history.informed[process.life] = decided
             self.history.states[process.life] = tuple(sorted(process.state))
 
 

@@ -1,25 +1,32 @@
 """Random schedules, each from one number, and how to make a failing one small."""
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from math import inf
 from types import ModuleType
 
 import msgspec
 
 import antecede.groups as real_groups
 from antecede.errors import AntecedeError
+from antecede.message import members
 from tests.groups.checker import Checker
-from tests.groups.lab import Action, Lab, Schedule
+from tests.groups.lab import Action, History, Lab, Schedule
 
 TRAPS = ("Data", "Prepare", "Promise", "Accept", "Accepted", "Decide", "Welcome", "Join", "Report")
 
 
 FLUSH = ("Prepare", "Promise", "Accept", "Accepted", "Decide")
 
+ONE_WAY = True
+"""Whether members that hear nothing, and links that carry nothing one way, are drawn, too."""
 
-def draw(seed: int) -> Schedule:
+
+def draw(seed: int, one_way: bool = ONE_WAY) -> Schedule:
     """The schedule of this number: every other one aims at the changes of views."""
     rng = random.Random(seed)
+    if seed % 10 == 2 and one_way:
+        return _one_way(seed, rng)
     if seed % 10 == 4:
         return _steady(seed, rng)
     if seed % 10 == 6:
@@ -113,6 +120,41 @@ def _bouncing(seed: int, rng: random.Random) -> Schedule:
     return _on_network(seed, rng, founders, founders, actions)
 
 
+def _one_way(seed: int, rng: random.Random) -> Schedule:
+    """Members that are heard and hear nothing, or not everybody; and a bit of everything."""
+    founders = rng.choice((3, 4, 5, 5, 6))
+    if rng.random() < 0.3:
+        return _deaf(seed, rng, founders)
+    processes = founders + rng.choice((0, 0, 1))
+    length_s = rng.uniform(3.0, 8.0)
+    actions = _traffic(rng, processes, length_s, rng.choice((10, 25, 50)))
+    for _ in range(rng.choice((1, 1, 1, 2))):
+        at, process = rng.uniform(0.0, length_s / 2), rng.randrange(founders)
+        later = at + rng.choice((0.3, 1.0, 1.5, 2.5, 4.0, 6.0))
+        if rng.random() < 0.5:
+            actions.extend((Action(at, "deafen", process), Action(later, "undeafen", process)))
+        else:
+            mask = rng.choice((1 << rng.randrange(founders), rng.getrandbits(founders)))
+            actions.extend((Action(at, "mute-link", process, mask), Action(later, "heal")))
+    for _ in range(rng.choice((0, 0, 0, 1, 2))):
+        actions.extend(_fault(rng, processes, length_s))
+    if processes > founders:
+        actions.append(Action(rng.uniform(0.0, length_s), "restart", founders))
+    return _on_network(seed, rng, founders, processes, actions)
+
+
+def _deaf(seed: int, rng: random.Random, founders: int) -> Schedule:
+    """One member hears nothing for long; the others do not wait for it."""
+    victim, at = rng.randrange(founders), rng.uniform(0.3, 2.0)
+    actions = _traffic(rng, founders, 8.0, rng.choice((10, 25, 50)))
+    actions.extend((Action(at, "deafen", victim), Action(at + 10.0, "undeafen", victim)))
+    schedule = _on_network(seed, rng, founders, founders, actions)
+    spared = ((1 << founders) - 1) & ~(1 << victim)
+    return msgspec.structs.replace(
+        schedule, loss=min(schedule.loss, 0.1), tail=0.0, fanout=0, spared=spared
+    )
+
+
 def _reason_to_change(rng: random.Random, founders: int, processes: int, at: float) -> list[Action]:
     last, everybody = founders - 1, (1 << founders) - 1
     match rng.randrange(6):
@@ -200,20 +242,48 @@ def _fault(rng: random.Random, processes: int, length_s: float) -> list[Action]:
             return [trap, *again]
 
 
+class Verdict(msgspec.Struct, frozen=True):
+    """What the checker found, and what the substrate itself raised."""
+
+    findings: list[str]
+    raised: str = ""
+
+
 def judge(schedule: Schedule, groups: ModuleType = real_groups) -> list[str]:
-    """What is wrong with a run of this schedule; a broken invariant is a finding, too."""
+    """What is wrong with a run of this schedule; an error is, too."""
+    verdict = try_out(schedule, groups)
+    return [*verdict.findings, verdict.raised] if verdict.raised else verdict.findings
+
+
+def try_out(schedule: Schedule, groups: ModuleType = real_groups) -> Verdict:
+    """Run a schedule. An error ends the run, and then there is nothing to check."""
     try:
         history = Lab(schedule, groups).run()
     except (AntecedeError, KeyError, IndexError, RecursionError) as error:
-        return [f"{type(error).__name__}: {error}"]
+        return Verdict([], f"{type(error).__name__}: {error}")
     findings = Checker(history, schedule.quorum).findings()
     if schedule.steady:
         findings.extend(
             f"{life} is excluded, though it was never silent for long"
             for life, events in history.lives.items()
-            if events[-1].kind == "stopped"
+            if events and events[-1].kind == "stopped"
         )
-    return findings
+    return Verdict([*findings, *_late(schedule, history)])
+
+
+def _late(schedule: Schedule, history: History) -> Iterator[str]:
+    """What those to whom nothing happens wait for too long."""
+    lives = [(process, 0) for process in members(schedule.spared)]
+    delivered = {
+        life: {event.message: event.at for event in history.lives[life] if event.kind == "deliver"}
+        for life in lives
+    }
+    for event in [event for life in lives for event in history.lives[life] if event.kind == "send"]:
+        to = history.sent[event.message].to or schedule.spared
+        for life in lives:
+            at = delivered[life].get(event.message, inf)
+            if to >> life[0] & 1 and at - event.at > schedule.prompt_s:
+                yield f"{life} is late with message {event.message}: {at - event.at:.1f} s"
 
 
 def shrink(schedule: Schedule, fails: Callable[[Schedule], bool], attempts: int = 600) -> Schedule:

@@ -262,6 +262,35 @@ def test_tell_needs_another_member() -> None:
         founder(0).tell(0, b"", 0.0)
 
 
+def test_nothing_can_be_told_after_the_end() -> None:
+    member = founder(0)
+    later = Decision(View(3, (MemberId(1, 0), MemberId(2, 0))), (0, 0))
+    (stopped,) = member.receive(packet_from(1, Decide(later), view=2), 0.1)
+    assert isinstance(stopped, Stopped)
+    assert stopped.in_doubt is True
+    with pytest.raises(Misuse, match="process 1 is not another member"):
+        member.tell(1, b"", 0.2)
+
+
+def test_decision_that_does_not_follow_its_view_is_refused() -> None:
+    member = founder(2)
+    before = member.snapshot()
+    wrong = Decide(Decision(View(2, (MemberId(1, 0),)), ()))
+    with pytest.raises(MalformedStamp, match="field 'view'"):
+        member.receive(packet_from(1, wrong, view=7), 0.1)
+    assert member.snapshot() == before
+
+
+def test_suspended_member_acknowledges_nothing_until_it_resumes() -> None:
+    member = founder(2)
+    member.wake(5.0)
+    assert member.state.suspended
+    member.receive(packet_from(1, Data(1, (0, 1, 0), b"", b"")), 5.01)
+    assert member.state.peers[2].row == (0, 0, 0)
+    member.wake(5.1)
+    assert member.state.peers[2].row == (0, 1, 0)
+
+
 def test_nothing_can_be_sent_after_leaving() -> None:
     member = founder(0)
     member.leave(0.0)

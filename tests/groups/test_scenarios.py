@@ -5,22 +5,7 @@ import pytest
 
 from tests.groups.checker import Checker
 from tests.groups.lab import Action, History, Lab, Schedule
-from tests.groups.planted import BALLOT_MUTANTS, CHANNEL_MUTANTS, Mutant, planted
-from tests.groups.schedules import judge
-
-QUIET = Schedule(
-    seed=1,
-    founders=4,
-    processes=5,
-    loss=0.0,
-    duplication=0.0,
-    delay_s=0.01,
-    tail=0.0,
-    tick_s=0.1,
-    actions=(),
-)
-"""Four founders and one that may join, on a network without faults of its own. A silent member is
-suspected after 1.2 s, and a flush waits 1 s for an answer."""
+from tests.groups.named import DUEL, QUIET, TALK, traffic
 
 NETWORKS = {
     "calm": {},
@@ -40,15 +25,6 @@ def run(network: Schedule, *actions: Action, **changes: object) -> History:
     history = Lab(schedule).run()
     assert Checker(history, schedule.quorum).findings() == []
     return history
-
-
-def traffic(*senders: int, end: float = 4.0) -> list[Action]:
-    """Every sender sends five times a second."""
-    return [
-        Action(0.2 * turn + 0.01 * sender, "send", sender)
-        for turn in range(1, int(5 * end))
-        for sender in senders
-    ]
 
 
 def views_of(history: History, life: tuple[int, int]) -> list[tuple[tuple[int, int], ...]]:
@@ -231,32 +207,10 @@ def test_two_coordinators_at_once(network: Schedule) -> None:
     assert len(history.alive) == 4
 
 
-DUEL = msgspec.structs.replace(
-    QUIET,
-    founders=3,
-    processes=3,
-    actions=(
-        Action(0.9, "cut-link", 0, mask=0b010),
-        Action(0.9, "cut-on", 0, name="Prepare", seconds=0.25),
-        Action(0.9, "cut-on", 1, name="Accept", seconds=1.0),
-        Action(0.9, "cut-on", 0, name="Decide", seconds=2.5),
-        Action(6.0, "heal"),
-    ),
-)
-"""0 and 1 do not hear each other, and both want 2 for a view without the other. 2 promises the
-ballot of 1, which is the higher one; the PREPARE of 0 comes later. Were it answered, 2 would accept
-for 0, which decides and is then cut off, and after that for 1, which decides as well."""
-
-
 def test_two_coordinators_want_the_same_third_member() -> None:
     history = Lab(DUEL).run()
     assert Checker(history).findings() == []
     assert views_of(history, (2, 0))[1] == ((1, 0), (2, 0))
-
-
-@pytest.mark.parametrize("mutant", BALLOT_MUTANTS, ids=lambda mutant: mutant.name)
-def test_every_rule_of_ballots_is_needed(mutant: Mutant) -> None:
-    assert any("installs view 2 as" in finding for finding in judge(DUEL, planted(mutant)))
 
 
 def test_majority_lost_stops_the_rest_which_says_so(network: Schedule) -> None:
@@ -303,27 +257,9 @@ def test_unreleased_messages_are_handed_to_newcomers(network: Schedule) -> None:
     assert "handed" in kinds(history, newcomer)
 
 
-TALK = (
-    *[
-        Action(0.3 + turn / 20, "tell", speaker, 1 << listener)
-        for turn in range(60)
-        for speaker, listener in ((0, 1), (1, 0), (2, 3), (3, 2))
-    ],
-    Action(1.0, "crash", 3),
-    Action(1.1, "restart", 3),
-    Action(2.0, "restart", 4),
-)
-
-
 def test_members_tell_each_other_alone_through_changes_of_views(network: Schedule) -> None:
-    history = run(network, *TALK)
+    history = run(network, *TALK.actions)
     assert kinds(history, (1, 0)).count("told") == 60
-
-
-@pytest.mark.parametrize("mutant", CHANNEL_MUTANTS, ids=lambda mutant: mutant.name)
-def test_every_rule_of_telling_is_needed(mutant: Mutant) -> None:
-    lossy = msgspec.structs.replace(QUIET, actions=TALK, loss=0.3, duplication=0.2)
-    assert any("told" in finding for finding in judge(lossy, planted(mutant)))
 
 
 def test_reply_from_within_a_delivery(network: Schedule) -> None:

@@ -112,8 +112,9 @@ class ViewInstalled(msgspec.Struct, frozen=True):
 
 
 class Stable(msgspec.Struct, frozen=True):
-    """Every member of the view has received these messages and all that precedes them; no crash
-    can take them back. In causal order; each message once, after its delivery."""
+    """Every member of the view has received these messages and all that precedes them, and has
+    delivered them if it has not crashed; no crash can take them back. In causal order; each message
+    once, after its delivery."""
 
     messages: tuple[GroupMessageId, ...]
 

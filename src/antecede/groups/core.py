@@ -61,7 +61,7 @@ class Core:
     @property
     def blocked(self) -> bool:
         """Nothing is delivered between the answer to a flush and the next view (the flush would not
-        know of it), nor without a quorum."""
+        know of it), nor without a quorum, nor in a view that is known to be over."""
         return self.frozen or self.state.suspended or self.state.decided is not None
 
     def suspected(self, rank: int) -> bool:
