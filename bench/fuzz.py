@@ -66,13 +66,19 @@ that it is addressed to, once and in causal order, and what one survivor has del
 that crashed, all survivors deliver that it is addressed to.
 
 Not drawn: the readings that the errata refute, replays of real graphs, large systems (runs have up
-to {largest} processes where no topology says more, and up to {messages} messages).
+to {largest} processes where no topology says more, and up to {messages} messages). For the daisy:
+crashes together with partitions, which may leave nobody to go on; more than one crash, or groups of
+two, where a majority is to be kept; FIFO links, where one slow packet is a silence; its
+optimisations where they promise nothing ([limits](daisy.md#limits)). What it has been through:
+[the daisy under random schedules](results/daisy-fuzz.md).
 
 ## Planted bugs
 
-Every bug in `tests/mutants` and `tests/overlays/test_planted.py` is found within **{limit} runs**
-of its protocol, seeds counted from 1; a test says so. The table, which `python -m bench.fuzz`
-writes, has the runs until it was found, and the scenario that is left after shrinking.
+Every bug in the lists `MUTANTS` of `tests/mutants` and in `tests/overlays/test_planted.py` is found
+within **{limit} runs** of its protocol, seeds counted from 1; a test says so. The table, which
+`python -m bench.fuzz` writes, has the runs until it was found, and the scenario that is left after
+shrinking. The rules of [the daisy](daisy.md) and of [groups](groups.md), many of which take rare
+schedules to be missed, have mutants and schedules of their own.
 
 """
 REFUTED = """

@@ -2,7 +2,6 @@
 does not promise to bear."""
 
 from collections import Counter
-from collections.abc import Iterator
 
 import pytest
 
@@ -11,9 +10,9 @@ from antecede.fuzzing.drawing import draw_fields
 from antecede.fuzzing.tolerance import Duty, duty, loses
 from antecede.order import Addressing, Channels
 from antecede.overlays._daisy_options import DaisyOptions
-from antecede.overlays._daisy_plan import plan
 from antecede.protocols import find, names
-from antecede.simulate import Scenario, make_scenario
+from antecede.simulate import make_scenario
+from tests.fuzzing.faults import FAULTS, faults_of
 
 SEEDS = range(1, 81)
 
@@ -95,47 +94,9 @@ def test_what_is_for_one_that_is_cut_off_is_kept_until_it_can_be_back() -> None:
         assert not scenario.crashes
 
 
-def faults_of(scenario: Scenario) -> Iterator[str]:
-    """The kinds of faults that may befall a daisy, as far as the scenario says so: its groups, who
-    serves them at first, and when it takes silence for a crash."""
-    options = scenario.order_options
-    assert isinstance(options, DaisyOptions)
-    groups = plan(scenario.membership.size, options.sizes, options.groups, options.latecomers)
-    servers = {groups.leaf(process).founders[0] for process in range(scenario.membership.size)}
-    network, found_out_s = scenario.network, options.suspect_after_s
-    if network.loss > 0.28:
-        yield "loss of nearly a third"
-    if network.duplication:
-        yield "duplication"
-    for cut in network.partitions:
-        yield "healed partition"
-        if cut.end_s - cut.start_s > found_out_s:
-            yield "false suspicion"
-    for one in scenario.crashes:
-        yield "crash of a server" if one.process in servers else "crash of a member"
-        if options.split_above and options.merge_below:
-            yield "crash while groups split and merge"
-        for other in scenario.crashes:
-            if one is other or groups.leaf(int(one.process)) != groups.leaf(int(other.process)):
-                continue
-            if one.process in servers and one.time_s == other.time_s:
-                yield "crash of a sender with its server"
-            if 0 < other.time_s - one.time_s - found_out_s < 1.5:
-                yield "crash during a flush"
-            if one.back_s is not None and 0 < other.time_s - one.back_s < 1.0:
-                yield "crash during a join"
-
-
-FAULTS = {
-    *("loss of nearly a third", "duplication", "healed partition", "false suspicion"),
-    *("crash of a server", "crash of a member", "crash of a sender with its server"),
-    *("crash during a flush", "crash during a join", "crash while groups split and merge"),
-}
-
-
 def test_every_kind_of_fault_is_drawn_for_the_daisy() -> None:
     drawn = Counter(kind for seed in range(1, 601) for kind in set(faults_of(draw("daisy", seed))))
-    assert drawn.keys() == FAULTS, drawn
+    assert drawn.keys() == set(FAULTS), drawn
     assert max(draw("daisy", seed).network.loss for seed in range(1, 601)) <= 0.3
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from antecede.groups import GroupMember, MemberId, founding_view
 from antecede.message import process_set
+from tests.groups.__main__ import INTRODUCTION, PAGE, row
 from tests.groups.checker import Checker
 from tests.groups.lab import Action, Event, History, Lab, Process, Schedule
 from tests.groups.mutants import MUTANTS
@@ -43,6 +44,16 @@ def test_counterexample_shrinks(rule: str) -> None:
     small = shrink(schedule, lambda candidate: bool(judge(candidate, groups)), attempts=60)
     assert judge(small, groups) != []
     assert len(small.actions) <= 4 < len(schedule.actions)
+
+
+def test_the_page_has_every_rule() -> None:
+    """With a line that is made again."""
+    page = PAGE.read_text("utf-8")
+    assert page.startswith(INTRODUCTION), "run `python -m tests.groups --table`"
+    lines = page.removeprefix(INTRODUCTION).splitlines()
+    names = [line.split(" | ")[0].removeprefix("| ") for line in lines]
+    assert names == [mutant.name for mutant in MUTANTS], "run `python -m tests.groups --table`"
+    assert row(MUTANTS[0]) in page, "run `python -m tests.groups --table`"
 
 
 def test_seed_explains_a_run() -> None:
