@@ -65,7 +65,7 @@ class Schedule(msgspec.Struct, frozen=True, array_like=True):
     """Whether nobody is silent for so long that it may be excluded."""
     spared: int = 0
     """The processes that nothing happens to: what they send is delivered by all of them"""
-    prompt_s: float = 4.0
+    prompt_s: float = 5.0
     """within this time."""
 
 

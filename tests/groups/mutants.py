@@ -367,8 +367,8 @@ KNOWN_TO_FEW_MUTANTS = (
         "stays until a quorum knows, for ever",
         "never ends",
         "flush",
-        "if core.now - state.decided_at > limit:",
-        "if False:",
+        "if not others or core.now - state.decided_at > patience_s:",
+        "if not others:",
         scene="all leave",
     ),
     Mutant(
@@ -421,7 +421,15 @@ SILENCE_MUTANTS = (
         "core",
         "lasting = sum(1 << other for other, told_at in missing.items() if told_at < since)",
         "lasting = sum(1 << other for other, told_at in missing.items())",
-        scene="no majority",
+        scene="hardly deaf",
+    ),
+    Mutant(
+        "takes all for deaf when a network heals",
+        "never silent for long",
+        "member",
+        "peer.missing = dict.fromkeys(peer.missing, core.now)",
+        "pass",
+        scene="pairs",
     ),
     Mutant(
         "leads without a quorum in reach",
@@ -453,7 +461,7 @@ SILENCE_MUTANTS = (
         "flush",
         "            self.core.emit(Resumed(state.view.number))\n",
         "            pass\n",
-        scene="no majority",
+        seed=5,
     ),
 )
 
@@ -550,8 +558,8 @@ MEMBERSHIP_MUTANTS = (
         "waits for ever for a quorum that lets it go",
         "asked to leave",
         "member",
-        "            self._admission.give_up()\n",
-        "            pass\n",
+        "        self._admission.lose_patience()\n",
+        "",
         scene="lonely leave",
     ),
     Mutant(

@@ -298,6 +298,34 @@ NO_MAJORITY = scene(
 )
 """A partition that leaves no quorum anywhere, for a while."""
 
+PAIRS = scene(
+    Action(1.0, "part", mask=0b00011),
+    Action(1.0, "part", mask=0b01100),
+    Action(3.439, "heal"),
+    founders=5,
+    seed=3,
+    delay_s=0.003,
+    steady=True,
+)
+"""The same in a group at rest: each has heard its neighbour miss the others for long."""
+
+HARDLY_DEAF = scene(
+    Action(1.0, "deafen", 4),
+    Action(2.8, "undeafen", 4),
+    founders=5,
+    steady=True,
+)
+"""One hears nobody, but not for long enough to be given up."""
+
+DEAF_ONCE = scene(
+    Action(1.0, "deafen", 4),
+    Action(3.1, "undeafen", 4),
+    Action(15.0, "leave", 0),
+    founders=5,
+    steady=True,
+)
+"""One was deaf for a while; much later the most senior member leaves."""
+
 ALL_LEAVE = scene(
     Action(0.5, "send", 0),
     *[Action(1.0, "leave", process) for process in range(4)],
@@ -361,6 +389,9 @@ SCHEDULES: dict[str, Schedule] = {
     "one way": ONE_WAY,
     "half deaf": HALF_DEAF,
     "no majority": NO_MAJORITY,
+    "pairs": PAIRS,
+    "hardly deaf": HARDLY_DEAF,
+    "deaf once": DEAF_ONCE,
     "all leave": ALL_LEAVE,
     "lonely leave": LONELY_LEAVE,
     "leave in doubt": LEAVE_IN_DOUBT,

@@ -266,7 +266,7 @@ def try_out(schedule: Schedule, groups: ModuleType = real_groups) -> Verdict:
         findings.extend(
             f"{life} is excluded, though it was never silent for long"
             for life, events in history.lives.items()
-            if events and events[-1].kind == "stopped"
+            if events and (events[-1].kind, events[-1].detail) == ("stopped", "excluded")
         )
     return Verdict([*findings, *_late(schedule, history)])
 

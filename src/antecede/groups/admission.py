@@ -204,10 +204,13 @@ class Admission:
         left = core.leaves(core.rank) and not lost
         self.stop(StopReason.LEFT if left else StopReason.EXCLUDED, lost, in_doubt)
 
-    def give_up(self) -> None:
-        """A member that wants to leave has found no quorum for long: it goes without their
-        consent. Whatever is not stable may be delivered or not."""
+    def lose_patience(self) -> None:
+        """A member that wants to leave and has found no quorum for long goes without their consent.
+        Whatever is not stable may be delivered or not."""
         core, state = self.core, self.core.state
+        waits = state.leaving and state.suspended and state.decided is None
+        if not waits or core.now - state.suspended_at <= core.config.patience_s:
+            return
         unstable = [
             message
             for (rank, number), message in sorted(state.current.items())

@@ -38,7 +38,8 @@ class GroupConfig(msgspec.Struct, frozen=True, kw_only=True):
     several times in `suspect_after_s`: that is its heartbeat."""
     fanout: int = 0
     """To how many members a report to all goes in a tick, in turn; 0 stands for all. Those who
-    wait for an acknowledgement get one in any case."""
+    wait for an acknowledgement get one in any case. Where a round takes longer than half of
+    `suspect_after_s`, a member that hears nobody is not found out."""
     suspect_after_s: float = 0.6
     """How long a member may be silent. With a fan-out, it is silent for several ticks by right."""
     flush_timeout_s: float = 0.6
@@ -143,7 +144,8 @@ class Suspended(msgspec.Struct, frozen=True):
 
 
 class Resumed(msgspec.Struct, frozen=True):
-    """A quorum is within reach again, and this member still belongs to it."""
+    """A quorum is within reach again, or has decided on a next view, and this member still belongs
+    to it."""
 
     view: int
 

@@ -89,10 +89,11 @@ class Core:
         return sum(1 << rank for rank in ranks if rank != self.rank and self._is_silent(rank))
 
     def _is_deaf(self, rank: int) -> bool:
-        """Whether a member has said for a while that it does not hear this one, or so few that it
-        can take part in nothing. A network that heals clears this up soon enough."""
-        missing = self.state.peers[rank].missing
-        if not missing:
+        """Whether a member has said for a while, and says at every tick, that it does not hear this
+        one, or so few that it can take part in nothing."""
+        peer = self.state.peers[rank]
+        missing = peer.missing
+        if not missing or peer.helped_until <= self.now:
             return False
         since = self.now - self.config.suspect_after_s
         lasting = sum(1 << other for other, told_at in missing.items() if told_at < since)
@@ -103,13 +104,14 @@ class Core:
         ranks = range(len(self.state.view.members))
         return sum(1 << rank for rank in ranks if not self.suspected(rank))
 
-    def is_quorum(self, ranks: int, size: int = 0) -> bool:
+    def is_quorum(self, ranks: int, size: int | None = None) -> bool:
         """Whether these may decide on what follows their view (of this size, or the present one):
         any two quorums have a member in common. Half of a view is one if it has the most senior
         member."""
         if self.config.quorum is Quorum.SURVIVORS:
             return ranks > 0
-        twice, size = 2 * ranks.bit_count(), size or len(self.state.view.members)
+        size = len(self.state.view.members) if size is None else size
+        twice = 2 * ranks.bit_count()
         return twice > size or (twice == size and bool(ranks & 1))
 
     def coordinator(self) -> int:

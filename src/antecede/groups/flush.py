@@ -11,8 +11,8 @@ message up to the cut, so a decision can be carried out by whoever is left. Inva
 - of two coordinators the one with the higher ballot wins, and it proposes again whatever a quorum
   may have accepted;
 - who is in the next view has promised, and everything that it delivered or sent is within the cut;
-- who knows the decision and is not in the next view hands it on, with its messages: who stays until
-  it is there, who goes until a quorum is, for without it those who stay may be too few.
+- who knows the decision and has not come to the next view hands it on, with its messages: who
+  stays until it is there, who goes until a quorum is, for without it those who stay may be too few.
 """
 
 from collections.abc import Iterable
@@ -59,8 +59,9 @@ class Flushing:
                 self._press()
             elif core.coordinator() == core.rank and self._reason():
                 self._begin()
-        if state.decided is not None:
-            self._hand_on(state.decided)
+        decided = core.state.decided  # of another state if that was the end of this member
+        if decided is not None:
+            self._hand_on(decided)
 
     def _reason(self) -> bool:
         """Somebody failed, wants to leave or to join, or is stuck in a flush that nobody leads. A
@@ -283,7 +284,7 @@ class Flushing:
         core, state = self.core, self.core.state
         stays = decision.view.rank(core.me) is not None
         if not stays and decision.view.number > state.view.number + 1:
-            self.admission.depart(decision)
+            self.admission.depart(state.decided or decision)
         elif stays and self._holds(decision):
             self._carry_out(decision)
         elif state.decided is None:
@@ -319,25 +320,20 @@ class Flushing:
         self.admission.install(decision)
 
     def _hand_on(self, decision: Decision) -> None:
-        """Tell those who are to come along, and ask one after the other for what is missing; or go,
-        if nobody needs this member any more."""
-        core, state = self.core, self.core.state
-        if decision.view.rank(core.me) is None:
-            # Where nobody stays, nobody can say that all know.
-            limit = core.config.patience_s if decision.view.members else core.config.suspect_after_s
-            if core.now - state.decided_at > limit:
-                self.admission.depart(decision)
-                return
-        else:
-            others = list(members(core.others))
-            core.transmit(1 << others[state.ticks % len(others)], Ask(tuple(state.received)))
-        behind = [
-            member.process
-            for rank, member in enumerate(decision.view.members)
-            if not state.arrived >> rank & 1
-        ]
-        to = process_set(behind) if decision.view.members else core.others
+        """Tell those who have still to come along; where nobody stays, all. Who stays asks one of
+        them after the other for what is missing; who goes does so when it has told them for long.
+        """
+        core, state, staying = self.core, self.core.state, decision.view.members
+        behind = [m.process for rank, m in enumerate(staying) if not state.arrived >> rank & 1]
+        to = process_set(behind) if staying else core.others
         core.transmit(to & core.others, Decide(decision))
+        others = list(members(core.others))
+        if decision.view.rank(core.me) is not None:
+            core.transmit(1 << others[state.ticks % len(others)], Ask(tuple(state.received)))
+            return
+        patience_s = core.config.patience_s if staying else core.config.suspect_after_s
+        if not others or core.now - state.decided_at > patience_s:
+            self.admission.depart(decision)
 
     def on_newer(self, packet: Packet) -> None:
         """A packet of a later view. Who is to go does so when a quorum has come there."""
@@ -347,7 +343,8 @@ class Flushing:
             self._ask(packet.source.process)
             return
         rank = decision.view.rank(packet.source)
-        state.arrived |= 0 if rank is None else 1 << rank
+        if rank is not None:
+            state.arrived |= 1 << rank
         size = len(decision.view.members)
         if packet.view > decision.view.number or core.is_quorum(state.arrived, size):
             self.admission.depart(decision)

@@ -256,17 +256,21 @@ class GroupMember:
         self._watch_quorum()
         self._admission.expire()
         self._flushing.tick()
-        state, patience_s = self.state, self.config.patience_s
-        if state.leaving and state.suspended and self._core.now - state.suspended_at > patience_s:
-            self._admission.give_up()
+        self._admission.lose_patience()
         if self.state.phase is Phase.MEMBER:
             self._streams.repeat()
             self._channels.repeat()
             self._reporting.tick()
 
     def _watch_quorum(self) -> None:
-        """Suspend when too few are within reach, and go on when there are enough again."""
+        """Suspend when too few are within reach, and go on when there are enough again. Meanwhile
+        nobody gets older as deaf: all may have been, and will hear each other at once."""
         core, state = self._core, self.state
+        if state.decided is not None:  # it waits for something else
+            return
+        if state.suspended:
+            for peer in state.peers:
+                peer.missing = dict.fromkeys(peer.missing, core.now)
         reached = core.reached()
         enough = core.is_quorum(reached)
         if not enough and not state.suspended:
@@ -277,6 +281,7 @@ class GroupMember:
             state.suspended = False
             core.emit(Resumed(state.view.number))
             self._streams.acknowledge()
+            core.transmit(core.others, core.report())
             self._streams.deliver(list(range(len(state.received))))
 
     def _receive_while_joining(self, packet: Packet) -> None:

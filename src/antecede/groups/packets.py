@@ -46,8 +46,8 @@ class Data(msgspec.Struct, frozen=True, array_like=True, tag=0):
 class Report(msgspec.Struct, frozen=True, array_like=True, tag=1):
     """A heartbeat, and the cumulative acknowledgement of everything received without a gap.
     `waits`: an answer is wanted; `troubled`: something is wrong, so report to it at every tick for
-    a while, and `missing` are the ranks that are suspected of being silent, as a bit set. To all it
-    says what is stable; the most senior member adds the ranks that it hears."""
+    a while, and `missing` are the ranks that it does not hear, as a bit set. To all it says what is
+    stable; the most senior member adds the ranks that it hears."""
 
     received: Vector
     flushing: bool = False
@@ -110,7 +110,7 @@ class Decide(msgspec.Struct, frozen=True, array_like=True, tag=8):
 
 
 class Ask(msgspec.Struct, frozen=True, array_like=True, tag=9):
-    """How did the view of this packet end? I have received this in it."""
+    """How did the view of this packet end, or (within it) what do I lack? I have received this."""
 
     received: Vector
 

@@ -12,7 +12,7 @@ from math import isqrt
 import msgspec
 
 from antecede.errors import Misuse
-from antecede.message import ProcessSet, members, process_set
+from antecede.message import Message, ProcessSet, members, process_set
 
 
 class Node(msgspec.Struct, frozen=True):
@@ -25,6 +25,11 @@ class Node(msgspec.Struct, frozen=True):
     children: tuple[int, ...]
     processes: ProcessSet
     founders: tuple[int, ...]
+
+    def contains(self, message: Message) -> bool:
+        """Whether a message is the group's own: its sender lives here, and all that it is for."""
+        is_inside = self.processes >> message.id.sender & 1
+        return bool(is_inside) and not message.destinations & ~self.processes
 
     @property
     def name(self) -> str:

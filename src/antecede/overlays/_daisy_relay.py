@@ -235,9 +235,9 @@ class Relay(Order):
         """What the servers have had and keep no more is let go. They do not keep what a local group
         had for itself before it was split, and may have had later ones of the same process: it
         stays until the group is done."""
-        message, processes = kept.message, lower.node.processes
-        is_inside = not message.destinations & ~processes and processes >> message.id.sender & 1
+        message = kept.message
         is_over = group.has_passed(message.id) and message.id not in group.memory.kept
+        is_inside = lower.node.contains(message)
         if is_over and not is_inside and (lower.node.level or self._is_done(lower, kept)):
             word = Release((message.id,))
             if not lower.is_told(word):
@@ -280,7 +280,7 @@ class Relay(Order):
             if message.destinations & node.processes:
                 self._report_done(above, node, message.id, now)
             self._release_below(above, layer, kept, now)
-        if not message.destinations & ~node.processes and node.processes >> message.id.sender & 1:
+        if node.contains(message):
             self._release(layer, message.id, now)  # though the servers may keep it, from before
 
     def _check_all(self, layer: Layer, now: float) -> None:

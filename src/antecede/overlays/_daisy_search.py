@@ -255,6 +255,8 @@ def gather(layer: Layer, arrivals: list[Arrival], now: float) -> None:
     for sender, within, item in arrivals:
         if isinstance(item, Batch):
             memory.batches.discard(ABOVE if item.above else sender)
+            if item.above:
+                layer.state.owes.discard(ABOVE)
             layer.state.batched.add(within)
             memory.missed.update(item.missed)
             for who in item.away:

@@ -130,11 +130,11 @@ class Star(Running):
 
     def _check_done(self, layer: Layer, kept: Kept, now: float) -> None:
         """The server alone knows, and tells all."""
-        message, processes = kept.message, layer.node.processes
+        message = kept.message
         if not self._is_star(layer):
             super()._check_done(layer, kept, now)
         elif layer.is_server and self._is_done(layer, kept):
-            if message.destinations & ~processes or not processes >> message.id.sender & 1:
+            if not layer.node.contains(message):
                 super()._check_done(layer, kept, now)
             elif not layer.is_told(Release((message.id,))):
                 layer.tell(Release((message.id,)), now, self.options.tidy_s)
