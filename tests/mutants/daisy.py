@@ -45,14 +45,9 @@ RULES = [
     ),
     Mutant(
         name="done-is-not-said-after-a-merge",
-        old="        above = self._above(layer)\n"
-        "        if above is not None and layer.is_server and message.destinations & "
-        "node.processes:\n",
-        new="        above = self._above(layer)\n"
-        "        is_inside = node.processes >> message.id.sender & 1\n"
-        "        if message.destinations & ~node.processes and is_inside:\n"
-        "            return\n"
-        "        if above is not None and layer.is_server and not is_inside:\n",
+        old="            if message.destinations & node.processes:\n                self._report_done(",
+        new="            if not node.processes >> message.id.sender & 1:\n"
+        "                self._report_done(",
     ),
     Mutant(
         name="moves-before-all-know",
