@@ -45,7 +45,8 @@ RULES = [
     ),
     Mutant(
         name="done-is-not-said-after-a-merge",
-        old="            if message.destinations & node.processes:\n                self._report_done(",
+        old="            if message.destinations & node.processes:\n"
+        "                self._report_done(",
         new="            if not node.processes >> message.id.sender & 1:\n"
         "                self._report_done(",
     ),
