@@ -95,6 +95,8 @@ class Event(StrEnum):
     MERGE = "merge"
     STOPPED = "stopped"
     """The process is cut off from most of its group and does nothing until that ends."""
+    RESUMED = "resumed"
+    """That has ended, and the process is still in the group."""
     GAP = "gap"
     """A message has died with all who had it, but not what depends on it; or this process was away
     for so long that what was for it has been let go."""
@@ -124,6 +126,8 @@ class Notice(msgspec.Struct, frozen=True, gc=False):
                 return f"{self.where} {'are' if ' and ' in self.where else 'is'} merged"
             case Event.STOPPED:
                 return f"cut off from most of {self.where}: stops until that ends"
+            case Event.RESUMED:
+                return f"goes on in {self.where}"
             case Event.GAP:
                 if self.messages:
                     return f"{self.where} goes on without {', '.join(map(str, self.messages))}"

@@ -67,10 +67,13 @@ def test_stops_of_several_are_one_line_for_each_time() -> None:
     for process in (1, 2):
         chronicle.add(process, view, 4.0 + process)
     assert chronicle.stopped == 0
+    chronicle.add(0, stop, 7.0)
+    chronicle.add(0, Notice(Event.RESUMED, "group 0", 2), 7.5)
     chronicle.add(0, stop, 8.0)
     assert chronicle.stopped == 0b001
     told = chronicle.sentences(make_scenario({"protocol": "daisy", "processes": 3}), 9.0)
     assert [sentence for sentence in told if "stop" in sentence] == [
         "1.000 s to 1.500 s: p1, p2 are cut off from most of group 0 and stop, until 6.000 s",
+        "7.000 s: p0 is cut off from most of group 0 and stops, until 7.500 s",
         "8.000 s: p0 is cut off from most of group 0 and stops",
     ]

@@ -283,6 +283,8 @@ class Daisy(Changing):
                 self._do(layer, layer.member.provide_state(view, content, now))
             case groups.Suspended():
                 self._effects.append(Notice(Event.STOPPED, layer.node.name))
+            case groups.Resumed(view):
+                self._effects.append(Notice(Event.RESUMED, layer.node.name, view))
             case groups.Stopped():
                 self._on_stopped(layer, effect, now)
             case groups.Wake(at):

@@ -54,13 +54,13 @@ class Chronicle:
         self._stopped: dict[tuple[int, str], float] = {}
         """Since when a process is cut off from most of a group."""
         self._stops: dict[Notice, Stop] = {}
-        """Of those that have gone on since, by the view with which they did."""
+        """Of those that have gone on since, by the notice with which they did."""
 
     def add(self, process: int, notice: Notice, now: float) -> None:
         self.notices.setdefault(notice, Noticed(now, now, 0)).add(process, now)
         if notice.event is Event.STOPPED:
             self._stopped.setdefault((process, notice.where), now)
-        elif notice.event is Event.VIEW:
+        elif notice.event in {Event.RESUMED, Event.VIEW}:
             since = self._stopped.pop((process, notice.where), None)
             if since is not None:
                 stop = self._stops.setdefault(notice, Stop(since, since, 0))
@@ -103,7 +103,7 @@ class Chronicle:
 
     def _told(self, names: Sequence[str]) -> Iterator[tuple[float, str, str]]:
         for notice, noticed in self.notices.items():
-            if notice.event is Event.STOPPED:
+            if notice.event in {Event.STOPPED, Event.RESUMED}:
                 continue
             told = notice.sentence()
             if notice.members:
