@@ -135,7 +135,7 @@ ONE_IS_CUT_OFF_DURING_A_MERGE: dict[str, Any] = {
 ONE_IS_CUT_OFF_DURING_A_SPLIT: dict[str, Any] = {
     "protocol": "daisy",
     "processes": 11,
-    "seed": 80123723,
+    "seed": 1,
     "messages": 128,
     "rate": 9.79,
     "payload_bytes": 12,

@@ -58,10 +58,11 @@ class Plan(msgspec.Struct, frozen=True):
     ) -> "Plan":
         """The plan in which the local groups `gone` have given way to those `made`, each with its
         number and its founders. Whoever belonged to the old ones and founds no new one, being away,
-        belongs to the first of these."""
+        belongs to the last of these, which is no smaller than the others: it would wait in vain if
+        all founders died."""
         nodes = dict(self.nodes)
         lives = [process_set(founders) for _, founders in made]
-        lives[0] |= sum(nodes[index].processes for index in gone) & ~sum(lives)
+        lives[-1] |= sum(nodes[index].processes for index in gone) & ~sum(lives)
         children = [child for child in nodes[parent].children if child not in gone]
         leaves = list(self.leaves)
         for (index, founders), processes in zip(made, lives, strict=True):
