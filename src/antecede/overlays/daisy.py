@@ -289,8 +289,6 @@ class Daisy(Changing):
                 self._on_stopped(layer, effect, now)
             case groups.Wake(at):
                 self._on_wake(layer, at, now)
-            case _:
-                pass
 
     def _on_wake(self, layer: Layer, at: float, now: float) -> None:
         """A group asks for its next tick at every tick: one at rest gets none."""
