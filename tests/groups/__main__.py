@@ -1,7 +1,7 @@
 """Many random schedules of a group: `python -m tests.groups --first 0 --count 10000`.
 
 Prints each seed that fails with its first finding and a smaller schedule that fails, too. With
-`--without RULE` (the beginning of a name in `tests/groups/mutants.py`) that rule is taken away, and
+`--without RULE` (the beginning of a name in `tests/groups/mutants`) that rule is taken away, and
 what shows it is made as small as it gets; `--table` writes docs/results/groups-rules.md, which has
 the sizes for all rules.
 """

@@ -10,6 +10,8 @@ from antecede.simulate.parts import Network
 Fields = dict[str, Any]
 Candidate = tuple[Fields, int]
 """A simpler scenario, and how many other seeds it is worth."""
+Respect = Callable[[Fields], Iterator[Candidate]]
+"""All scenarios that are simpler than a given one in one way."""
 
 FEW, MANY = 10, 60
 _TOPOLOGIES = (
@@ -203,7 +205,7 @@ def _defaults(fields: Fields) -> Iterator[Candidate]:
             yield {**fields, name: default}, FEW
 
 
-RESPECTS: tuple[Callable[[Fields], Iterator[Candidate]], ...] = (
+RESPECTS: tuple[Respect, ...] = (
     _plainer_network,
     _fewer_options,
     _defaults,
@@ -217,9 +219,7 @@ RESPECTS: tuple[Callable[[Fields], Iterator[Candidate]], ...] = (
 not needed for it is soon found out."""
 
 
-def simpler(
-    fields: Fields, respect: Callable[[Fields], Iterator[Candidate]]
-) -> Iterator[Candidate]:
+def simpler(fields: Fields, respect: Respect) -> Iterator[Candidate]:
     """Simpler scenarios in one respect, with the options that they need."""
     for candidate, seeds in respect(fields):
         needed = needed_options(candidate["protocol"], candidate)

@@ -35,6 +35,7 @@ from antecede.groups.packets import (
     Tell,
     Welcome,
     check,
+    check_next,
 )
 from antecede.groups.reporting import Reporting
 from antecede.groups.state import Phase, State
@@ -314,9 +315,7 @@ class GroupMember:
     def _on_decide(self, packet: Packet, body: Decide) -> None:
         """The end of this view; a later one is news only for who is not in it."""
         state = self.state
-        if body.decision.view.number != packet.view + 1:
-            reason = f"number {body.decision.view.number} does not follow {packet.view}"
-            raise MalformedStamp("view", reason)
+        check_next(body.decision, packet.view)
         if packet.view == state.view.number or (
             packet.view > state.view.number and body.decision.view.rank(self.me) is None
         ):
@@ -345,7 +344,7 @@ class GroupMember:
         match body:
             case Data():
                 before = self._reporting.acknowledged
-                self._streams.on_data(packet, body)
+                self._streams.on_data(body)
                 self._flushing.retry()
                 if self._reporting.acknowledged is not before:
                     self._reporting.on_news()

@@ -223,6 +223,11 @@ def check(packet: Packet, size: int) -> None:
 
 def _check_decision(decision: Decision, view: int, size: int) -> None:
     _check_length("cut", decision.cut, size)
+    check_next(decision, view)
+
+
+def check_next(decision: Decision, view: int) -> None:
+    """Refuse a decision about another view than the one after this."""
     if decision.view.number != view + 1:
         raise MalformedStamp("view", f"number {decision.view.number} does not follow {view}")
 

@@ -13,7 +13,7 @@ delivered.
 from antecede.groups.api import Deliver, Stable
 from antecede.groups.core import Core
 from antecede.groups.identities import EVERYBODY, GroupMessage
-from antecede.groups.packets import Data, Nack, Packet, Vector
+from antecede.groups.packets import Data, Nack, Vector
 from antecede.message import ProcessSet, set_from_bytes, set_to_bytes
 
 
@@ -109,7 +109,7 @@ class Streams:
 
     # Receiving.
 
-    def on_data(self, packet: Packet, body: Data) -> None:
+    def on_data(self, body: Data) -> None:
         """A message, from its sender or from one that hands it on."""
         core, state = self.core, self.core.state
         rank, number = body.rank, body.vector[body.rank]
