@@ -5,7 +5,7 @@ from random import Random
 from statistics import fmean
 from typing import Any, NamedTuple
 
-from antecede.delivered import Confirming
+from antecede.histories import Confirming
 from antecede.message import Membership
 from antecede.orders.histories import Entry, Timestamp
 from antecede.protocols import create

@@ -5,12 +5,20 @@ from collections.abc import Iterable
 from enum import Enum
 from random import Random
 
-from antecede.history import History
+from antecede.histories.history import History
+from antecede.histories.joins import (
+    Plan,
+    Remembering,
+    hand_over,
+    history_of,
+    plan,
+    refit,
+    take_over,
+)
 from antecede.message import Membership, Message, MessageId, ProcessSet, members, process_set
 from antecede.order import Deliver, Effect, Transmit
 from antecede.orders._surroundings import Surroundings
 from antecede.orders.histories import Histories, HistoriesOptions
-from antecede.recovery.joins import Plan, Remembering, hand_over, history_of, plan, refit, take_over
 from antecede.topology.separator import Separator
 from tests.papers.harness import Event, Flight, early
 from tests.papers.harness import History as Record

@@ -9,7 +9,7 @@ import msgspec
 from antecede.message import Membership, Message, MessageId, members, process_set
 from antecede.order import Packet, Transmit
 from antecede.orders.pairs import OrderingBuffers, PairsOptions
-from antecede.recovery.rollback import Recoverable, time_of_failure
+from antecede.rollback import Recoverable, time_of_failure
 
 
 class Entry(NamedTuple):

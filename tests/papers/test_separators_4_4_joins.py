@@ -5,13 +5,13 @@ from random import Random
 
 import pytest
 
-from antecede.delivered import Timely, TimelyOptions
 from antecede.errors import Misuse
-from antecede.history import Cited, History, merge
+from antecede.histories import Timely, TimelyOptions
+from antecede.histories.history import Cited, History, merge
+from antecede.histories.joins import Case, history_of, plan, refit, take_over
 from antecede.message import Membership, Message, MessageId, members, process_set
 from antecede.orders._surroundings import Surroundings
 from antecede.orders.histories import Histories
-from antecede.recovery.joins import Case, history_of, plan, refit, take_over
 from antecede.topology.separator import Separator
 from tests.papers.harness import Network, early, undelivered
 from tests.papers.joins_lab import OPTIONS, Flush, Lab, Way

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from antecede.errors import BadFile, CannotWrite
-from antecede.history import Cited, History
+from antecede.histories.history import Cited, History
+from antecede.histories.joins import Remembering, take_over
+from antecede.histories.stable import StableMemory
 from antecede.message import Membership, Message, MessageId
 from antecede.orders._surroundings import Surroundings
 from antecede.orders.histories import Histories, HistoriesOptions
-from antecede.recovery.joins import Remembering, take_over
-from antecede.recovery.stable import StableMemory
 from antecede.topology.separator import Separator
 
 HISTORY = History((Cited(0, 3, 0b110, 0b001), Cited(2, 1, 1 << 90, 0)))
@@ -22,8 +22,8 @@ HISTORY = History((Cited(0, 3, 0b110, 0b001), Cited(2, 1, 1 << 90, 0)))
 WRITER = """
 import sys
 from pathlib import Path
-from antecede.history import Cited, History
-from antecede.recovery.stable import StableMemory
+from antecede.histories.history import Cited, History
+from antecede.histories.stable import StableMemory
 
 memory = StableMemory(Path(sys.argv[1]))
 number = 0

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from antecede.delivered import Confirming, ConfirmingOptions
 from antecede.errors import MalformedStamp, Misuse
+from antecede.histories import Confirming, ConfirmingOptions
 from antecede.message import Membership, Message, MessageId
 from antecede.order import Packet
 from antecede.orders.histories import Entry

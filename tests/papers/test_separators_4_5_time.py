@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from antecede.delivered import Late, Timely, TimelyOptions
 from antecede.errors import MalformedStamp, Misuse
+from antecede.histories import Late, Timely, TimelyOptions
 from antecede.message import Membership, Message, MessageId, members
 from antecede.order import Deliver, Effect, Packet, Transmit, Wake
 from antecede.orders.histories import Histories

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from antecede.errors import BadInput, MalformedStamp, Misuse
-from antecede.history import Cited, History, merge
-from antecede.incomplete import Contexts, DeliverIn, _cited
-from antecede.incomplete.contexts import ContextStamp
+from antecede.histories import Contexts, DeliverIn, _cited
+from antecede.histories.contexts import ContextStamp
+from antecede.histories.history import Cited, History, merge
 from antecede.message import Membership, Message, MessageId, members, process_set
 from antecede.order import Effect, Packet, Transmit
 from tests.papers.incomplete_lab import Wires, some

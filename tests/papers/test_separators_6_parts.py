@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from antecede.errors import MalformedStamp, Misuse
-from antecede.incomplete import BYPASS, ClosedGroups, Labels
-from antecede.incomplete.parts import PartStamp
+from antecede.histories import BYPASS, ClosedGroups, Labels
+from antecede.histories.parts import PartStamp
 from antecede.message import Membership, Message, MessageId, members, process_set
 from antecede.order import Effect, Packet, Transmit
 from antecede.orders.histories import Entry, Histories

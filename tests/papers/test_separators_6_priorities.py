@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from antecede.errors import MalformedStamp, Misuse
-from antecede.history import History, merge
-from antecede.incomplete import Priorities, PrioritiesOptions, _cited
-from antecede.incomplete.priorities import Sections
+from antecede.histories import Priorities, PrioritiesOptions, _cited
+from antecede.histories.history import History, merge
+from antecede.histories.priorities import Sections
 from antecede.message import Membership, Message, MessageId
 from antecede.order import Effect, Packet, Transmit
 from tests.papers.harness import Network, _pasts, early, undelivered

@@ -12,7 +12,7 @@ its time has been reached at S (proposition 2), so duplicates need no memory.
 As the paper has it, "<" is reflexive, and the time of a message includes the tick of its own send.
 Delivery need not tick (`tick_on_delivery`): the numbers then count messages, not events, and stay
 smaller. A message to oneself is delivered by the send and never travels. What the paper's section
-4.3 does after a failure is in `antecede.recovery.rollback`.
+4.3 does after a failure is in `antecede.rollback`.
 
 Paper: A. Schiper, J. Eggli, A. Sandoz, "A new algorithm to implement causal ordering", WDAG 1989.
 """

@@ -1,4 +1,4 @@
-"""Less order than causal order, live (chapter 6 of Rodrigues and Verissimo; `antecede.incomplete`).
+"""Less order than causal order, live (Rodrigues, Verissimo, chapter 6; `antecede.histories`).
 
 Labels: one order for each label, side by side, and none between them. Contexts: the application
 holds histories, and a message follows what is in the one it is sent in. Both are orders, so that
@@ -15,8 +15,8 @@ from typing import Any
 import msgspec
 
 from antecede.errors import MalformedStamp, Misuse
-from antecede.history import History, merge
-from antecede.incomplete import Contexts, DeliverIn
+from antecede.histories import Contexts, DeliverIn
+from antecede.histories.history import History, merge
 from antecede.message import Membership, Message, MessageId
 from antecede.order import (
     Addressing,

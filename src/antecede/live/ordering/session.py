@@ -22,7 +22,7 @@ from typing import Any
 
 from antecede.errors import MalformedStamp, Misuse
 from antecede.groups import MemberId, View
-from antecede.history import History
+from antecede.histories.history import History
 from antecede.live.ordering.effects import (
     Arrived,
     Delivery,

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from antecede.errors import MalformedStamp
-from antecede.history import Cited, History
+from antecede.histories.history import Cited, History
 from antecede.message import Membership, MessageId, set_from_bytes, set_to_bytes
 from antecede.order import Count
 

@@ -22,9 +22,9 @@ from typing import Any
 import msgspec
 
 from antecede.errors import MalformedStamp, Misuse
-from antecede.history import History, merge
-from antecede.incomplete import _cited
-from antecede.incomplete._cited import Citations
+from antecede.histories import _cited
+from antecede.histories._cited import Citations
+from antecede.histories.history import History, merge
 from antecede.message import NO_GROUP, Membership, Message, MessageId, ProcessSet
 from antecede.order import (
     Addressing,

@@ -9,7 +9,7 @@ import zlib
 from pathlib import Path
 
 from antecede.errors import BadFile, BadInput, CannotWrite
-from antecede.history import History
+from antecede.histories.history import History
 
 _MAGIC = b"antecede history 1\n"
 _CHECKSUM_BYTES = 4

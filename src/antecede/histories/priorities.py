@@ -18,9 +18,9 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from antecede.errors import MalformedStamp, Misuse
-from antecede.history import History, merge
-from antecede.incomplete import _cited
-from antecede.incomplete._cited import Citations
+from antecede.histories import _cited
+from antecede.histories._cited import Citations
+from antecede.histories.history import History, merge
 from antecede.message import Membership, Message, MessageId
 from antecede.order import (
     Addressing,

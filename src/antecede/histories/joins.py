@@ -36,7 +36,7 @@ from typing import Protocol
 import msgspec
 
 from antecede.errors import Misuse
-from antecede.history import Cited, History, merge
+from antecede.histories.history import Cited, History, merge
 from antecede.message import Membership, Message, ProcessSet, members
 from antecede.order import Effect
 from antecede.orders._surroundings import Surroundings
@@ -256,7 +256,7 @@ def _refuse_ignorance(process: int, surroundings: Surroundings) -> None:
 
 
 class Memory(Protocol):
-    """What outlives a process, such as `antecede.recovery.stable.StableMemory`."""
+    """What outlives a process, such as `antecede.histories.stable.StableMemory`."""
 
     def save(self, history: History) -> None:
         """Keep this history in place of the last one. Once this returns, no failure of the process
