@@ -14,6 +14,8 @@ from antecede.order import Deliver, Effect, Held, Order, Packet, Transmit, Wake
 from antecede.protocols import create, find, names
 from antecede.wire import decode_packet, encode_packet
 
+__version__ = "0.1.0"
+
 __all__ = [
     "AntecedeError",
     "BadFile",
@@ -32,6 +34,7 @@ __all__ = [
     "Packet",
     "Transmit",
     "Wake",
+    "__version__",
     "create",
     "decode_packet",
     "encode_packet",

@@ -15,6 +15,7 @@ from rich.progress import Progress as Bar
 
 from antecede.campaigns.file import load_campaign
 from antecede.campaigns.plan import EVENTS_LIMIT, Plan, check_size, make_plan
+from antecede.cli._plain import Command, CommandGroup
 from antecede.cli._shared import ANSWER_IS_NO, JsonFlag, print_json, print_table
 from antecede.pipeline.spread import HERE
 
@@ -25,6 +26,8 @@ SHOWN = 5
 """Reasons and failures told to a person; the tables have them all."""
 
 app = typer.Typer(
+    cls=CommandGroup,
+    add_completion=False,
     help="Run many simulations from one file, measure them and compare them.",
     no_args_is_help=True,
     rich_markup_mode="rich",
@@ -32,7 +35,7 @@ app = typer.Typer(
 FileArgument = Annotated[Path, typer.Argument(help="A campaign file (TOML).")]
 
 
-@app.command()
+@app.command(cls=Command)
 def run(
     file: FileArgument,
     out: Annotated[
@@ -92,7 +95,7 @@ def run(
         raise typer.Exit(ANSWER_IS_NO)
 
 
-@app.command()
+@app.command(cls=Command)
 def plan(file: FileArgument, as_json: JsonFlag = False) -> None:
     """Say what a campaign would run, and what it would leave out and why.
 
@@ -126,7 +129,7 @@ def plan(file: FileArgument, as_json: JsonFlag = False) -> None:
     _tell_skipped(made)
 
 
-@app.command()
+@app.command(cls=Command)
 def report(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder of a campaign.")],
     out: Annotated[

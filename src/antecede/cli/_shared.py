@@ -52,7 +52,14 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], text: int
         table.add_column(column, justify="left" if index < text else "right", no_wrap=True)
     for row in rows:
         table.add_row(*row)
-    Console(highlight=False, width=WHOLE_WIDTH).print(table)
+    _Output(highlight=False, width=WHOLE_WIDTH).print(table)
+
+
+class _Output(Console):
+    """A console that leaves it to the command line what happens when nobody reads any more."""
+
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError
 
 
 @contextmanager

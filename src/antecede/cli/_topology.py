@@ -6,6 +6,7 @@ from typing import Annotated, Any
 import msgspec
 import typer
 
+from antecede.cli._plain import Command, CommandGroup
 from antecede.cli._shared import JsonFlag, print_json, print_table
 from antecede.errors import CannotWrite, Misuse
 from antecede.message import ProcessSet, members
@@ -21,6 +22,8 @@ SHOWN = 20
 """Separators listed to a person; --json lists them all."""
 
 app = typer.Typer(
+    cls=CommandGroup,
+    add_completion=False,
     help="Look at a network and at what separates it.",
     no_args_is_help=True,
     rich_markup_mode="rich",
@@ -40,7 +43,7 @@ LargestFlag = Annotated[
 ]
 
 
-@app.command("show")
+@app.command("show", cls=Command)
 def show(
     source: Source,
     out: Annotated[
@@ -86,7 +89,7 @@ def tell(summary: Summary) -> None:
         print(f"note: {note}")
 
 
-@app.command("separators")
+@app.command("separators", cls=Command)
 def separators(
     source: Source,
     processes: Annotated[

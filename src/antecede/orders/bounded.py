@@ -80,7 +80,7 @@ class State(msgspec.Struct, array_like=True):
 
 class Bounded(Counting):
     traits = Traits(
-        title="bounded matrices with extra messages",
+        title="bounded matrices, extra messages",
         paper="Sanchez, Alvarez",
         addressing=Addressing.SETS,
         prompt=False,

@@ -106,7 +106,7 @@ class State(msgspec.Struct, array_like=True):
 
 class Separators(Overlay):
     traits = Traits(
-        title="causal separators on a routed overlay",
+        title="separators on a routed overlay",
         paper="Rodrigues, Verissimo 1994",
         addressing=Addressing.SETS,
         prompt=False,
