@@ -17,7 +17,10 @@ help: ## list the targets
 
 setup: $(STAMP) ## make .venv with the pinned dependencies and this package
 
-demo: setup ## run the campaign that compares every protocol, and write its report
+demo: setup ## compare every protocol: first a small run, then a campaign with its report
+	@echo "A first look: every protocol on the same 200 messages."
+	@$(BIN)/antecede simulate --protocol all --processes 6 --messages 200 --seed 1
+	@echo; echo "Now the campaign, a few minutes; progress follows."
 	$(BIN)/antecede campaign run campaigns/demo.toml --out build/demo; status=$$?; \
 	[ $$status -gt 1 ] || $(BIN)/antecede campaign report build/demo --force; exit $$status
 

@@ -12,6 +12,7 @@ import pytest
 
 import antecede as package
 from antecede.cli import COMMANDS
+from antecede.cli._shared import Spoken, progress_bar
 from antecede.protocols import find, names
 from antecede.simulate import make_scenario, simulate
 from tests.cli.conftest import Antecede
@@ -241,3 +242,12 @@ def test_a_folder_that_cannot_be_made_is_named(antecede: Antecede, tmp_path: Pat
     outcome = antecede("simulate", "--protocol", "vector", *SMALL, "--out", out)
     assert outcome.status == 2
     assert f"cannot write {out}" in outcome.err
+
+
+def test_progress_without_a_terminal_is_a_line_now_and_then(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with progress_bar("soon over", 3) as tick:
+        tick(1)
+    Spoken(every_s=0.0)("runs: 3 of 9")
+    assert capsys.readouterr().err == "runs: 3 of 9\n"

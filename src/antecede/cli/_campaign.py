@@ -1,7 +1,7 @@
 """`antecede campaign`: many runs, planned from one file, measured and compared."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from time import perf_counter
@@ -16,7 +16,7 @@ from rich.progress import Progress as Bar
 from antecede.campaigns.file import load_campaign
 from antecede.campaigns.plan import EVENTS_LIMIT, Plan, check_size, make_plan
 from antecede.cli._plain import Command, CommandGroup
-from antecede.cli._shared import ANSWER_IS_NO, JsonFlag, print_json, print_table
+from antecede.cli._shared import ANSWER_IS_NO, JsonFlag, Spoken, print_json, print_table
 from antecede.pipeline.spread import HERE
 
 if TYPE_CHECKING:
@@ -188,24 +188,28 @@ def _tell_skipped(plan: Plan) -> None:
 
 
 @contextmanager
-def _display() -> Iterator[Any]:
-    """Progress on a terminal, silence otherwise."""
+def _display() -> Iterator[Callable[["Progress"], None]]:
+    """Progress: a bar on a terminal, otherwise a line now and then."""
+    start = perf_counter()
+
+    def words(progress: "Progress") -> str:
+        return "" if progress.stage != "runs" else describe(progress, perf_counter() - start)
+
+    if not sys.stderr.isatty():
+        say = Spoken()
+        yield lambda progress: say(f"{progress.stage}: {words(progress)}".removesuffix(": "))
+        return
     columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[words]}"))
-    with Bar(
-        *columns, console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()
-    ) as bar:
+    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("starting Spark", total=None, words="")
-        start = perf_counter()
 
         def tell(progress: "Progress") -> None:
-            words = "" if progress.stage != "runs" else describe(progress, perf_counter() - start)
-            total = 1.0 if progress.stage == "runs" else None
             bar.update(
                 task,
                 description=progress.stage,
                 completed=progress.share,
-                total=total,
-                words=words,
+                total=1.0 if progress.stage == "runs" else None,
+                words=words(progress),
             )
 
         yield tell

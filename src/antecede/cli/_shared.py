@@ -2,8 +2,9 @@
 
 import json
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from time import monotonic
 from typing import Annotated, Any
 
 import msgspec
@@ -62,27 +63,40 @@ class _Output(Console):
         raise BrokenPipeError
 
 
+class Spoken:
+    """Progress where there is no terminal: a line now and then, so that a log shows life. What is
+    over soon says nothing."""
+
+    def __init__(self, every_s: float = 10.0) -> None:
+        self._every_s = every_s
+        self._last_s = monotonic()
+
+    def __call__(self, words: str) -> None:
+        """Say where the work stands, unless something was said a moment ago."""
+        now_s = monotonic()
+        if now_s - self._last_s >= self._every_s:
+            self._last_s = now_s
+            print(words, file=sys.stderr, flush=True)
+
+
 @contextmanager
-def progress_bar(title: str, total: int | None = None) -> Iterator["Ticker"]:
-    """A progress bar on a terminal, silence otherwise."""
-    console = Console(stderr=True)
+def progress_bar(title: str, total: int | None = None) -> Iterator[Callable[..., None]]:
+    """Progress as a function of what is completed, and of what: a bar on a terminal, otherwise a
+    line now and then."""
+    if not sys.stderr.isatty():
+        say = Spoken()
+
+        def speak(completed: int, of: int | None = total) -> None:
+            say(f"{title}: {completed:,}" + (f" of {of:,}" if of else ""))
+
+        yield speak
+        return
     columns = (TextColumn(title), BarColumn(), TextColumn("{task.completed:,.0f}"))
-    with Progress(
-        *columns,
-        TimeRemainingColumn(),
-        console=console,
-        transient=True,
-        disable=not sys.stderr.isatty(),
-    ) as progress:
-        yield Ticker(progress, total)
+    console = Console(stderr=True)
+    with Progress(*columns, TimeRemainingColumn(), console=console, transient=True) as progress:
+        task = progress.add_task("", total=total)
 
+        def move(completed: int, of: int | None = None) -> None:
+            progress.update(task, completed=completed, total=of)
 
-class Ticker:
-    """Moves a progress bar; safe to call when there is none."""
-
-    def __init__(self, progress: Progress, total: int | None) -> None:
-        self._progress = progress
-        self._task = progress.add_task("", total=total)
-
-    def __call__(self, completed: int, total: int | None = None) -> None:
-        self._progress.update(self._task, completed=completed, total=total)
+        yield move
