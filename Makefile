@@ -21,7 +21,7 @@ demo: setup ## compare every protocol: first a small run, then a campaign with i
 	@echo "A first look: every protocol on the same 200 messages."
 	@$(BIN)/antecede simulate --protocol all --processes 6 --messages 200 --seed 1
 	@echo; echo "Now the campaign, a few minutes; progress follows."
-	$(BIN)/antecede campaign run campaigns/demo.toml --out build/demo; status=$$?; \
+	$(BIN)/antecede campaign run demo --out build/demo; status=$$?; \
 	[ $$status -gt 1 ] || $(BIN)/antecede campaign report build/demo --force; exit $$status
 
 test: lint ## lint, then run all tests

@@ -40,6 +40,7 @@ COMMANDS = {
     "view": Listed("_view", "Show a trace as a space-time diagram."),
     "node": Listed("_node", "Take part in a live group, from a script."),
     "chat": Listed("_chat", "Chat in several terminals of one machine or network."),
+    "examples": Listed("_examples", "List the campaigns and scenarios that ship, or copy one."),
     "cluster": Listed("_cluster", "Start a Spark cluster on this machine."),
     "campaign": Listed("_campaign", "Run many simulations from one file and compare them."),
     "topology": Listed("_topology", "Look at a network and at what separates it."),

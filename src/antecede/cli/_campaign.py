@@ -18,6 +18,7 @@ from antecede.campaigns.plan import EVENTS_LIMIT, Plan, check_size, make_plan
 from antecede.cli._plain import Command, CommandGroup
 from antecede.cli._shared import ANSWER_IS_NO, JsonFlag, Spoken, print_json, print_table
 from antecede.pipeline.spread import HERE
+from antecede.shipped import find as find_shipped
 
 if TYPE_CHECKING:
     from antecede.pipeline.campaign import Finished, Progress
@@ -32,7 +33,9 @@ app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode="rich",
 )
-FileArgument = Annotated[Path, typer.Argument(help="A campaign file (TOML).")]
+FileArgument = Annotated[
+    Path, typer.Argument(help="A campaign file (TOML), or the name of one that ships.")
+]
 
 
 @app.command(cls=Command)
@@ -59,11 +62,12 @@ def run(
     Exit status 1 if a run failed, or if a protocol broke the order that it promises or left a
     message undelivered without any fault.
 
-    Example: antecede campaign run campaigns/demo.toml --out build/demo
+    Example: antecede campaign run demo --out build/demo
     """
     from antecede.pipeline.campaign import run_campaign  # noqa: PLC0415 - only where needed
     from antecede.pipeline.session import build_session  # noqa: PLC0415 - see above
 
+    file = find_shipped("campaigns", file)
     campaign = load_campaign(file)
     plan = make_plan(campaign, str(file))
     if not yes:
@@ -99,8 +103,9 @@ def run(
 def plan(file: FileArgument, as_json: JsonFlag = False) -> None:
     """Say what a campaign would run, and what it would leave out and why.
 
-    Example: antecede campaign plan campaigns/demo.toml
+    Example: antecede campaign plan demo
     """
+    file = find_shipped("campaigns", file)
     campaign = load_campaign(file)
     made = make_plan(campaign, str(file))
     if as_json:

@@ -18,6 +18,7 @@ from antecede.cli._shared import (
 from antecede.errors import CannotWrite, Misuse
 from antecede.fuzzing.tolerance import Duty, duty
 from antecede.protocols import names
+from antecede.shipped import find as find_shipped
 from antecede.simulate import Scenario, Spread, Summary, load_scenario, make_scenario
 from antecede.simulate import simulate as run_scenario
 from antecede.simulate.notices import some_of
@@ -114,7 +115,8 @@ def simulate(
         ),
     ] = None,
     scenario: Annotated[
-        Path | None, typer.Option(help="A scenario file (TOML); flags override it.")
+        Path | None,
+        typer.Option(help="A scenario file (TOML), or one that ships by name; flags override it."),
     ] = None,
     out: Annotated[
         Path | None,
@@ -152,7 +154,7 @@ def simulate(
         "partitions": [_partition(text) for text in partition] if partition else None,
     }
     traffic = {"kind": workload, "cascade": cascade, "size": multicast_size, "graph": graph}
-    base = {} if scenario is None else _plain(load_scenario(scenario))
+    base = {} if scenario is None else _plain(load_scenario(find_shipped("scenarios", scenario)))
     if scenario is None and protocol is None:
         raise Misuse("name a protocol (--protocol), 'all', or a scenario file (--scenario)")
     data = {**base, **_given(fields)}
