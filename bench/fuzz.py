@@ -64,6 +64,12 @@ folder.
 With crashes, for a protocol that survives them: every message of a survivor reaches every survivor
 that it is addressed to, once and in causal order, and what one survivor has delivered of a process
 that crashed, all survivors deliver that it is addressed to.
+Two things excuse a copy that is missing, one an early delivery. Groups have lost their majority
+for good, have stopped and say so, and the copy has no other way: that is judged by the views that
+were told, by who lives, and by the cuts that last. Or a gap is told: then the run is repeated with
+a mark in every message, and the marks are sought in the states of survivors as they were when it
+was told; what one of them had is no gap. `antecede simulate` judges the same, with the same exit
+status; a test compares them.
 
 Not drawn: the readings that the errata refute, replays of real graphs, large systems (runs have up
 to {largest} processes where no topology says more, and up to {messages} messages). For the daisy:

@@ -7,11 +7,11 @@ import pytest
 
 from antecede.fuzzing import draw
 from antecede.fuzzing.drawing import draw_fields
-from antecede.fuzzing.tolerance import Duty, duty, loses
 from antecede.order import Addressing, Channels
 from antecede.overlays._daisy_options import DaisyOptions
 from antecede.protocols import find, names
 from antecede.simulate import make_scenario
+from antecede.simulate.duty import Duty, duty, loses
 from tests.fuzzing.faults import FAULTS, faults_of
 
 SEEDS = range(1, 81)

@@ -6,15 +6,18 @@ from typing import Any
 import pytest
 
 from antecede.errors import BrokenInvariant
-from antecede.fuzzing.judging import Log, early, judge, undelivered
-from antecede.fuzzing.tolerance import Duty
-from antecede.message import Membership, Message, process_set
+from antecede.fuzzing.judging import judge
+from antecede.message import Membership, Message, MessageId, process_set
 from antecede.order import Deliver, Effect, Options, Order, Packet, Transmit
 from antecede.orders.blocks_slow import BlocksSlow, SlowOptions
 from antecede.orders.fifo import Fifo
 from antecede.orders.none import Unordered
 from antecede.orders.vector import Vector
 from antecede.simulate import Scenario, make_scenario
+from antecede.simulate.books import Books
+from antecede.simulate.duty import Duty
+from antecede.simulate.excuses import Excuses
+from antecede.simulate.judgement import early, undelivered
 
 SMALL = {"processes": 3, "messages": 30, "rate": 100.0}
 
@@ -122,8 +125,8 @@ def test_counts() -> None:
 # Crashes, from the books alone: 0 sends to 1 and 2, 1 delivers it and sends to 2.
 
 
-def books() -> Log:
-    log = Log(scenario("none"))
+def books() -> Books:
+    log = Books(scenario("none"))
     log.send(0, 0, 1, process_set([1, 2]))
     log.deliver(1, 0, 1)
     log.send(1, 1, 1, process_set([2]))
@@ -131,31 +134,46 @@ def books() -> Log:
     return log
 
 
-def missing(log: Log, owed: Duty = Duty.SURVIVORS) -> list[str]:
+class Told(Excuses):
+    """Of these messages it was told that they are lost, and they are."""
+
+    def __init__(self, *messages: tuple[int, int]) -> None:
+        self._messages = messages
+
+    def stop(self, message: MessageId, delivered: int, process: int) -> bool:
+        return False
+
+    def gap(self, message: MessageId) -> bool:
+        return message in self._messages
+
+
+def missing(log: Books, owed: Duty = Duty.SURVIVORS, excuses: Excuses | None = None) -> list[str]:
     orders = [Unordered(process, Membership(3)) for process in range(3)]
-    return [failure.sentence for failure in undelivered(owed, log, orders)]
+    found = undelivered(owed, log, orders, excuses or Told())
+    return [failure.sentence for failure in found]
 
 
 def test_what_a_survivor_has_delivered_all_survivors_deliver() -> None:
     log = books()
     log.crash(0)
     assert missing(log) == ["p2 never delivered p0:1"]
-    assert [failure.kind for failure in early(log, dead_count=False)] == ["early"]
+    assert [failure.kind for failure in early(log, Told())] == ["early"]
 
 
-def test_what_died_with_all_who_had_it_is_excused() -> None:
+def test_what_died_with_all_who_had_it_is_excused_but_overtaken_only_if_that_is_told() -> None:
     log = books()
     log.crash(0)
     log.crash(1)
     assert missing(log) == []
-    assert list(early(log, dead_count=False)) == []
-    assert [failure.kind for failure in early(log, dead_count=True)] == ["early"]
+    assert list(early(log, Told((0, 1)))) == []
+    assert [failure.kind for failure in early(log, Told((1, 1)))] == ["early"]
 
 
-def test_what_a_survivor_sent_is_not_excused() -> None:
+def test_what_a_survivor_sent_is_excused_only_if_it_is_lost_and_told() -> None:
     log = books()
     log.crash(1)
     assert missing(log) == ["p2 never delivered p0:1"]
+    assert missing(log, excuses=Told((0, 1))) == []
 
 
 def test_what_crashed_processes_have_not_delivered_is_excused() -> None:

@@ -16,11 +16,11 @@ from antecede.cli._shared import (
     progress_bar,
 )
 from antecede.errors import CannotWrite, Misuse
-from antecede.fuzzing.tolerance import Duty, duty
 from antecede.protocols import names
 from antecede.shipped import find as find_shipped
 from antecede.simulate import Scenario, Spread, Summary, load_scenario, make_scenario
 from antecede.simulate import simulate as run_scenario
+from antecede.simulate.duty import Duty, duty
 from antecede.simulate.notices import some_of
 
 EVERY = "all"
@@ -128,10 +128,11 @@ def simulate(
     """Run traffic through a protocol on a simulated network, and print what it cost.
 
     The same seed gives the same traffic and the same network to every protocol. Exit status 1 if a
-    protocol breaks the order that it promises, or leaves a message undelivered that it owes.
-    Nothing is owed by a protocol that does not survive the faults of the run; by others all but
-    what is for crashed processes, from crashed ones and delivered by no survivor, stuck with
-    processes that have stopped, or told as a gap.
+    protocol breaks the order that it promises, or leaves a message undelivered that it owes, as
+    `antecede fuzz` judges it. Nothing is owed by a protocol that does not survive the faults of the
+    run; by others all but what is for crashed processes, from crashed ones and delivered by no
+    survivor, cut off by groups that have lost their majority, or lost (nobody has it) and told as
+    a gap.
 
     Example: antecede simulate --protocol all --processes 8 --messages 2000 --seed 1
     """
@@ -179,10 +180,7 @@ def simulate(
         print_json(plain if is_every else plain[0])
     else:
         tell(summaries, left_out, owed)
-    if any(owed) or any(
-        summary.violations and one.promises_order
-        for summary, (one, _) in zip(summaries, targets, strict=True)
-    ):
+    if any(owed) or any(summary.failure for summary in summaries):
         raise typer.Exit(ANSWER_IS_NO)
 
 
@@ -321,6 +319,14 @@ def tell(summaries: list[Summary], left_out: list[str], owed: list[int]) -> None
             )
     _tell_notices(summaries)
     _tell_undelivered(summaries, owed)
+    _tell_together(
+        len(summaries),
+        (
+            (summary.protocol, f"{summary.failure.kind}: {summary.failure.sentence}")
+            for summary in summaries
+            if summary.failure
+        ),
+    )
     fifo = [summary.protocol for summary in summaries if summary.fifo_added]
     if fifo:
         print(f"On FIFO links, which they need: {', '.join(fifo)}.")

@@ -5,7 +5,8 @@ smallest scenario that goes wrong in the same way. `antecede.pipeline.fuzz` does
 """
 
 from antecede.fuzzing.drawing import draw
-from antecede.fuzzing.judging import Failure, Outcome, judge
+from antecede.fuzzing.judging import Outcome, judge
 from antecede.fuzzing.shrinking import Shrunk, shrink
+from antecede.simulate.judgement import Failure
 
 __all__ = ["Failure", "Outcome", "Shrunk", "draw", "judge", "shrink"]

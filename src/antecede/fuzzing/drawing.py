@@ -11,12 +11,12 @@ from typing import Any
 
 from antecede.fuzzing.chance import Chance
 from antecede.fuzzing.options import BACK_S, cut_off_s, draw_options
-from antecede.fuzzing.tolerance import may_lose
 from antecede.order import Addressing, Order, Traits
 from antecede.overlays import Overlay
 from antecede.protocols import find
 from antecede.simulate import Scenario, make_scenario
 from antecede.simulate.deployment import deploy
+from antecede.simulate.duty import may_lose
 
 LARGEST = 12
 """Processes, at most, where no topology says how many."""

@@ -3,10 +3,10 @@
 import msgspec
 
 from antecede.fuzzing.drawing import draw
-from antecede.fuzzing.judging import Failure
 from antecede.fuzzing.shrinking import MOST_RUNS, shrink
 from antecede.fuzzing.slices import Found
 from antecede.order import Order
+from antecede.simulate.judgement import Failure
 
 
 class Finding(msgspec.Struct, frozen=True):

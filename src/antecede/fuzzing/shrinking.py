@@ -11,10 +11,11 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from antecede.errors import Misuse
-from antecede.fuzzing.judging import Failure, judge
+from antecede.fuzzing.judging import judge
 from antecede.fuzzing.simpler import RESPECTS, Candidate, Fields, simpler
 from antecede.order import Order
 from antecede.simulate import Scenario, make_scenario
+from antecede.simulate.judgement import Failure
 
 MOST_RUNS = 6_000
 """Runs before it gives up looking for something smaller."""

@@ -27,10 +27,10 @@ from antecede.campaigns.runs import FAILED, OK, Outcome, commit, execute, failur
 from antecede.campaigns.tables import HISTOGRAMS, RUNS, SETTING, SKIPPED, SUMMARY
 from antecede.campaigns.tabulate import PLACES, interesting, write_tables
 from antecede.errors import AntecedeError, CannotWrite, Misuse
-from antecede.fuzzing.tolerance import owes_all
 from antecede.pipeline import elsewhere, reach
 from antecede.pipeline.spread import WorkLost, spread
 from antecede.simulate import make_scenario
+from antecede.simulate.duty import owes_all
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

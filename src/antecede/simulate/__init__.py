@@ -10,15 +10,15 @@ from time import perf_counter
 
 from antecede.message import members
 from antecede.order import Order
+from antecede.simulate.books import Books, Watched
+from antecede.simulate.judgement import failures
 from antecede.simulate.loading import load_scenario, make_scenario
 from antecede.simulate.measures import Spread
-from antecede.simulate.recorder import Recorder
 from antecede.simulate.run import Progress, Simulation
 from antecede.simulate.sampling import StateSampler
 from antecede.simulate.scenario import Scenario
 from antecede.simulate.summary import VIOLATIONS_LIMIT, Summary
 from antecede.trace import TraceWriter
-from antecede.verify import OnlineOracle
 
 __all__ = [
     "VIOLATIONS_LIMIT",
@@ -50,7 +50,7 @@ def simulate(
     start = perf_counter()
     names = scenario.process_names
     is_judged = judged and scenario.message_limit <= VIOLATIONS_LIMIT
-    oracle = OnlineOracle(names, scenario.run_name) if is_judged else None
+    books = Books(scenario) if is_judged else None
     metadata = {"scenario": scenario.to_json()}
     trace = (
         nullcontext()
@@ -58,9 +58,14 @@ def simulate(
         else TraceWriter(out, scenario.run_name, names, metadata, force=force)
     )
     with trace as writer:
-        recorder = Recorder(writer, oracle)
+        recorder = Watched(writer, books)
         simulation = Simulation(scenario, recorder, order_type)
+        if books is not None:
+            recorder.watch(simulation.orders)
         simulation.run(progress, states)
+    excuses = simulation.excuses
+    orders = simulation.orders
+    found = failures(scenario, books, orders, excuses, recorder.excess) if books else iter(())
     return Summary(
         run=scenario.run_name,
         protocol=scenario.protocol,
@@ -70,8 +75,9 @@ def simulate(
         deliveries=recorder.deliveries,
         undelivered=recorder.copies_to_others - recorder.deliveries_to_others,
         leftover=simulation.leftover(),
-        stopped=tuple([names[process] for process in members(simulation.stopped)]),
-        violations=None if oracle is None else recorder.violations,
+        stopped=tuple([names[process] for process in members(excuses.stopped)]),
+        violations=None if books is None else recorder.violations,
+        failure=next(found, None),
         stamp_entries=recorder.stamp_entries.spread(),
         stamp_bytes=recorder.stamp_bytes.spread(),
         delay_s=recorder.delay_s.spread(),

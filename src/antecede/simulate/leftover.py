@@ -6,7 +6,8 @@ Each copy counts once, for the first reason that applies: the reasons add up to 
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from antecede.message import ProcessSet
+from antecede.message import MessageId, ProcessSet, members
+from antecede.simulate.excuses import Excuses
 from antecede.simulate.notices import some_of
 
 
@@ -14,8 +15,7 @@ class Left(NamedTuple):
     """A message that was not delivered everywhere: who of the living has not received it, who holds
     it; and who may have delivered it, the dead included."""
 
-    sender: int
-    sent_s: float
+    message: MessageId
     unreceived: ProcessSet
     held: ProcessSet
     delivered: ProcessSet
@@ -29,11 +29,11 @@ class Leftover(NamedTuple):
     from_crashed: int = 0
     """The sender crashed, and nobody that lives has delivered the message."""
     stopped: int = 0
-    """For or from a process that is cut off from most of a group at the end, and has stopped."""
+    """For or from a process that has stopped in a group which has lost its majority."""
     behind_stopped: int = 0
-    """Others while somebody has stopped: they may have to go through it."""
+    """Others that would have to go through such a group."""
     gap: int = 0
-    """Sent before it was told, for the last time, that something is kept by nobody any more."""
+    """It was told that something is lost, and nobody that lives has the message."""
     disagreed: int = 0
     """The sender crashed, but somebody that lives has delivered the message."""
     waiting: int = 0
@@ -49,8 +49,8 @@ class Leftover(NamedTuple):
             "for_crashed": "for crashed processes",
             "from_crashed": "from crashed senders, delivered by no survivor",
             "stopped": f"for or from {who}",
-            "behind_stopped": f"that may have to go through {through}",
-            "gap": "kept by nobody any more (a gap was told)",
+            "behind_stopped": f"that would have to go through {through}",
+            "gap": "that nobody has any more (a gap was told)",
             "disagreed": "from crashed senders, though a survivor has delivered the message",
             "waiting": "arrived and waiting for others",
             "missing": "not arrived",
@@ -60,31 +60,30 @@ class Leftover(NamedTuple):
 
 
 def explain(
-    messages: Iterable[Left],
-    for_crashed: int,
-    dead: ProcessSet,
-    stopped: ProcessSet,
-    last_gap_s: float,
+    messages: Iterable[Left], for_crashed: int, dead: ProcessSet, excuses: Excuses
 ) -> Leftover:
     """Why copies of these messages are undelivered, besides those `for_crashed`."""
     counts = dict.fromkeys(Leftover._fields, 0)
     counts["for_crashed"] = for_crashed
     for one in messages:
-        sender = 1 << one.sender
+        sender = 1 << one.message.sender
         left = (one.unreceived | one.held) & ~sender
         if sender & dead and not one.delivered & ~dead:
             counts["from_crashed"] += left.bit_count()
             continue
-        concerned = left if sender & stopped else left & stopped
-        counts["stopped"] += concerned.bit_count()
-        left ^= concerned
-        if stopped:
-            counts["behind_stopped"] += left.bit_count()
-        elif one.sent_s <= last_gap_s:
-            counts["gap"] += left.bit_count()
-        elif sender & dead:
-            counts["disagreed"] += left.bit_count()
-        else:
-            counts["waiting"] += (left & one.held).bit_count()
-            counts["missing"] += (left & one.unreceived).bit_count()
+        for process in members(left):
+            counts[_reason(one, process, bool(sender & dead), excuses)] += 1
     return Leftover(**counts)
+
+
+def _reason(one: Left, process: int, is_sender_dead: bool, excuses: Excuses) -> str:
+    """Why this process has not delivered the message, though somebody alive has sent or delivered
+    it."""
+    if excuses.stop(one.message, one.delivered, process):
+        concerned = excuses.stopped & (1 << process | 1 << one.message.sender)
+        return "stopped" if concerned else "behind_stopped"
+    if excuses.gap(one.message):
+        return "gap"
+    if is_sender_dead:
+        return "disagreed"
+    return "waiting" if one.held >> process & 1 else "missing"

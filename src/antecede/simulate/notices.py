@@ -3,8 +3,7 @@
 All members of a group tell of the same view; one line stands for all of them.
 """
 
-from collections.abc import Iterator, Sequence
-from math import inf
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -68,18 +67,9 @@ class Chronicle:
                 stop.until_s = now
 
     @property
-    def stopped(self) -> ProcessSet:
-        """Who is cut off from most of a group, and has not gone on."""
-        found = 0
-        for process, _ in self._stopped:
-            found |= 1 << process
-        return found
-
-    @property
-    def last_gap_s(self) -> float:
-        """When it was told for the last time that something is kept by nobody any more."""
-        gaps = [seen.last_s for notice, seen in self.notices.items() if notice.event is Event.GAP]
-        return max(gaps, default=-inf)
+    def stops(self) -> Iterable[tuple[int, str]]:
+        """Who is cut off from most of a group, as it says, and has not gone on."""
+        return self._stopped
 
     def sentences(self, scenario: Scenario, last_s: float) -> tuple[str, ...]:
         """One a notice and a fault, in the order of time. `last_s`: when a message was sent,

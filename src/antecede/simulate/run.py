@@ -7,7 +7,7 @@ shared between runs: any number of them can go on in one process or in many.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
+from functools import cached_property, partial
 from heapq import heappop, heappush
 from itertools import count
 from math import inf
@@ -30,6 +30,7 @@ from antecede.order import (
     Wake,
 )
 from antecede.overlays import Overlay
+from antecede.simulate.excuses import Excuses, Telling, mark, telling
 from antecede.simulate.leftover import Left, Leftover, explain
 from antecede.simulate.links import Fate, Links
 from antecede.simulate.notices import Chronicle, Fault, Noticed
@@ -70,10 +71,10 @@ class Flight(msgspec.Struct, gc=False):
     fates: dict[int, Fate] | None = None
     """What will happen to the copies that the protocol has not transmitted yet."""
 
-    def left(self, sender: int) -> Left:
+    def left(self, message: MessageId) -> Left:
         """Its state at the end of a run."""
         delivered = self.destinations & ~self.unreceived & ~self.held
-        return Left(sender, self.sent, self.unreceived, self.held, delivered)
+        return Left(message, self.unreceived, self.held, delivered)
 
 
 class Carried:
@@ -94,10 +95,19 @@ class Simulation:
     """One run of a scenario."""
 
     def __init__(
-        self, scenario: Scenario, recorder: Recorder, order_type: type[Order] | None = None
+        self,
+        scenario: Scenario,
+        recorder: Recorder,
+        order_type: type[Order] | None = None,
+        *,
+        survivors: Sequence[int] | None = None,
     ) -> None:
+        """Where the `survivors` are known, every message has its mark for a payload, and their
+        states are kept when a gap is told (`antecede.simulate.excuses`)."""
         membership = scenario.membership
-        make = order_type or scenario.order
+        make = self._make = order_type or scenario.order
+        self._marked_for = survivors
+        self._told_gaps: dict[Telling, bytes] = {}
         options: Options = scenario.order_options
         if not isinstance(options, make.options_type):  # a variant has them in a class of its own
             options = msgspec.convert(options, make.options_type, from_attributes=True)
@@ -157,14 +167,24 @@ class Simulation:
 
     def leftover(self) -> Leftover:
         """Why what is undelivered is so."""
-        last_gap_s = self.chronicle.last_gap_s
-        left = [flight.left(id_.sender) for id_, flight in self._outstanding.items()]
-        return explain(left, self._undelivered_for_crashed, self._dead, self.stopped, last_gap_s)
+        left = [flight.left(id_) for id_, flight in self._outstanding.items()]
+        return explain(left, self._undelivered_for_crashed, self._dead, self.excuses)
 
-    @property
-    def stopped(self) -> ProcessSet:
-        """Who lives, but is cut off from most of a group."""
-        return self.chronicle.stopped & ~self._dead
+    @cached_property
+    def excuses(self) -> Excuses:
+        """What the run excuses, when it is over."""
+        return Excuses(self._scenario, self.chronicle, self._dead, self.now, self._marked_states)
+
+    def _marked_states(self) -> Mapping[Telling, bytes]:
+        """The same run with a mark in every message: what the survivors had when gaps were told."""
+        again = Simulation(
+            self._scenario, Recorder(None, None), self._make, survivors=self._survivors()
+        )
+        again.run()
+        return again._told_gaps
+
+    def _survivors(self) -> list[int]:
+        return [process for process, receive in enumerate(self._receivers) if receive is not None]
 
     def run(self, progress: Progress | None = None, states: StateSampler | None = None) -> None:
         """Until nothing is left to happen. `states` looks at the processes now and then."""
@@ -264,7 +284,8 @@ class Simulation:
             return
         number = self._numbers[process] = self._numbers[process] + 1
         id_ = MessageId(process, number)
-        message = Message(id_, destinations, send.group, self._payload)
+        payload = self._payload if self._marked_for is None else mark(id_)
+        message = Message(id_, destinations, send.group, payload)
         own = destinations & self._bits[process]
         others = destinations ^ own
         dead = others & self._dead
@@ -333,6 +354,9 @@ class Simulation:
                 self._successors[self._awaited.pop(process)] = process
                 self._recorder.membership(JOIN, process, now)
             self._recorder.membership(VIEW, process, now)
+        if notice.event is Event.GAP and self._marked_for is not None:
+            states = (self._orders[survivor].snapshot() for survivor in self._marked_for)
+            self._told_gaps.setdefault(telling(process, notice), b"".join(states))
         self.chronicle.add(process, notice, now)
 
     def _deliver(self, process: int, message: Message, now: float) -> None:

@@ -4,6 +4,7 @@ from typing import Any
 
 import msgspec
 
+from antecede.simulate.judgement import Failure
 from antecede.simulate.leftover import Leftover
 from antecede.simulate.measures import Spread
 
@@ -28,9 +29,12 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     leftover: Leftover
     """The same, by reason."""
     stopped: tuple[str, ...]
-    """Who is cut off from most of a group at the end, and has stopped."""
+    """Who has stopped in a group that has lost its majority."""
     violations: int | None
     """Deliveries that came too early; None above `VIOLATIONS_LIMIT` messages."""
+    failure: Failure | None
+    """What the protocol has broken of its word, the worst; None if nothing, or if that was not
+    judged. An early delivery is excused where it was told that what it overtook is lost."""
     stamp_entries: Spread
     stamp_bytes: Spread
     delay_s: Spread
@@ -60,7 +64,10 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     def as_dict(self) -> dict[str, Any]:
         """For JSON: a spread becomes a dict, and so does what is left over."""
         plain = {field: getattr(self, field) for field in self.__struct_fields__}
-        return {
-            field: value._asdict() if isinstance(value, Spread | Leftover) else value
-            for field, value in plain.items()
-        }
+        return {field: _plain(value) for field, value in plain.items()}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Failure):
+        return msgspec.to_builtins(value)
+    return value._asdict() if isinstance(value, Spread | Leftover) else value

@@ -8,7 +8,7 @@ beyond that as far as the traits go.
 from enum import Enum
 
 from antecede.order import Channels, Traits
-from antecede.simulate import Scenario
+from antecede.simulate.scenario import Scenario
 
 
 class Duty(Enum):
