@@ -115,8 +115,8 @@ def _carbon(stamp: Any) -> list[Any]:
 
 
 class _WithoutR7(Confirming):
-    def is_redundant(self, entry: Entry, destinations: int) -> bool:
-        return False
+    def _unreported(self, destinations: int) -> list[tuple[int, int, Entry]]:
+        return super()._unreported(-1)  # more than anybody is ever told
 
 
 def evidence() -> list[str]:

@@ -15,17 +15,22 @@ MUTANTS = [
     ),
     Mutant(
         name="some-destination-told",
-        old="return self._collects and not destinations & ~entry.C",
-        new="return self._collects and destinations & entry.C != 0",
+        old="if entry.C & destinations != destinations",
+        new="if entry.C & destinations == 0",
     ),
     Mutant(
         name="delivered-everywhere",
-        old="delivered.C = 1 << message.id.sender | 1 << self.process",
+        old="delivered.C = 1 << sender | 1 << self.process",
         new="delivered.C = message.destinations",
     ),
     Mutant(
         name="earlier-messages-cover",
-        old="in sorted(self.state.H[sender].items(), reverse=True):",
-        new="in sorted(self.state.H[sender].items()):",
+        old="in reversed(self.state.H.get(sender, _NOTHING).items()):",
+        new="in self.state.H.get(sender, _NOTHING).items():",
+    ),
+    Mutant(
+        name="everybody-counts-as-told",
+        old="reported = message.destinations | 1 << self.process",
+        new="reported = self.membership.everybody",
     ),
 ]

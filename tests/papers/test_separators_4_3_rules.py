@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from antecede.errors import MalformedStamp, Misuse
-from antecede.message import Membership, Message, MessageId, ProcessSet
+from antecede.message import Membership, Message, MessageId
 from antecede.order import Packet
 from antecede.orders._surroundings import Sides
 from antecede.orders.histories import Entry, Histories, HistoriesOptions, Timestamp
@@ -134,8 +134,8 @@ class Appendix(Histories):
     """R6.2 and R6.3 of appendix A.5: the sender is not added, and carbon copies start empty. There
     are no R7 and R8."""
 
-    def is_redundant(self, entry: Entry, destinations: ProcessSet) -> bool:
-        return False
+    def _unreported(self, destinations: int) -> list[tuple[int, int, Entry]]:
+        return super()._unreported(-1)  # more than anybody is ever told
 
     def _record_send(self, message: Message) -> None:
         for entries in self.state.H.values():

@@ -24,8 +24,8 @@ def team(size: int, evidence: str, order: type[Confirming] = Confirming, **more:
 class Talkative(Confirming):
     """Without R7 and R8: everything is cited for ever."""
 
-    def is_redundant(self, entry: Entry, destinations: int) -> bool:
-        return False
+    def _unreported(self, destinations: int) -> list[tuple[int, int, Entry]]:
+        return super()._unreported(-1)  # more than anybody is ever told
 
     def _remove_reported(self, senders: Any) -> None:
         pass

@@ -31,7 +31,9 @@ support causal multicast in large-scale systems", report, INESC 1994; in part at
 """
 
 from collections.abc import Iterable, Iterator
-from typing import Literal
+from functools import lru_cache
+from itertools import repeat
+from typing import Literal, NoReturn
 
 import msgspec
 
@@ -79,7 +81,7 @@ class Timestamp(Stamp, frozen=True):
         return len(self.H)
 
 
-class Entry(msgspec.Struct, array_like=True):
+class Entry(msgspec.Struct, array_like=True, gc=False):
     """One message of a causal history: `A`, its destinations without its sender; `C`, the processes
     it has been reported to."""
 
@@ -88,12 +90,18 @@ class Entry(msgspec.Struct, array_like=True):
 
 
 class State(msgspec.Struct, array_like=True):
-    """`H[s][c]`: message c of sender s, if it is in the causal history. `D[s]`: with R5 the number
-    of the last message of s that was delivered here; without it the set of all their numbers."""
+    """`H[s][c]`: message c of sender s, if it is in the causal history; those of a sender stand in
+    increasing order. `D[s]`: with R5 the number of the last message of s that was delivered here;
+    without it the set of all their numbers."""
 
     H: dict[int, dict[int, Entry]]
     D: list[int]
     held: dict[MessageId, Packet[Timestamp]]
+
+
+_to_wire = lru_cache(maxsize=1 << 14)(set_to_bytes)
+_from_wire = lru_cache(maxsize=1 << 14)(set_from_bytes)
+_NOTHING: dict[int, Entry] = {}
 
 
 class Histories(Counting):
@@ -148,6 +156,13 @@ class Histories(Counting):
         """R1."""
         return State({}, [0] * self.membership.size, {})
 
+    def resume(self) -> None:
+        """Whoever made the state need not have kept the order."""
+        H = self.state.H
+        for sender, entries in H.items():
+            H[sender] = dict(sorted(entries.items()))
+        super().resume()
+
     # Sending: R2, R4, R6.1, R6.2, R7, R8, R9.
 
     def send(self, message: Message, now: float = 0.0) -> list[Effect]:
@@ -163,23 +178,25 @@ class Histories(Counting):
 
     def timestamp(self, destinations: ProcessSet) -> Timestamp:
         """R2: what a message to these destinations cites; R6.1: with the carbon copies."""
+        cited = self._unreported(destinations)
         cuts = self._cuts_before(destinations)
-        cited = [
-            (sender, number, entry)
-            for sender, entries in sorted(self.state.H.items())
-            for number, entry in sorted(entries.items())
-            if not self.is_redundant(entry, destinations) and not self.is_behind(entry, cuts)
-        ]
+        if cuts:
+            cited = [one for one in cited if not self.is_behind(one[2], cuts)]
         return Timestamp(
-            tuple([(sender, number, set_to_bytes(entry.A)) for sender, number, entry in cited]),
-            tuple(
-                [set_to_bytes(entry.C) for *_, entry in cited] if self.options.carbon_copies else ()
-            ),
+            tuple([(sender, number, _to_wire(entry.A)) for sender, number, entry in cited]),
+            tuple([_to_wire(entry.C) for *_, entry in cited] if self.options.carbon_copies else ()),
         )
 
-    def is_redundant(self, entry: Entry, destinations: ProcessSet) -> bool:
-        """R7: whether all of these destinations have been told of the message."""
-        return self._collects and not destinations & ~entry.C
+    def _unreported(self, destinations: ProcessSet) -> list[tuple[int, int, Entry]]:
+        """R7: what is in H and not known to all of these destinations, in increasing order. Without
+        R6 nobody is ever known to have been told."""
+        H = self.state.H
+        return [
+            (sender, number, entry)
+            for sender in sorted(H)
+            for number, entry in H[sender].items()
+            if entry.C & destinations != destinations
+        ]
 
     def _cuts_before(self, destinations: ProcessSet) -> list[Cut]:
         """R9: the separators that this process is a member of and these destinations lie ahead of.
@@ -192,27 +209,31 @@ class Histories(Counting):
         return any(not entry.A & ~cut.back and not cut.told & ~entry.C for cut in cuts)
 
     def _record_send(self, message: Message) -> None:
-        """R4, and R6.2: everything in H has now been reported to the destinations."""
+        """R4, and R6.2: everything in H has now been reported to the destinations. By R8, what that
+        makes known to all is forgotten."""
         if self._collects:
             reported = message.destinations | 1 << self.process
-            for entries in self.state.H.values():
-                for entry in entries.values():
-                    entry.C |= reported
+            known = []
+            for sender, number, entry in self._unreported(reported):
+                C = entry.C = entry.C | reported
+                if C & entry.A == entry.A:
+                    known.append((sender, number))
+            self._remove_reported(known)
         self._add_to_causal(*message.id, message.destinations)
-        if self._collects:
-            self._remove_reported(list(self.state.H))
         self._add_to_delivered(message.id)
 
     def _add_to_causal(self, sender: int, number: int, destinations: ProcessSet) -> Entry:
         """R4: the message is in H. One that nobody but its sender delivers orders nothing."""
-        others = destinations & ~(1 << sender)
-        entries = self.state.H.get(sender, {})
+        H = self.state.H
+        entries = H.get(sender, {})
         entry = entries.get(number)
         if entry is None:
+            others = destinations & ~(1 << sender)
             entry = Entry(others, 0)
             if others:
+                is_last = not entries or next(reversed(entries)) < number
                 entries[number] = entry
-                self.state.H[sender] = entries
+                H[sender] = entries if is_last else dict(sorted(entries.items()))
         return entry
 
     def _add_to_delivered(self, message: MessageId) -> Condition:
@@ -224,13 +245,12 @@ class Histories(Counting):
             self.state.D[sender] |= 1 << number
         return self._condition(message)
 
-    def _remove_reported(self, senders: Iterable[int]) -> None:
-        """R8: forget what all its destinations have been told of, among these senders' messages."""
+    def _remove_reported(self, known: Iterable[tuple[int, int]]) -> None:
+        """R8: forget these messages, which all their destinations have been told of."""
         H = self.state.H
-        for sender in senders:
+        for sender, number in known:
             entries = H[sender]
-            for number in [number for number, n in entries.items() if not n.A & ~n.C]:
-                del entries[number]
+            del entries[number]
             if not entries:
                 del H[sender]
 
@@ -240,26 +260,41 @@ class Histories(Counting):
         stamp = packet.stamp
         if self._surroundings is not None:
             self._surroundings.check_source(packet.source)
-        everybody = self.membership.everybody
-        previous = (-1, 0)
+        size, everybody = self.membership.size, self.membership.everybody
+        last, previous, others, is_limited = -1, 0, 0, False
         for place, (sender, number, wire) in enumerate(stamp.H):
-            field = f"H[{place}]"
-            if sender >= self.membership.size or number < 1:
-                raise MalformedStamp(field, f"names {sender}:{number}, which no process can send")
-            if (sender, number) <= previous:
-                raise MalformedStamp(field, f"{sender}:{number} is not in increasing order")
-            previous = sender, number
-            destinations = set_from_bytes(wire)
-            if not destinations or destinations & ~(everybody ^ 1 << sender):
-                raise MalformedStamp(field, f"{sender}:{number} has impossible destinations")
-            if sender == packet.source and number >= message.id.number:
-                raise MalformedStamp(field, f"{sender}:{number} does not precede {message.id}")
-            if sender == self.process and not self._is_in(MessageId(sender, number)):
-                raise MalformedStamp(field, f"{sender}:{number} has not been sent")
+            if sender != last and last < sender < size:
+                last, previous, others = sender, 0, everybody ^ 1 << sender
+                is_limited = sender in (packet.source, self.process)
+            if sender != last or number <= previous:
+                self._refuse_identity(place, sender, number)
+            previous = number
+            destinations = _from_wire(wire)
+            if not destinations or destinations & ~others:
+                raise MalformedStamp(
+                    f"H[{place}]", f"{sender}:{number} has impossible destinations"
+                )
+            if is_limited:
+                self._check_limit(place, MessageId(sender, number), message)
         if stamp.C and len(stamp.C) != len(stamp.H):
             raise MalformedStamp("C", f"has {len(stamp.C)} sets for {len(stamp.H)} identifiers")
-        if any(set_from_bytes(wire) & ~everybody for wire in stamp.C):
+        if any(_from_wire(wire) & ~everybody for wire in stamp.C):
             raise MalformedStamp("C", "names unknown processes")
+
+    def _refuse_identity(self, place: int, sender: int, number: int) -> NoReturn:
+        if sender >= self.membership.size or number < 1:
+            wrong = f"names {sender}:{number}, which no process can send"
+        else:
+            wrong = f"{sender}:{number} is not in increasing order"
+        raise MalformedStamp(f"H[{place}]", wrong)
+
+    def _check_limit(self, place: int, cited: MessageId, message: Message) -> None:
+        """A message cites earlier ones of its sender, and of this process what it has sent."""
+        sender, number = message.id
+        if cited.sender == sender and cited.number >= number:
+            raise MalformedStamp(f"H[{place}]", f"{cited} does not precede {message.id}")
+        if cited.sender == self.process and not self._is_in(cited):
+            raise MalformedStamp(f"H[{place}]", f"{cited} has not been sent")
 
     def _is_in(self, message: MessageId) -> bool:
         """R3, R5: whether a message is-in D."""
@@ -301,42 +336,62 @@ class Histories(Counting):
 
     def _record_delivery(self, message: Message, stamp: Timestamp) -> None:
         """R4: the delivered message and what it cites precede the next one sent here."""
-        arrived = [
-            self._add_to_causal(sender, number, set_from_bytes(destinations))
-            for sender, number, destinations in stamp.H
-        ]
+        grown, known = self._add_cited(message, stamp)
         delivered = self._add_to_causal(*message.id, message.destinations)
         if self._collects:
-            self._report_delivery(message, stamp, arrived)
-            delivered.C = 1 << message.id.sender | 1 << self.process
-            senders = sorted({message.id.sender, *[sender for sender, _, _ in stamp.H]})
-            self._add_later_destinations(senders, stamp)
-            self._remove_reported(senders)
+            sender, number = message.id
+            for earlier, entry in self.state.H[sender].items():
+                if earlier < number:  # R6.3: what the sender sent before
+                    entry.C |= message.destinations
+            delivered.C = 1 << sender | 1 << self.process
+            known |= self._add_later_destinations(grown | {sender}, stamp)
+            self._remove_reported(known)
 
-    def _report_delivery(self, message: Message, stamp: Timestamp, arrived: list[Entry]) -> None:
-        """R6.3: the sender has told the destinations of its earlier messages and all it cites."""
-        sender, number = message.id
-        for earlier, entry in self.state.H[sender].items():
-            if earlier < number:
-                entry.C |= message.destinations
-        reported = message.destinations | 1 << sender
-        for entry in arrived:
-            entry.C |= reported
-        if stamp.C:  # R6.1
-            for entry, copies in zip(arrived, stamp.C, strict=True):
-                entry.C |= set_from_bytes(copies)
+    def _add_cited(
+        self, message: Message, stamp: Timestamp
+    ) -> tuple[set[int], set[tuple[int, int]]]:
+        """R4: what a delivered message cites is in H. R6.3: its sender and its destinations have
+        been told of that, and R6.1: whom the carbon copies name. Returns the senders that have new
+        messages in H, and the messages that all have been told of."""
+        H = self.state.H
+        reported = message.destinations | 1 << message.id.sender if self._collects else 0
+        carbon = stamp.C if self._collects else ()
+        grown, known = set(), set()
+        last, entries = -1, _NOTHING
+        for (sender, number, wire), copies in zip(stamp.H, carbon or repeat(b"")):  # noqa: B905
+            if sender != last:
+                last, entries = sender, H.get(sender, _NOTHING)
+            entry = entries.get(number)
+            if entry is None:
+                entry = self._add_to_causal(sender, number, _from_wire(wire))
+                entries = H[sender]
+                grown.add(sender)
+            told = reported | _from_wire(copies) if copies else reported
+            if entry.C & told != told:
+                C = entry.C = entry.C | told
+                if C & entry.A == entry.A:
+                    known.add((sender, number))
+        return grown, known
 
-    def _add_later_destinations(self, senders: Iterable[int], stamp: Timestamp) -> None:
+    def _add_later_destinations(
+        self, senders: Iterable[int], stamp: Timestamp
+    ) -> set[tuple[int, int]]:
         """R6.3, its union: whoever is addressed by a later message of the same sender has been told
-        of an earlier one. Only these senders have new messages in H."""
+        of an earlier one. Only these senders have new messages in H. Returns what all have been
+        told of."""
         everywhere = self.options.union == "all"
         arrived = set() if everywhere else {(sender, number) for sender, number, _ in stamp.H}
-        for sender in senders:
+        known = set()
+        for sender in senders if everywhere else {*senders, *(sender for sender, _ in arrived)}:
             later = 0
-            for number, entry in sorted(self.state.H[sender].items(), reverse=True):
-                if everywhere or (sender, number) in arrived:
-                    entry.C |= later
-                later |= entry.A
+            for number, entry in reversed(self.state.H.get(sender, _NOTHING).items()):
+                A, C = entry.A, entry.C
+                if C & later != later and (everywhere or (sender, number) in arrived):
+                    C = entry.C = C | later
+                if C & A == A:
+                    known.add((sender, number))
+                later |= A
+        return known
 
     # What it knows.
 

@@ -24,6 +24,7 @@ Paper: L. Rodrigues, P. Verissimo, "Causal separators and topological timestampi
 support causal multicast in large-scale systems", report, INESC 1994; in part at ICDCS 1995.
 """
 
+from functools import lru_cache
 from typing import Annotated, Literal
 
 import msgspec
@@ -274,6 +275,7 @@ def _carrying(message: Message, number: int, hop: Packet[Timestamp]) -> Packet[H
     return Packet(hop.source, message, Hop(number, tuple(cited)))
 
 
+@lru_cache(maxsize=1 << 14)
 def _listed(wire: bytes) -> bytes | tuple[int, ...]:
     """A set of processes as a list, if that is likely to be shorter."""
     bits = set_from_bytes(wire)
@@ -285,11 +287,16 @@ def _unlisted(stamp: Hop, size: int) -> Timestamp:
     cited = []
     for place, (sender, count, to) in enumerate(stamp.H):
         if isinstance(to, tuple):
-            if any(process >= size for process in to):
+            if max(to, default=0) >= size:
                 raise MalformedStamp(f"H[{place}]", f"{sender}:{count} has unknown destinations")
-            to = set_to_bytes(process_set(to))  # noqa: PLW2901
+            to = _set_of(to)  # noqa: PLW2901
         cited.append((sender, count, to))
     return Timestamp(tuple(cited), ())
+
+
+@lru_cache(maxsize=1 << 14)
+def _set_of(listed: tuple[int, ...]) -> bytes:
+    return set_to_bytes(process_set(listed))
 
 
 def _structure(size: int, options: SeparatorsOptions) -> Structure:
