@@ -294,9 +294,10 @@ class Order(ABC):
         """A time that it asked for has come."""
         return []
 
-    def join(self, now: float = 0.0) -> list[Effect]:
+    def join(self, now: float = 0.0, talks_with: ProcessSet = 0) -> list[Effect]:
         """The process was not there from the start, and asks to be let in. One that comes back
-        after a crash is a new one, for it has forgotten everything."""
+        after a crash is a new one, for it has forgotten everything. `talks_with`: with whom it will
+        talk most, if that is known."""
         raise Misuse(f"{self.name} lets nobody in")
 
     @abstractmethod

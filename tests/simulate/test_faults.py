@@ -167,7 +167,7 @@ def test_faults_that_cannot_be_are_refused(fields: Fields, words: str) -> None:
 
 def test_latecomers_follow_from_crashes() -> None:
     """As an option they would be processes that nobody lets in."""
-    with pytest.raises(Misuse, match=r"options: latecomers: .* back_s in crashes"):
+    with pytest.raises(Misuse, match=r"options: latecomers: .* joins and crashes \(back_s\)"):
         make_scenario({"protocol": "daisy", "processes": 4, "options": {"latecomers": [3]}})
 
 

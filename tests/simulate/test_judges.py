@@ -126,7 +126,7 @@ def difference(scenario: Scenario, order: type[Order] | None = None) -> str | No
     books = Books(scenario)
     simulation = Simulation(scenario, Recorder(None, books), order)
     simulation.run()
-    found = list(failures(scenario, books, simulation.orders, simulation.excuses))
+    found = list(failures(scenario, books, simulation))
     names_ = scenario.process_names
     to_others = [
         one for one in found if one.kind == UNDELIVERED and not _is_own(one.sentence, names_)

@@ -198,7 +198,7 @@ async def _overlay(
         raise Misuse(f"--name {name} is none of {', '.join(names)}")
     process = names.index(name)
     # Who comes back under another name sends and is addressed, too. Routers do not come back.
-    applications = scenario.applications.size + len(scenario.latecomers)
+    applications = scenario.applications.size + len(scenario.returning)
     actual = "application" if process < applications else "router"
     if role not in (None, actual):
         raise Misuse(f"'{name}' is a process for {actual}s in {file}, not for {role}s")

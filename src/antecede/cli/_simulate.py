@@ -105,6 +105,15 @@ def simulate(
             rich_help_panel=NETWORK,
         ),
     ] = None,
+    join: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="P@T[:Q,..]",
+            help="Process P is not there at the start: it comes at T s, and will talk with Q, ...; "
+            "may repeat.",
+            rich_help_panel=NETWORK,
+        ),
+    ] = None,
     partition: Annotated[
         list[str] | None,
         typer.Option(
@@ -145,6 +154,7 @@ def simulate(
         "payload_bytes": payload_bytes,
         "options": {**parse_option_flags(option), **({} if k is None else {"k": k})} or None,
         "groups": _groups(groups, layout, group_size),
+        "joins": [_join(text) for text in join] if join else None,
         "crashes": [_crash(text) for text in crash] if crash else None,
     }
     network = {
@@ -218,6 +228,21 @@ def _crash(text: str) -> dict[str, Any]:
         raise Misuse(
             f"--crash {text}: write it as PROCESS@SECONDS, such as 2@1.5, or 2@1.5..4 for one that "
             f"comes back"
+        ) from None
+
+
+def _join(text: str) -> dict[str, Any]:
+    process, at, rest = text.rpartition("@")
+    time, _, others = rest.partition(":")
+    try:
+        if not at or not process:
+            raise ValueError
+        known = [_process(other.strip()) for other in others.split(",")] if others else []
+        return {"process": _process(process), "time_s": float(time), "talks_with": known}
+    except ValueError:
+        raise Misuse(
+            f"--join {text}: write it as PROCESS@SECONDS, such as 5@1.5, or 5@1.5:0,2 for one that "
+            f"will talk with 0 and 2"
         ) from None
 
 

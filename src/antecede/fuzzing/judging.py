@@ -35,8 +35,7 @@ def judge(scenario: Scenario, order_type: type[Order] | None = None) -> Outcome:
         recorder.watch(simulation.orders)
         simulation.run()
         events = simulation.events
-        found = failures(scenario, books, simulation.orders, simulation.excuses, recorder.excess)
-        failure = next(found, None)
+        failure = next(failures(scenario, books, simulation, recorder.excess), None)
     except _Endless:
         failure = Failure(ENDLESS, "the protocol never comes to rest")
     except Exception as error:  # noqa: BLE001 - whatever a protocol raises is a finding

@@ -56,7 +56,7 @@ def _smaller_topologies(fields: Fields) -> Iterator[Candidate]:
 
 def _for_any_number(fields: Fields) -> Fields:
     """Without anything that depends on how many processes there are."""
-    changed = {**_without(fields, "processes", "groups"), "crashes": []}
+    changed = {**_without(fields, "processes", "groups"), "crashes": [], "joins": []}
     changed["workload"] = _ungrouped(fields["workload"])
     changed["network"] = {**fields["network"], "links": [], "partitions": []}
     return changed
@@ -78,7 +78,7 @@ def _speaks_of(fields: Fields, first: int) -> bool:
     network = fields["network"]
     named = [process for link in network["links"] for process in link["from"] + link["to"]]
     named += [process for cut in network["partitions"] for side in cut["sides"] for process in side]
-    named += [crash["process"] for crash in fields["crashes"]]
+    named += [one["process"] for one in (*fields["crashes"], *fields["joins"])]
     return any(process >= first for process in named)
 
 
@@ -105,6 +105,11 @@ def _renumbered(fields: Fields, kept: Sequence[int]) -> Fields:
         {**crash, "process": number[crash["process"]]}
         for crash in fields["crashes"]
         if crash["process"] in number
+    ]
+    changed["joins"] = [
+        {**join, "process": number[join["process"]], "talks_with": among(join["talks_with"])}
+        for join in fields["joins"]
+        if join["process"] in number
     ]
     if "groups" in fields:
         changed["groups"] = [group for group in map(among, fields["groups"]) if group]
@@ -169,14 +174,13 @@ def _plainer_traffic(fields: Fields) -> Iterator[Candidate]:
 
 def _plainer_network(fields: Fields) -> Iterator[Candidate]:
     """All defaults, no faults; then one thing at a time."""
-    network, crashes = fields["network"], fields["crashes"]
+    network = fields["network"]
     default = Network().model_dump(by_alias=True, exclude_none=True)
-    if crashes:
-        yield {**fields, "crashes": []}, FEW
-        yield from (
-            ({**fields, "crashes": crashes[:index] + crashes[index + 1 :]}, FEW)
-            for index in range(len(crashes))
-        )
+    for name in ("crashes", "joins"):
+        faults = fields[name]
+        for fewer in [[], *(faults[:at] + faults[at + 1 :] for at in range(len(faults)))]:
+            if len(fewer) < len(faults):
+                yield {**fields, name: fewer}, FEW
     if network != default:
         yield {**fields, "network": default}, FEW
     for name, value in network.items():

@@ -150,7 +150,7 @@ class Daisy(Changing):
         self._settle(0.0)
         self._is_start = False
 
-    def join(self, now: float = 0.0) -> list[Effect]:
+    def join(self, now: float = 0.0, talks_with: int = 0) -> list[Effect]:
         leaf = self._plan.leaf(self.process)
         self._add(joining(self.process, leaf, self.options, 0, 0, leaf.processes), now)
         return self._settle(now)

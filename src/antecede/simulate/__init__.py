@@ -63,9 +63,7 @@ def simulate(
         if books is not None:
             recorder.watch(simulation.orders)
         simulation.run(progress, states)
-    excuses = simulation.excuses
-    orders = simulation.orders
-    found = failures(scenario, books, orders, excuses, recorder.excess) if books else iter(())
+    found = failures(scenario, books, simulation, recorder.excess) if books else iter(())
     return Summary(
         run=scenario.run_name,
         protocol=scenario.protocol,
@@ -75,7 +73,7 @@ def simulate(
         deliveries=recorder.deliveries,
         undelivered=recorder.copies_to_others - recorder.deliveries_to_others,
         leftover=simulation.leftover(),
-        stopped=tuple([names[process] for process in members(excuses.stopped)]),
+        stopped=tuple([names[process] for process in members(simulation.excuses.stopped)]),
         violations=None if books is None else recorder.violations,
         failure=next(found, None),
         stamp_entries=recorder.stamp_entries.spread(),

@@ -15,10 +15,12 @@ from antecede.order import Gives, Held, Order
 from antecede.simulate.books import Books
 from antecede.simulate.duty import Duty, duty
 from antecede.simulate.excuses import Excuses
+from antecede.simulate.run import Simulation
 from antecede.simulate.scenario import Scenario
 
 EARLY = "early"
 UNDELIVERED = "undelivered"
+OUTSIDE = "outside"
 DISAGREEMENT = "disagreement"
 STATE_BOUND = "state-bound"
 ENDLESS = "endless"
@@ -32,19 +34,20 @@ class Failure(msgspec.Struct, frozen=True):
 
 
 def failures(
-    scenario: Scenario,
-    books: Books,
-    orders: Sequence[Order],
-    excuses: Excuses,
-    excess: str | None = None,
+    scenario: Scenario, books: Books, simulation: Simulation, excess: str | None = None
 ) -> Iterator[Failure]:
-    """All that went wrong, the worst first."""
+    """All that went wrong in a run that is over, the worst first. `excess` tells of a state beyond
+    its bound."""
+    orders, excuses = simulation.orders, simulation.excuses
     gives = orders[0].traits.gives
     if gives is Gives.CAUSAL and scenario.promises_order:
         yield from early(books, excuses)
     elif gives is Gives.FIFO:
         yield from _out_of_turn(books)
     yield from undelivered(duty(scenario), books, orders, excuses)
+    if duty(scenario) is Duty.SURVIVORS and not excuses.stopped:
+        for process, since_s in simulation.outside.items():
+            yield Failure(OUTSIDE, f"{books.names[process]} came at {since_s:g} s and is never in")
     if getattr(scenario.order_options, "total", False):
         yield from _disagreements(books)
     if excess is not None:

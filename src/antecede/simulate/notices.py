@@ -36,7 +36,8 @@ class Stop(Noticed):
 
 
 class Fault(NamedTuple):
-    """A crash, or a return as another process. `is_late`: nothing was left to happen then."""
+    """A crash, a return as another process, or (as the same one) a first arrival. `is_late`:
+    nothing was left to happen then."""
 
     time_s: float
     process: int
@@ -121,12 +122,15 @@ def _when(first_s: float, last_s: float | None = None) -> str:
 
 
 def _fault(fault: Fault, names: Sequence[str]) -> str:
+    if fault.back_as == fault.process:
+        return f"{names[fault.process]} comes"
     what = "crashes" if fault.back_as is None else f"is back as {names[fault.back_as]}"
     return f"{names[fault.process]} {what}"
 
 
 def _missed(fault: Fault, names: Sequence[str]) -> str:
     what = "crash" if fault.back_as is None else "return"
+    what = "arrival" if fault.back_as == fault.process else what
     return f"the {what} of {names[fault.process]} at {fault.time_s:g} s"
 
 

@@ -130,6 +130,16 @@ class Crash(Part):
         return self
 
 
+class Join(Part):
+    """One of the processes is not there at the start, and asks at this time to be let in. It sends
+    and is addressed once it is in. `talks_with` are those with whom it will talk most, if that is
+    known: a protocol may place it near them."""
+
+    process: ProcessRef
+    time_s: Positive
+    talks_with: list[ProcessRef] = []
+
+
 class Layout(Part):
     """Groups in a shape; see `antecede.simulate.layouts`."""
 

@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 
 from antecede.errors import BrokenInvariant, MalformedStamp
-from antecede.message import Message, MessageId, ProcessSet, members
+from antecede.message import Message, MessageId, ProcessSet, members, process_set
 from antecede.order import (
     Deliver,
     Effect,
@@ -123,6 +123,10 @@ class Simulation:
         """By process that crashed, the one as which it has come back, once that is a member."""
         self._awaited: dict[int, int] = {}
         """By process that asks to be let in, the one that it was before."""
+        self.outside: dict[int, float] = {}
+        """Who has asked to be let in, since when, while there was something left to happen."""
+        self._absent = process_set(newcomer.process for newcomer in scenario.newcomers)
+        """Who has not been let in yet, and comes for the first time."""
         self._is_overlay = issubclass(make, Overlay)
         self._hops: dict[MessageId, ProcessSet] = {}
         """Of the hop messages on their way, who has not received them."""
@@ -277,10 +281,10 @@ class Simulation:
     def _send(self, send: Send, now: float) -> None:
         """The application of a process sends a message."""
         self._sends_due -= 1
-        if self._successors:
+        if self._successors or self._absent:
             send = self._current(send)
         process, destinations = send.process, send.destinations
-        if self._receivers[process] is None:
+        if self._receivers[process] is None or not destinations:
             return
         number = self._numbers[process] = self._numbers[process] + 1
         id_ = MessageId(process, number)
@@ -351,7 +355,12 @@ class Simulation:
     def _notice(self, process: int, notice: Notice, now: float) -> None:
         if notice.event is Event.VIEW:
             if process in self._awaited:
-                self._successors[self._awaited.pop(process)] = process
+                before = self._awaited.pop(process)
+                self.outside.pop(process, None)
+                if before == process:
+                    self._absent &= ~self._bits[process]
+                else:
+                    self._successors[before] = process
                 self._recorder.membership(JOIN, process, now)
             self._recorder.membership(VIEW, process, now)
         if notice.event is Event.GAP and self._marked_for is not None:
@@ -452,6 +461,7 @@ class Simulation:
             return
         self.chronicle.faults.append(Fault(now, process, None, self._is_nothing_left()))
         self._receivers[process] = None
+        self.outside.pop(process, None)
         self._recorder.membership(CRASH, process, now)
         self._arrived[process].clear()
         bit = self._bits[process]
@@ -465,12 +475,16 @@ class Simulation:
                     del self._outstanding[id_]
 
     def _join(self, process: int, now: float) -> None:
-        """A process that crashed before is back, as a new one."""
+        """A process that crashed before is back, as a new one; or one comes for the first time."""
         order = self._orders[process]
         self._receivers[process] = self._receiver(order)
-        before = self._awaited[process] = self._scenario.latecomer(process).before
-        self.chronicle.faults.append(Fault(now, before, process, self._is_nothing_left()))
-        self._apply(process, order.join(now), now)
+        latecomer = self._scenario.latecomer(process)
+        before = self._awaited[process] = latecomer.before
+        is_late = self._is_nothing_left()
+        self.chronicle.faults.append(Fault(now, before, process, is_late))
+        if not is_late:
+            self.outside[process] = now
+        self._apply(process, order.join(now, latecomer.talks_with), now)
 
     def _is_nothing_left(self) -> bool:
         """Whether nothing happens any more, but for faults that are due."""
@@ -482,8 +496,10 @@ class Simulation:
         )
 
     def _current(self, send: Send) -> Send:
-        """The same send with those who have come back in the place of those they were."""
-        destinations = send.destinations
+        """The same send with those who have come back in the place of those they were, and for and
+        from nobody who has yet to come."""
+        is_there = not self._absent & self._bits[send.process]
+        destinations = send.destinations & ~self._absent if is_there else 0
         for before, after in self._successors.items():
             if destinations & self._bits[before]:
                 destinations ^= self._bits[before] | self._bits[after]
@@ -502,10 +518,13 @@ class Simulation:
 
     def _is_over(self, now: float) -> bool:
         """Whether only the protocol's own timers are left, which might go on for ever: everything
-        is sent and delivered, or nothing has happened to the application for a long time."""
+        is sent and delivered and nobody asks to be let in, or nothing has happened to the
+        application for a long time."""
         progress = self._recorder.progress
         if progress != self._last_progress[0]:
             self._last_progress = (progress, now)
         if self._sends_due:
             return False
-        return not self._outstanding or now > self._last_progress[1] + self._scenario.patience_s
+        if not self._outstanding and not self.outside:
+            return True
+        return now > self._last_progress[1] + self._scenario.patience_s

@@ -24,6 +24,7 @@ from antecede.simulate.parts import (
     Broadcast,
     Crash,
     Groups,
+    Join,
     Layout,
     Multicast,
     Network,
@@ -45,11 +46,13 @@ def _default_workload(valid: dict[str, Any]) -> Groups | Broadcast:
 
 
 class Latecomer(NamedTuple):
-    """A process that joins at a time: `before` is the one that it was until it crashed."""
+    """A process that joins at a time: `before` is the one that it was until it crashed, or itself
+    if it comes for the first time."""
 
     process: int
     before: int
     time_s: float
+    talks_with: ProcessSet = 0
 
 
 class Scenario(Part):
@@ -73,6 +76,8 @@ class Scenario(Part):
     """Messages per second that each process starts."""
     payload_bytes: int = Field(default=0, ge=0, le=1 << 24, strict=True)
     network: Network = Network()
+    joins: list[Join] = Field(default=[])
+    """Which of the processes come later."""
     crashes: list[Crash] = Field(default=[])
     patience_s: Positive = 60.0
     """How long a run goes on in which nothing happens any more but a protocol's own timers."""
@@ -90,7 +95,9 @@ class Scenario(Part):
         if "protocol" in info.data:
             _without_error(lambda: parse_options(info.data["protocol"], options))
         if options.get("latecomers"):  # nobody would ever let them in
-            raise ValueError("latecomers: who comes later follows from back_s in crashes; drop it")
+            raise ValueError(
+                "latecomers: who comes later stands in joins and crashes (back_s); drop it"
+            )
         return options
 
     @field_validator("topology")
@@ -186,6 +193,26 @@ class Scenario(Part):
                 raise _at(place, f"all {len(names)} processes are on one side; leave some out")
         return network
 
+    @field_validator("joins")
+    @classmethod
+    def _check_joins(cls, joins: list[Join], info: ValidationInfo) -> list[Join]:
+        protocol, names = info.data.get("protocol"), _names(info)
+        if joins and protocol and find(protocol).join is Order.join:
+            raise ValueError(f"{protocol} takes no newcomers; leave it out")
+        if joins and info.data.get("topology"):
+            raise ValueError("a topology says who is there; leave one of the two out")
+        coming = set[int | str]()
+        for index, join in enumerate(joins):
+            _check_references(f"joins[{index}].process", [join.process], info)
+            _check_references(f"joins[{index}].talks_with", join.talks_with, info)
+            process = join.process if names is None else _index(join.process, names)
+            if process in coming:
+                raise _at(f"joins[{index}].process", f"{join.process!r} comes twice; drop one")
+            coming.add(process)
+        if names is not None and len(coming) == len(names):
+            raise ValueError(f"all {len(names)} processes come later; leave somebody out")
+        return joins
+
     @field_validator("crashes")
     @classmethod
     def _check_crashes(cls, crashes: list[Crash], info: ValidationInfo) -> list[Crash]:
@@ -196,6 +223,11 @@ class Scenario(Part):
             if process in earlier:
                 raise _at(f"crashes[{index}].process", _twice(crash, earlier[process]))
             earlier[process] = crash
+            for join in info.data.get("joins", ()):
+                coming = join.process if names is None else _index(join.process, names)
+                if coming == process and crash.time_s <= join.time_s:
+                    words = f"is {crash.time_s:g}, and the process comes at {join.time_s:g} s"
+                    raise _at(f"crashes[{index}].time_s", words)
             protocol = info.data.get("protocol")
             if crash.back_s is not None and protocol and find(protocol).join is Order.join:
                 place = f"crashes[{index}].back_s"
@@ -273,6 +305,20 @@ class Scenario(Part):
 
     @cached_property
     def latecomers(self) -> tuple[Latecomer, ...]:
+        """Those who come back and those who come for the first time."""
+        return (*self.returning, *self.newcomers)
+
+    @cached_property
+    def newcomers(self) -> tuple[Latecomer, ...]:
+        """Those who come for the first time."""
+        coming = [(self.index(join.process), join) for join in self.joins]
+        return tuple(
+            Latecomer(process, process, join.time_s, self.members(join.talks_with))
+            for process, join in coming
+        )
+
+    @cached_property
+    def returning(self) -> tuple[Latecomer, ...]:
         """Those who come back, as the last of all processes."""
         back = [crash for crash in self.crashes if crash.back_s is not None]
         first = len(self.process_names) - len(back)
@@ -282,7 +328,7 @@ class Scenario(Part):
         )
 
     def latecomer(self, process: int) -> Latecomer:
-        return self.latecomers[process - len(self.process_names)]
+        return next(one for one in self.latecomers if one.process == process)
 
     @cached_property
     def membership(self) -> Membership:
