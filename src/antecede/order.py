@@ -14,8 +14,9 @@ Rules that every order keeps, and that the conformance suite checks:
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from enum import Enum, IntEnum, StrEnum
+from types import MappingProxyType
 from typing import Annotated, Any, ClassVar, Generic, TypeVar
 
 import msgspec
@@ -178,6 +179,9 @@ class Traits(msgspec.Struct, frozen=True, kw_only=True):
     """Whether what is lost is sent again, so that everything is delivered all the same."""
     survives_crashes: bool = False
     """Whether deliveries go on among the others when processes crash."""
+    alike: bool = False
+    """Whether processes that the options and groups do not tell apart do the same, up to their
+    names; False where the smaller number decides something. See `antecede.explore.symmetry`."""
     prompt: bool = True
     """Whether it never holds a message whose causal predecessors are all delivered."""
     state_bound: str = ""
@@ -247,8 +251,30 @@ class Size(msgspec.Struct, frozen=True):
     held: int
 
 
+class Says(StrEnum):
+    """What an option says of single processes. The explorer takes processes for alike only where
+    no option tells them apart."""
+
+    NOTHING = "nothing"
+    """It holds for all."""
+    EACH = "each"
+    """A list has one value for each process, in their order; anything else holds for all."""
+    PROCESSES = "processes"
+    """It lists processes, or lists of them, and the order of no list matters."""
+    NUMBERS = "numbers"
+    """Unless it is left at its default, it depends on the numbers of the processes."""
+
+
+def stated(**says: Says) -> Mapping[str, Says]:
+    """What each option says of single processes."""
+    return MappingProxyType(says)
+
+
 class Options(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What can be chosen about a protocol. A protocol with options subclasses this."""
+    """What can be chosen about a protocol. A protocol with options subclasses this, and states of
+    each what it says of single processes; one of which it does not is taken to tell all apart."""
+
+    says: ClassVar[Mapping[str, Says]] = stated()
 
 
 class Order(ABC):

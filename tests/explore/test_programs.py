@@ -35,7 +35,7 @@ def _class_of(program: Program) -> frozenset[tuple[tuple[tuple[int, int], ...], 
 
 
 def test_four_processes_and_five_messages() -> None:
-    everything = programs(Membership(4), 5, Kind.UNICAST, symmetry=False)
+    everything = programs(Membership(4), 5, Kind.UNICAST, renamings=())
     assert sum(1 for _ in everything) == 3**5 * 56
     # Burnside: of the renamings only the 6 exchanges of two processes leave a program as it is, 36
     # programs each: k messages of one of the two (3^k ways), the same of the other, and the rest
@@ -59,7 +59,7 @@ def test_four_processes_and_five_messages() -> None:
     ],
 )
 def test_one_program_of_each_class(kind: Kind, membership: Membership, messages: int) -> None:
-    classes = {_class_of(p) for p in programs(membership, messages, kind, symmetry=False)}
+    classes = {_class_of(p) for p in programs(membership, messages, kind, renamings=())}
     chosen = Counter(map(_class_of, programs(membership, messages, kind)))
     assert set(chosen) == classes
     assert set(chosen.values()) == {1}

@@ -44,12 +44,14 @@ def explore(
         int, typer.Option(min=0, help="Wake-ups of each process; later ones are not explored.")
     ] = DEFAULT_MAX_WAKES,
     symmetry: Annotated[
-        bool,
+        bool | None,
         typer.Option(
             "--symmetry/--no-symmetry",
-            help="Of programs that differ in the names of the processes only, explore one.",
+            help="Of programs that differ only in the names of processes that nothing tells apart, "
+            "explore one. By default where that is proved to be enough; --symmetry presumes that "
+            "ties decided by the smaller number (as in bounded) could be decided otherwise.",
         ),
-    ] = True,
+    ] = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Run every interleaving of every small program, and judge every delivery.
@@ -111,6 +113,8 @@ def tell(result: Exploration, expected: Gives, max_wakes: int) -> None:
         f"{result.programs:,} programs, {result.states:,} states, {result.schedules:,} schedules, "
         f"{result.deliveries_checked:,} distinct deliveries judged"
     )
+    if result.renamings > 1:
+        print(f"each program stands for all that {result.renamings:,} renamings make of it")
     if result.failure is not None:
         print(result.failure)
     elif result.incomplete:
@@ -128,6 +132,7 @@ def _as_json(result: Exploration, max_wakes: int) -> dict[str, object]:
         "states": result.states,
         "schedules": result.schedules,
         "deliveries_checked": result.deliveries_checked,
+        "renamings": result.renamings,
         "passed": result.passed,
         "incomplete": result.incomplete or None,
         "max_wakes": max_wakes,

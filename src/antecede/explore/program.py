@@ -1,20 +1,19 @@
 """Programs: who sends what to whom, without saying when; and all programs of a given size.
 
-Two programs that differ only in the names of the processes have the same schedules up to these
-names, so one of each kind is enough: the least under all permutations of the processes that map the
-groups to each other. That presumes a protocol that treats its processes alike, and that they may be
-woken equally often. Orders do, except that they may break ties by identity (which of two freed
-messages goes first); who wants to presume nothing explores without symmetry.
+Of programs that are renamings of each other one is enough: the least. Which renamings these may
+be, and why that is so, is said in `symmetry`.
 """
 
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
-from itertools import combinations, permutations, product
+from itertools import combinations, product
 from typing import NamedTuple
 
 import msgspec
 
 from antecede.errors import Misuse
+from antecede.explore.symmetry import Renaming
+from antecede.explore.symmetry import renamings as all_renamings
 from antecede.message import (
     NO_GROUP,
     Membership,
@@ -128,52 +127,16 @@ def _subsets(processes: Sequence[int]) -> list[ProcessSet]:
     ]
 
 
-class _Renaming(NamedTuple):
-    """A permutation of the processes that maps the groups to each other."""
-
-    origin: tuple[int, ...]
-    """`origin[p]` is the process that is renamed to p."""
-    image: tuple[ProcessSet, ...]
-    """What each set of processes is renamed to."""
-    groups: tuple[int, ...]
-
-    def of(self, sends: tuple[Send, ...]) -> tuple[Send, ...]:
-        return tuple(
-            [
-                Send(
-                    self.image[bits], group if group < 0 or not self.groups else self.groups[group]
-                )
-                for bits, group in sends
-            ]
-        )
-
-
-def _renamings(membership: Membership) -> list[_Renaming]:
-    found = []
-    for target in permutations(range(membership.size)):
-        image = [0]
-        for process in range(membership.size):
-            image += [bits | 1 << target[process] for bits in image]
-        # Groups of the same members are mapped in the order of their indices: with this choice
-        # the renamings still form a group, and one program of each class is the least.
-        places: dict[ProcessSet, list[int]] = {}
-        for index, group in enumerate(membership.groups):
-            places.setdefault(group, []).append(index)
-        mapped = [image[group] for group in membership.groups]
-        if sorted(mapped) != sorted(membership.groups):
-            continue
-        groups = tuple([places[group].pop(0) for group in mapped])
-        origin = sorted(range(membership.size), key=target.__getitem__)
-        found.append(_Renaming(tuple(origin), tuple(image), groups))
-    return found
-
-
 def programs(
-    membership: Membership, messages: int, kind: Kind, *, symmetry: bool = True
+    membership: Membership,
+    messages: int,
+    kind: Kind,
+    renamings: Sequence[Renaming] | None = None,
 ) -> Iterator[Program]:
-    """All programs of exactly this many messages, one of each class of symmetry."""
+    """All programs of exactly this many messages; of those that these renamings map to each other,
+    one. They are closed under composition; unless told otherwise, all that map groups to groups."""
     allowed = choices(kind, membership)
-    renamings = _renamings(membership) if symmetry else []
+    renamings = all_renamings(membership) if renamings is None else renamings
     for shares in _shares(messages, membership.size):
         renamed = [tuple([shares[p] for p in renaming.origin]) for renaming in renamings]
         if any(other > shares for other in renamed):
@@ -187,10 +150,26 @@ def programs(
                 yield Program(membership, sends)
 
 
-def _is_less(renaming: _Renaming, sends: tuple[tuple[Send, ...], ...]) -> bool:
+def renamed_program(program: Program, renaming: Renaming) -> Program:
+    """The same program among processes of other names."""
+    sends = [_renamed(program.sends[origin], renaming) for origin in renaming.origin]
+    return Program(program.membership, tuple(sends))
+
+
+def _renamed(sends: tuple[Send, ...], renaming: Renaming) -> tuple[Send, ...]:
+    image, groups = renaming.image, renaming.groups
+    return tuple(
+        [
+            Send(image[bits], group if group < 0 or not groups else groups[group])
+            for bits, group in sends
+        ]
+    )
+
+
+def _is_less(renaming: Renaming, sends: tuple[tuple[Send, ...], ...]) -> bool:
     """Whether the renamed program comes before the program itself."""
     for process, own in enumerate(sends):
-        renamed = renaming.of(sends[renaming.origin[process]])
+        renamed = _renamed(sends[renaming.origin[process]], renaming)
         if renamed != own:
             return renamed < own
     return False

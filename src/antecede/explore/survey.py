@@ -13,6 +13,7 @@ from antecede.explore.node import SEND, WAKE, Flawed, Nodes, Talks
 from antecede.explore.program import Kind, Program, default_kind, programs
 from antecede.explore.schedule import Failure, Run, Step, factory_of, shrink
 from antecede.explore.search import Endless, Path, Search, Tail, TooManyStates, Undelivered
+from antecede.explore.symmetry import symmetries
 from antecede.message import Membership, ProcessSet
 from antecede.order import Channels, Gives
 
@@ -44,6 +45,9 @@ class Exploration(msgspec.Struct, frozen=True, kw_only=True):
     wakes_cut: bool = False
     """Whether a process asked for more wake-ups than `Settings.max_wakes`: what it does on the
     later ones was not explored."""
+    renamings: int = 1
+    """Under how many renamings of the processes each program stands for others, its own name
+    included."""
 
     @property
     def passed(self) -> bool:
@@ -59,19 +63,29 @@ class Exploration(msgspec.Struct, frozen=True, kw_only=True):
             failure=self.failure or other.failure,
             incomplete=self.incomplete or other.incomplete,
             wakes_cut=self.wakes_cut or other.wakes_cut,
+            renamings=max(self.renamings, other.renamings),
         )
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """How to explore. `expect` and `channels`: unless told otherwise, what the protocol promises
     and what it needs. `max_wakes`: wake-ups of each process, in each program; one number for all or
-    one for each (then there is no symmetry between them). `max_states`: of each program."""
+    one for each. `max_states`: of each program."""
 
     expect: Gives | None = None
     channels: Channels | None = None
     reduction: bool = True
     max_states: int | None = None
     max_wakes: int | tuple[int, ...] = DEFAULT_MAX_WAKES
+
+
+def _wakes(settings: Settings, membership: Membership) -> tuple[int, ...]:
+    """How often each process may be woken."""
+    wakes = settings.max_wakes
+    wakes = (wakes,) * membership.size if isinstance(wakes, int) else wakes
+    if len(wakes) != membership.size:
+        raise Misuse(f"max_wakes has {len(wakes)} numbers for {membership.size} processes")
+    return wakes
 
 
 class Explorer:
@@ -93,10 +107,7 @@ class Explorer:
             )
         self.expect = traits.gives if settings.expect is None else settings.expect
         self.channels = settings.channels or traits.channels
-        wakes = settings.max_wakes
-        wakes = (wakes,) * membership.size if isinstance(wakes, int) else wakes
-        if len(wakes) != membership.size:
-            raise Misuse(f"max_wakes has {len(wakes)} numbers for {membership.size} processes")
+        wakes = _wakes(settings, membership)
         self._automata = Automata(factory, membership, self.expect, wakes)
         self._talks_to = [0] * membership.size
         self._renew()
@@ -244,35 +255,42 @@ def explore(
     groups: Sequence[ProcessSet] = (),
     options: Mapping[str, Any] | None = None,
     settings: Settings | None = None,
-    symmetry: bool = True,
+    symmetry: bool | None = None,
     jobs: int = 1,
     progress: Progress | None = None,
 ) -> Exploration:
     """Explore all schedules of all programs of up to `messages` messages, small ones first; stop
     with the first program that fails. `protocol` is a name of the registry or, with one job, an
-    order factory."""
+    order factory.
+
+    Of programs that are symmetric, one stands for all (`symmetry` says when they are); with False
+    each is explored. True presumes that a protocol which lets the smaller number decide a tie would
+    keep its promise under any other choice, too."""
     if processes < 1 or messages < 1 or jobs < 1:
         raise Misuse("exploring takes at least one process, one message and one job")
     if any(not group or group >> processes for group in groups):
         raise Misuse(f"every group has members, and only processes 0 to {processes - 1}")
     membership = Membership(processes, tuple(groups))
     settings = settings or Settings()
-    if symmetry and isinstance(settings.max_wakes, tuple) and len(set(settings.max_wakes)) > 1:
-        raise Misuse("where max_wakes tells processes apart there is no symmetry: switch it off")
     options = dict(options or {})
     factory = factory_of(protocol, options) if isinstance(protocol, str) else protocol
     if jobs > 1 and not isinstance(protocol, str):
         raise Misuse("several jobs take a protocol by its name")
     kind = _kind(addressing, factory, membership)
-    sizes = [
-        list(programs(membership, size, kind, symmetry=symmetry)) for size in range(1, messages + 1)
-    ]
+    orders = [factory(process, membership) for process in range(processes)]
+    renamings = (
+        []
+        if symmetry is False
+        else symmetries(orders, _wakes(settings, membership), presume_alike=symmetry is True)
+    )
+    sizes = [list(programs(membership, size, kind, renamings)) for size in range(1, messages + 1)]
     watch = _Watch(progress, sum(map(len, sizes)))
     if jobs > 1:
         total = _in_parallel(str(protocol), options, sizes, membership, settings, jobs, watch)
     else:
         explorer = Explorer(factory, membership, settings)
         total = _in_turn(explorer, [program for size in sizes for program in size], watch)
+    total = msgspec.structs.replace(total, renamings=max(1, len(renamings)))
     if total.failure is not None and isinstance(protocol, str):
         named = msgspec.structs.replace(total.failure, protocol=protocol, options=options)
         total = msgspec.structs.replace(total, failure=named)

@@ -24,7 +24,17 @@ import msgspec
 
 from antecede.errors import MalformedStamp, Misuse
 from antecede.message import Membership, Message, ProcessSet, members, process_set
-from antecede.order import Deliver, Effect, Options, Packet, Stamp, Transmit, Wake
+from antecede.order import (
+    Deliver,
+    Effect,
+    Options,
+    Packet,
+    Says,
+    Stamp,
+    Transmit,
+    Wake,
+    stated,
+)
 from antecede.orders._counting import Condition, Counting
 
 PAPER = "Macêdo"
@@ -34,6 +44,8 @@ _ALONE = 1 << 62
 
 class BlockOptions(Options, frozen=True):
     """`silence_s`: how long a process may owe a null message before it sends it."""
+
+    says = stated(silence_s=Says.NOTHING)
 
     silence_s: Annotated[float, msgspec.Meta(ge=0)] = 0.01
 

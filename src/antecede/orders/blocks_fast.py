@@ -44,10 +44,12 @@ from antecede.order import (
     Count,
     Effect,
     Packet,
+    Says,
     Scope,
     Stamp,
     Traits,
     Transmit,
+    stated,
 )
 from antecede.orders._blocks import PAPER, BlockOptions, Blocks
 from antecede.orders._counting import Condition
@@ -61,6 +63,8 @@ def _processes(known: bytes) -> tuple[int, ...]:
 
 class FastOptions(BlockOptions, frozen=True):
     """`test`: whether an entry is compared with what was received, or delivered as printed."""
+
+    says = stated(**BlockOptions.says, test=Says.NOTHING)
 
     test: Literal["received", "printed"] = "received"
 
@@ -95,6 +99,7 @@ class BlocksFast(Blocks):
         title="causal blocks, fast",
         paper=PAPER,
         addressing=Addressing.GROUPS,
+        alike=True,
         channels=Channels.FIFO,
         null_messages=True,
         prompt=False,

@@ -38,10 +38,12 @@ from antecede.order import (
     Count,
     Effect,
     Packet,
+    Says,
     Scope,
     Stamp,
     Traits,
     Transmit,
+    stated,
 )
 from antecede.orders._blocks import PAPER, BlockMatrix, BlockOptions, Blocks, bridges
 from antecede.orders._counting import Condition
@@ -51,6 +53,8 @@ class RelativeOptions(BlockOptions, frozen=True):
     """`c02`: which held messages of the blocks up to gbn[y] are waited for, those that may precede
     or, as printed, all of them (the text speaks of block gbn[y] only, which is unsafe); `gbn`: what
     a delivery makes of the entry of its group, as repaired or as printed."""
+
+    says = stated(**BlockOptions.says, c02=Says.NOTHING, gbn=Says.NOTHING)
 
     c02: Literal["predecessors", "printed"] = "predecessors"
     gbn: Literal["maximum", "printed"] = "maximum"
@@ -87,6 +91,7 @@ class BlocksRelative(Blocks):
         title="causal blocks, relative",
         paper=PAPER,
         addressing=Addressing.GROUPS,
+        alike=True,
         channels=Channels.FIFO,
         null_messages=True,
         prompt=False,

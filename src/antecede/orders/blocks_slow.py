@@ -35,10 +35,12 @@ from antecede.order import (
     Deliver,
     Effect,
     Packet,
+    Says,
     Scope,
     Stamp,
     Traits,
     Transmit,
+    stated,
 )
 from antecede.orders._blocks import PAPER, BlockMatrix, BlockOptions, Blocks
 from antecede.orders._counting import Condition
@@ -48,6 +50,8 @@ _B_MIN = "B_min"
 
 class SlowOptions(BlockOptions, frozen=True):
     """`total`: deliver in one order everywhere."""
+
+    says = stated(**BlockOptions.says, total=Says.NUMBERS)
 
     total: bool = False
 
@@ -76,6 +80,7 @@ class BlocksSlow(Blocks):
         title="causal blocks, slow",
         paper=PAPER,
         addressing=Addressing.GROUPS,
+        alike=True,
         channels=Channels.FIFO,
         null_messages=True,
         prompt=False,

@@ -41,10 +41,12 @@ from antecede.order import (
     Held,
     Options,
     Packet,
+    Says,
     Scope,
     Stamp,
     Traits,
     Transmit,
+    stated,
 )
 from antecede.orders._counting import Condition, Counting
 
@@ -55,6 +57,8 @@ Column = dict[int, int]
 class BoundedOptions(Options, frozen=True):
     """`k`: how many entries make a process send extra messages, one number for all or one for each
     process, n ≤ k ≤ n²; by default 2n."""
+
+    says = stated(k=Says.EACH)
 
     k: int | list[int] | None = None
 

@@ -49,6 +49,7 @@ class Fifo(Counting):
         title="first in, first out",
         paper="",
         addressing=Addressing.SETS,
+        alike=True,
         gives=Gives.FIFO,
         state_bound="2n",
     )

@@ -46,7 +46,18 @@ from antecede.message import (
     set_from_bytes,
     set_to_bytes,
 )
-from antecede.order import Addressing, Awaited, Count, Effect, Options, Packet, Stamp, Traits
+from antecede.order import (
+    Addressing,
+    Awaited,
+    Count,
+    Effect,
+    Options,
+    Packet,
+    Says,
+    Stamp,
+    Traits,
+    stated,
+)
 from antecede.orders._counting import Condition, Counting
 from antecede.orders._surroundings import Cut, Links, Sides, Surroundings, survey
 
@@ -59,6 +70,16 @@ class HistoriesOptions(Options, frozen=True):
     R9 needs the `links` of the network and the `separators` to be used. `own_implied`: whether a
     member of a separator counts as told of what it knows. `gateways`: whether what addresses
     members of S and B is left out, or, as printed, only what addresses members of B."""
+
+    says = stated(
+        rules=Says.NOTHING,
+        carbon_copies=Says.NOTHING,
+        union=Says.NOTHING,
+        links=Says.PROCESSES,
+        separators=Says.PROCESSES,
+        own_implied=Says.NOTHING,
+        gateways=Says.NOTHING,
+    )
 
     rules: Literal["R1-R4", "R1-R5", "R1-R8", "R1-R9"] = "R1-R8"
     carbon_copies: bool = False
@@ -109,6 +130,7 @@ class Histories(Counting):
         title="extended causal histories",
         paper="Rodrigues, Verissimo 1994",
         addressing=Addressing.SETS,
+        alike=True,
         state_bound="(n−1)² identifiers in the causal history",
     )
     options_type = HistoriesOptions

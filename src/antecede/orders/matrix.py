@@ -54,6 +54,7 @@ class Matrix(Counting):
         title="matrix of counts",
         paper="Raynal, Schiper, Toueg 1991",
         addressing=Addressing.SETS,
+        alike=True,
         state_bound="n² + n",
     )
     stamp_type = Sent

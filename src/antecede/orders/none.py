@@ -40,6 +40,7 @@ class Unordered(Order):
         title="no order",
         paper="",
         addressing=Addressing.SETS,
+        alike=True,
         gives=Gives.NOTHING,
         survives_loss=True,
     )

@@ -88,6 +88,7 @@ class Optimal(Counting):
         title="least sufficient information",
         paper="Kshemkalyani, Singhal 1998",
         addressing=Addressing.SETS,
+        alike=True,
         state_bound="3n² integers",
     )
     stamp_type = Entries

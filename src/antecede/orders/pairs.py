@@ -31,10 +31,12 @@ from antecede.order import (
     Effect,
     Options,
     Packet,
+    Says,
     Scope,
     Stamp,
     Traits,
     Transmit,
+    stated,
 )
 from antecede.orders._counting import Condition, Counting
 from antecede.vectortime import VectorTime, behind, lag, precedes, supremum
@@ -43,6 +45,11 @@ from antecede.vectortime import VectorTime, behind, lag, precedes, supremum
 class PairsOptions(Options, frozen=True):
     """`tick_on_delivery`: a delivery is an event of the clock, as printed in 4.1.
     `delete_obsolete`: drop the pairs of which a message shows that they are fulfilled (4.2.4)."""
+
+    says = stated(
+        tick_on_delivery=Says.NOTHING,
+        delete_obsolete=Says.NOTHING,
+    )
 
     tick_on_delivery: bool = False
     delete_obsolete: bool = True
@@ -74,6 +81,7 @@ class OrderingBuffers(Counting):
         title="ordering buffers of pairs",
         paper="Schiper, Eggli, Sandoz 1989",
         addressing=Addressing.SETS,
+        alike=True,
         state_bound="n − 1 pairs and a vector: n² + n − 1",
     )
     options_type = PairsOptions

@@ -56,16 +56,24 @@ from antecede.order import (
     Options,
     Order,
     Packet,
+    Says,
     Stamp,
     Traits,
     Transmit,
     Wake,
+    stated,
 )
 
 
 class PiggybackOptions(Options, frozen=True):
     """`cleanup`: how BUFF is kept small; `cleanup_interval_s`: how long a site lets it grow before
     it sends a request; `repeat_s`: how long it waits for the answers before it makes another."""
+
+    says = stated(
+        cleanup=Says.NOTHING,
+        cleanup_interval_s=Says.NOTHING,
+        repeat_s=Says.NOTHING,
+    )
 
     cleanup: Literal["repaired", "printed", "off"] = "repaired"
     cleanup_interval_s: Annotated[float, msgspec.Meta(gt=0)] = 0.25
@@ -130,6 +138,7 @@ class Piggyback(Order):
         title="whole messages carried along",
         paper="Birman, Joseph 1987",
         addressing=Addressing.SETS,
+        alike=True,
         survives_loss=True,
     )
     options_type = PiggybackOptions

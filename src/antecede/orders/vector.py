@@ -32,15 +32,19 @@ from antecede.order import (
     Effect,
     Options,
     Packet,
+    Says,
     Scope,
     Stamp,
     Traits,
+    stated,
 )
 from antecede.orders._counting import Condition, Counting
 
 
 class VectorOptions(Options, frozen=True):
     """`carry`: the vectors that travel, of all groups or of the sender's own."""
+
+    says = stated(carry=Says.NOTHING)
 
     carry: Literal["all", "own"] = "all"
 
@@ -64,6 +68,7 @@ class Vector(Counting):
         title="vector clocks",
         paper="Birman, Schiper, Stephenson 1991",
         addressing=Addressing.GROUPS,
+        alike=True,
         state_bound="the sum of the sizes of all groups",
     )
     options_type = VectorOptions

@@ -6,7 +6,12 @@ import msgspec
 
 from antecede.errors import Misuse
 from antecede.groups import Quorum
-from antecede.order import Count, Options
+from antecede.order import (
+    Count,
+    Options,
+    Says,
+    stated,
+)
 
 Seconds = Annotated[float, msgspec.Meta(gt=0)]
 
@@ -27,6 +32,28 @@ class DaisyOptions(Options, frozen=True):
     for one that is away.
 
     The rest is the clockwork of the groups: see `antecede.groups.GroupConfig`."""
+
+    says = stated(
+        sizes=Says.NUMBERS,
+        groups=Says.NUMBERS,
+        latecomers=Says.NUMBERS,
+        split_above=Says.NOTHING,
+        merge_below=Says.NOTHING,
+        local=Says.NOTHING,
+        copies=Says.NOTHING,
+        forward=Says.NOTHING,
+        pack_s=Says.NOTHING,
+        tidy_s=Says.NOTHING,
+        forget_after_s=Says.NOTHING,
+        quorum=Says.NOTHING,
+        tick_s=Says.NOTHING,
+        suspect_after_s=Says.NOTHING,
+        flush_timeout_s=Says.NOTHING,
+        retry_s=Says.NOTHING,
+        retry_limit_s=Says.NOTHING,
+        fanout=Says.NOTHING,
+        window=Says.NOTHING,
+    )
 
     sizes: tuple[Annotated[int, msgspec.Meta(ge=2)], ...] = ()
     groups: tuple[tuple[int, ...], ...] = ()

@@ -49,9 +49,11 @@ from antecede.order import (
     Held,
     Options,
     Packet,
+    Says,
     Scope,
     Traits,
     Transmit,
+    stated,
 )
 from antecede.orders._surroundings import Surroundings
 from antecede.orders.histories import Histories, HistoriesOptions, Timestamp
@@ -72,6 +74,17 @@ class SeparatorsOptions(Options, frozen=True):
     linked with each other talk directly, or along a tree. `forwarding`: whether one router of a set
     forwards into a zone, or all. `filters`: the sets that apply R9. `own_implied` and `gateways`:
     see `histories`."""
+
+    says = stated(
+        links=Says.NUMBERS,
+        applications=Says.NUMBERS,
+        zones=Says.NUMBERS,
+        routes=Says.NOTHING,
+        forwarding=Says.NOTHING,
+        filters=Says.NUMBERS,
+        own_implied=Says.NOTHING,
+        gateways=Says.NOTHING,
+    )
 
     links: Links = ()
     applications: Annotated[int, msgspec.Meta(ge=1)] | None = None
@@ -110,6 +123,7 @@ class Separators(Overlay):
         title="separators on a routed overlay",
         paper="Rodrigues, Verissimo 1994",
         addressing=Addressing.SETS,
+        alike=True,
         prompt=False,
         state_bound="(n−1)² hop messages in the causal history",
     )
