@@ -24,7 +24,7 @@ import msgspec
 
 from antecede.message import NO_GROUP, ProcessSet, members, process_set
 from antecede.order import Packet
-from antecede.overlays._daisy_plan import Plan, plan
+from antecede.overlays.daisy.plan import Plan, plan
 from antecede.simulate import make_scenario
 from antecede.simulate.recorder import Recorder
 from antecede.simulate.run import Simulation

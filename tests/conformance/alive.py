@@ -8,7 +8,7 @@ from collections.abc import Callable
 import msgspec
 
 from antecede.groups.state import State as GroupState
-from antecede.overlays._daisy_relay import State as DaisyState
+from antecede.overlays.daisy.records import State as DaisyState
 from antecede.snapshot import freeze, thaw
 
 ANSWERED = ("announced", "alert_until")
@@ -18,7 +18,7 @@ ANSWERED = ("announced", "alert_until")
 def _daisy(snapshot: bytes) -> bytes:
     state = thaw(snapshot, DaisyState)
     for layer in state.layers:
-        layer.resting, layer.wake_at, layer.awake_until = True, 0.0, -1.0
+        layer.sleep.resting, layer.sleep.wake_at, layer.sleep.awake_until = True, 0.0, -1.0
         member = thaw(layer.member, GroupState)
         fresh = GroupState()
         for field in member.__struct_fields__:

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 from antecede.groups import Quorum
-from antecede.overlays._daisy_options import DaisyOptions
-from antecede.overlays._daisy_plan import Plan, plan
+from antecede.overlays.daisy.options import DaisyOptions
+from antecede.overlays.daisy.plan import Plan, plan
 from antecede.simulate import Scenario
 from antecede.simulate.parts import Crash
 

@@ -8,7 +8,7 @@ import pytest
 from antecede.fuzzing import draw
 from antecede.fuzzing.drawing import draw_fields
 from antecede.order import Addressing, Channels
-from antecede.overlays._daisy_options import DaisyOptions
+from antecede.overlays.daisy.options import DaisyOptions
 from antecede.protocols import find, names
 from antecede.simulate import make_scenario
 from antecede.simulate.duty import Duty, duty, loses

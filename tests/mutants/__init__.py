@@ -1,11 +1,12 @@
 """Planted bugs: what shows that the conformance suite and the explorer can fail.
 
 `tests/mutants/<protocol>.py` (underscores for hyphens) lists the mutants of a protocol; each
-replaces one piece of the text of the protocol's file, or of one with a class that it is built on,
-which is then executed as another module.
+replaces one piece of the text of the protocol's file or folder, or of a private file with a class
+that it is built on. The file, and whatever is built on it, is then executed as another module.
 """
 
 import inspect
+import re
 import sys
 from functools import cache
 from importlib import import_module
@@ -18,9 +19,12 @@ from antecede.order import Order
 from antecede.orders import order_in
 from antecede.protocols import find
 
+_IMPORTED = re.compile(r"^from ([\w.]+) import", re.MULTILINE)
+
 
 class Mutant(msgspec.Struct, frozen=True):
-    """One planted bug: `old` occurs exactly once in the file."""
+    """One planted bug: `old` occurs exactly once in the protocol's own file, or else in one private
+    file; of a folder, in one of its files."""
 
     name: str
     old: str
@@ -41,39 +45,48 @@ def mutants_of(protocol: str) -> list[Mutant]:
 @cache
 def mutated(protocol: str, mutant: Mutant) -> type[Order]:
     """The protocol with this bug planted."""
-    chain = _modules(protocol)
-    sources = [inspect.getsource(module) for module in chain]
-    # In the protocol's own file, or else in that of a class that it is built on.
-    places = [place for place, source in enumerate(sources) if mutant.old in source]
-    place = max(places, default=len(chain) - 1)
-    occurrences = sources[place].count(mutant.old)
-    if occurrences != 1 or mutant.old == mutant.new:
+    sources = _sources(protocol)
+    own = [*sources][-1]
+    places = [own] if mutant.old in sources[own] else [*sources]
+    found = {name: count for name in places if (count := sources[name].count(mutant.old))}
+    if [*found.values()] != [1] or mutant.old == mutant.new:
         raise LookupError(
             f"mutant {mutant.name} of {protocol}: its text must occur once and change; "
-            f"it occurs {occurrences} times in {chain[place].__file__}"
+            f"it occurs in {found or 'no file'}"
         )
-    sources[place] = sources[place].replace(mutant.old, mutant.new)
-    module = chain[-1]
+    planted = f"{__name__}.planted.{protocol}.{mutant.name}".replace("-", "_")
     renamed: dict[str, str] = {}
-    for original, source in zip(chain[place:], sources[place:], strict=True):
+    module = sys.modules[find(protocol).__module__]
+    for name, source in sources.items():
+        if name not in found and not renamed.keys() & set(_IMPORTED.findall(source)):
+            continue
+        text = source.replace(mutant.old, mutant.new) if name in found else source
         for old, new in renamed.items():
-            source = source.replace(f"from {old} import", f"from {new} import")  # noqa: PLW2901
-        last = original.__name__.rpartition(".")[2]
-        planted = f"{protocol}.{mutant.name}".replace("-", "_")
-        module = ModuleType(f"{__name__}.planted.{planted}.{last}")
-        module.__file__ = original.__file__
+            text = text.replace(f"from {old} import", f"from {new} import")
+        renamed[name] = f"{planted}.{name.rpartition('.')[2]}"
+        module = ModuleType(renamed[name])
+        module.__file__ = sys.modules[name].__file__
         sys.modules[module.__name__] = module  # msgspec looks up annotations by the module's name
-        exec(compile(source, module.__name__, "exec"), vars(module))
-        renamed[original.__name__] = module.__name__
+        exec(compile(text, module.__name__, "exec"), vars(module))
     order = order_in(module)
     order.name = protocol
     return order
 
 
-def _modules(protocol: str) -> list[ModuleType]:
-    """The module of a protocol, after those of the private classes that it is built on."""
-    order = find(protocol)
-    package = order.__module__.rpartition(".")[0]
-    names = [base.__module__ for base in reversed(order.__mro__)]
-    private = [name for name in names if name.startswith(f"{package}._")]
-    return [sys.modules[name] for name in dict.fromkeys([*private, order.__module__])]
+@cache
+def _sources(protocol: str) -> dict[str, str]:
+    """The files that a protocol consists of, each after those that it imports, its own last."""
+    own = find(protocol).__module__
+    folder = own.rpartition(".")[0]
+    inside = f"{folder}." if folder.endswith(f".{protocol.replace('-', '_')}") else f"{folder}._"
+    found: dict[str, str] = {}
+
+    def visit(name: str) -> None:
+        source = inspect.getsource(sys.modules[name])
+        for other in _IMPORTED.findall(source):
+            if other.startswith(inside) and other not in found:
+                visit(other)
+        found[name] = source
+
+    visit(own)
+    return found

@@ -40,7 +40,7 @@ RULES = [
     ),
     Mutant(
         name="sleepers-are-left-alone",
-        old="            self._search.say(Poke(layer.node.index), 1 << who)\n",
+        old="            self.say(Poke(layer.node.index), 1 << who)\n",
         new="            pass\n",
     ),
     Mutant(
@@ -59,24 +59,22 @@ RULES = [
     ),
     Mutant(
         name="moves-empty-handed",
-        old="        new.state.resend = old.everything()\n",
-        new="        new.state.resend = []\n",
+        old="        new.state.out.resend = old.everything()\n",
+        new="        new.state.out.resend = []\n",
     ),
     Mutant(
         name="origin-keeps-nothing",
-        old="        if not self._is_done(layer, kept):\n"
-        "            return\n        message, node = kept.message, layer.node\n",
-        new="        if not self._is_done(layer, kept):\n            return\n"
-        "        message, node = kept.message, layer.node\n"
+        old="            return\n        message, node = kept.message, layer.node\n",
+        new="            return\n        message, node = kept.message, layer.node\n"
         "        if not node.level and node.processes >> message.id.sender & 1:\n"
         "            layer.memory.kept.pop(message.id, None)\n            return\n",
     ),
     Mutant(
         name="destination-keeps-nothing",
-        old="though the servers may keep it, from before\n\n    def _check_all(",
+        old="though the servers may keep it, from before\n\n    def check_all(",
         new="though the servers may keep it, from before\n"
         "        if not node.level and not node.processes >> message.id.sender & 1:\n"
-        "            layer.memory.kept.pop(message.id, None)\n\n    def _check_all(",
+        "            layer.memory.kept.pop(message.id, None)\n\n    def check_all(",
     ),
     Mutant(
         name="no-new-server",
@@ -86,30 +84,29 @@ RULES = [
     ),
     Mutant(
         name="no-duplicates-dropped",
-        old="            and number > self.state.delivered.get(sender, 0)\n",
+        old="            and number > self.core.state.delivered.get(sender, 0)\n",
         new="",
     ),
     Mutant(
         name="no-state-update",
-        old="        state.memory = memory = thaw(content, Memory)\n",
-        new="        state.memory = memory = thaw(content, Memory)\n"
+        old="        memory = thaw(content, Memory)\n",
+        new="        memory = thaw(content, Memory)\n"
         "        memory.kept = {} if layer.node.level else memory.kept\n",
     ),
     Mutant(
         name="no-state-update-of-members",
-        old="        state.memory = memory = thaw(content, Memory)\n",
-        new="        state.memory = memory = Memory() if not layer.node.level else "
-        "thaw(content, Memory)\n",
+        old="        memory = thaw(content, Memory)\n",
+        new="        memory = thaw(content, Memory) if layer.node.level else Memory()\n",
     ),
     Mutant(
         name="rows-of-processes",
-        old="                    self._on_done(layer, node, ids, now)\n",
-        new="                    self._on_done(layer, sender, ids, now)\n",
+        old="                    self.relay.on_done(layer, node, ids, now)\n",
+        new="                    self.relay.on_done(layer, sender, ids, now)\n",
     ),
     Mutant(
         name="at-once-and-only-its-own",
         old="        id_ = kept.message.id\n        if layer.is_new(id_)",
-        new="        below = self._below(layer)\n"
+        new="        below = self.core.below(layer)\n"
         "        id_ = kept.message.id\n"
         "        if below is not None and not below.node.processes >> id_.sender & 1:\n"
         "            return\n"
@@ -122,7 +119,7 @@ RULES = [
     ),
     Mutant(
         name="batches-as-they-come",
-        old="gather(layer, arrivals, now)\n            self._take_batches(layer, now)\n",
+        old="gather(layer, arrivals, now)\n            self.take_batches(layer, now)\n",
         new="self._take(layer, arrivals, now)\n",
     ),
     Mutant(
@@ -132,8 +129,9 @@ RULES = [
     ),
     Mutant(
         name="nobody-poked",
-        old="            self._search.call(layer, self._plan.nodes[who])\n",
-        new="            pass\n",
+        old="        self.say(Poke(child.index), child.processes)\n"
+        "        if layer.view is not None and layer.state.epoch:\n",
+        new="        if not child:\n",
     ),
     Mutant(
         name="the-dead-are-kept-for",
@@ -151,9 +149,10 @@ RULES = [
         old="            self._check(decode_items(packet.body.payload))\n",
         new="            items = decode_items(packet.body.payload)\n"
         "            self._check(items)\n"
-        "            for item in items if len(self._layers) > 1 and not packet.group else ():\n"
-        "                if isinstance(item, Carry) and self._layers[1].is_new(item.id):\n"
-        "                    self._pass(self._layers[1], item, now)\n",
+        "            above = self.core.layers[1:] if not packet.group else []\n"
+        "            for item in carries(items) if above else ():\n"
+        "                if above[0].is_new(item.id):\n"
+        "                    self._relay.send(above[0], item, now)\n",
     ),
 ]
 
@@ -183,7 +182,7 @@ AHEAD = [
     ),
     Mutant(
         name="never-retracted",
-        old="            self._do(above, above.send_word(Retract(tuple(lost)), now))\n",
+        old="            self.core.do(above, above.send_word(Retract(tuple(lost)), now))\n",
         new="",
     ),
 ]
@@ -198,12 +197,12 @@ STAR = [
     Mutant(
         name="waits-for-no-server",
         old="            if above is None or above.memory.batches or above.is_merging():\n"
-        "                return\n        state.gathering = False\n",
-        new="        state.gathering = False\n",
+        "                return\n        handover.gathering = False\n",
+        new="        handover.gathering = False\n",
     ),
     Mutant(
         name="told-twice",
-        old="            and number > self.state.delivered.get(sender, 0)\n",
+        old="            and number > self.core.state.delivered.get(sender, 0)\n",
         new="",
     ),
     Mutant(
@@ -213,8 +212,8 @@ STAR = [
     ),
     Mutant(
         name="holds-back-what-is-in-order",
-        old="            return layer.has_passed(kept.message.id)\n",
-        new="            return kept.stable\n",
+        old="        return layer.has_passed(kept.message.id)\n",
+        new="        return kept.stable\n",
     ),
     Mutant(
         name="not-told-again",
@@ -247,7 +246,7 @@ LEVELS = [
     ),
     Mutant(
         name="takes-over-only-what-is-stable",
-        old="                if self._may_go_on(lower, kept):\n",
+        old="                if self.spreading(lower).may_go_on(lower, kept):\n",
         new="                if kept.stable:\n",
     ),
     Mutant(
@@ -268,7 +267,7 @@ LEVELS = [
     ),
     Mutant(
         name="refused-and-empty-handed",
-        old="[*old.resend, *lost, *layer.put_aside()]",
+        old="[*old.out.resend, *lost, *layer.put_aside()]",
         new="[*lost, *layer.put_aside()]",
     ),
 ]
@@ -324,23 +323,23 @@ DIRECT = [
     Mutant(
         name="merges-without-the-servers",
         old="            if above is None or above.memory.batches or above.is_merging():\n"
-        "                return\n        straight.takes_over = False\n",
-        new="        straight.takes_over = False\n",
+        "                return\n        epochs.takes_over = False\n",
+        new="        epochs.takes_over = False\n",
     ),
     Mutant(
         name="begins-alone",
-        old="        straight.merged_in, straight.is_back = message.id, False\n",
-        new="        straight.merged_in, straight.is_back = message.id, False\n"
-        "        straight.is_open = True\n",
+        old="        epochs.merged_in, epochs.is_back = message.id, False\n",
+        new="        epochs.merged_in, epochs.is_back = message.id, False\n"
+        "        epochs.is_open = True\n",
     ),
     Mutant(
         name="goes-on-by-halves",
-        old="        return self._is_direct(layer) or super()._may_go_on(layer, kept)\n",
-        new="        return super()._may_go_on(layer, kept)\n",
+        old="        return True\n\n    def on_let_go(",
+        new="        return super().may_go_on(layer, kept)\n\n    def on_let_go(",
     ),
     Mutant(
         name="comes-back-without",
-        old="        again.state.straight.epoch = old.straight.epoch\n",
+        old="        again.state.epochs.epoch = old.epochs.epoch\n",
         new="",
     ),
 ]
@@ -354,8 +353,8 @@ TOLD = [
     ),
     Mutant(
         name="comes-back-in-silence",
-        old="        if self._who(layer, self.process) in layer.memory.missed:\n",
-        new="        if self._who(layer, self.process) is None:\n",
+        old="        if self.core.whom(layer, self.process) in layer.memory.missed:\n",
+        new="        if self.core.whom(layer, self.process) is None:\n",
     ),
 ]
 """`tests/overlays/test_daisy_away.py` has the schedule."""
@@ -368,7 +367,7 @@ FOUND_BY_CHANCE = [
     ),
     Mutant(
         name="released-by-who-never-had-it",
-        old=" and (lower.node.level or self._is_done(lower, kept)):",
+        old=" and (lower.node.level or self.is_done(lower, kept)):",
         new=":",
     ),
     Mutant(
@@ -378,28 +377,28 @@ FOUND_BY_CHANCE = [
     ),
     Mutant(
         name="stable-before-all-have-merged",
-        old="            awaited = min(layer.state.batched, default=None)\n",
+        old="            awaited = min(layer.state.founding.batched, default=None)\n",
         new="            awaited = None\n",
     ),
     Mutant(
         name="decides-twice-at-once",
-        old=" and change.version > layer.state.decided:",
+        old=" and change.version > layer.state.moving.decided:",
         new=":",
     ),
     Mutant(
         name="hears-only-of-its-own-end",
-        old="            for change in changes:\n                self._do(below",
-        new="            for change in ends:\n                self._do(below",
+        old="            for change in changes:\n                self.core.do(below",
+        new="            for change in ends:\n                self.core.do(below",
     ),
     Mutant(
         name="keeps-changes-to-itself",
-        old="        return tuple(self.state.changes)\n",
-        new="        return ()\n",
+        old="        changes = tuple(self.core.state.changes)\n",
+        new="        changes: tuple[bytes, ...] = ()\n",
     ),
     Mutant(
         name="stays-in-a-group-that-gives-way",
-        old="            self._tell_missed(layer)\n            self._give_way(layer, now)\n",
-        new="            self._tell_missed(layer)\n",
+        old="        self.absence.tell_missed(layer)\n        self.changes.give_way(layer, now)\n",
+        new="        self.absence.tell_missed(layer)\n",
     ),
 ]
 """`tests/overlays/test_daisy_found.py` has the schedule."""
@@ -407,8 +406,8 @@ FOUND_BY_CHANCE = [
 STOPS = [
     Mutant(
         name="the-junior-goes-on",
-        old="self._plan.child_of(layer.node, m.process) for m in layer.view.members",
-        new="self._plan.child_of(layer.node, m.process) for m in layer.view.members[::-1]",
+        old="self.core.whom(layer, m.process) for m in layer.view.members",
+        new="self.core.whom(layer, m.process) for m in layer.view.members[::-1]",
     ),
 ]
 """`tests/overlays/test_daisy_found.py` has the schedule."""

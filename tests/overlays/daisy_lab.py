@@ -12,7 +12,8 @@ from typing import Any
 from antecede.message import Membership, Message, MessageId, members, process_set
 from antecede.order import Deliver, Effect, Event, Notice, Order, Packet, Transmit, Wake
 from antecede.orders import parse_options
-from antecede.overlays._daisy_items import DaisyStamp, carries, decode_items
+from antecede.overlays.daisy.items import carries, decode_items
+from antecede.overlays.daisy.stamp import DaisyStamp
 from antecede.protocols import find
 
 DELAY_S = 0.01

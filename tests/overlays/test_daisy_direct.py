@@ -12,15 +12,9 @@ from antecede.errors import MalformedStamp, Misuse
 from antecede.groups.packets import Decide, Tell
 from antecede.message import Message, MessageId
 from antecede.order import Awaited, Event, Order, Packet, Scope
-from antecede.overlays._daisy_items import (
-    DaisyStamp,
-    Hand,
-    Item,
-    Merged,
-    decode_items,
-    encode_items,
-)
-from antecede.overlays._daisy_matrix import decode_matrix, encode_matrix, integers_in
+from antecede.overlays.daisy.items import Hand, Item, Merged, decode_items, encode_items
+from antecede.overlays.daisy.matrix import decode_matrix, encode_matrix, integers_in
+from antecede.overlays.daisy.stamp import DaisyStamp
 from antecede.protocols import find
 from bench.daisy import Setting, measure
 from bench.daisy_options import COLUMNS, INTRODUCTION, PAGE, TRAFFIC, WAYS, row
@@ -259,7 +253,7 @@ def a_server_has_one_before_it_is_back_and_one_after(order: type[Order]) -> Lab:
     lab.send(2, 4)
     lab.run(10.0)
     lab.lose = lambda copy: False
-    while lab.orders[0]._layers[-1].is_in:
+    while lab.orders[0].layers()[-1].is_in:
         lab.run(DELAY_S)
     lab.send(1, 4)
     lab.run(2.0)

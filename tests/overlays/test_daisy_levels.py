@@ -9,9 +9,9 @@ import pytest
 
 from antecede.message import Message, MessageId
 from antecede.order import Event, Order
-from antecede.overlays import _daisy_search
-from antecede.overlays._daisy_items import DaisyStamp, Found
-from antecede.overlays._daisy_layer import Layer
+from antecede.overlays.daisy import search
+from antecede.overlays.daisy.layer import Layer
+from antecede.overlays.daisy.stamp import DaisyStamp, Found
 from antecede.protocols import find
 from tests.mutants import Mutant, mutated
 from tests.mutants.daisy import LEVELS
@@ -272,7 +272,7 @@ def test_else_it_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
         processes = tuple(member.process for member in view.members)
         return Found(layer.node.index, layer.state.epoch, processes, again=False)
 
-    monkeypatch.setattr(_daisy_search, "_found", naive)
+    monkeypatch.setattr(search, "_found", naive)
     incarnations = [
         layer.state.incarnation for layer in a_founder_misses_the_call().orders[7].layers()
     ]

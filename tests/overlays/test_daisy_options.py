@@ -8,7 +8,7 @@ import pytest
 from antecede.errors import Misuse
 from antecede.message import Membership
 from antecede.order import Event, Notice
-from antecede.overlays._daisy_options import DaisyOptions
+from antecede.overlays.daisy.options import DaisyOptions
 from antecede.protocols import find, parse_options
 from bench import daisy_options, daisy_page
 from bench.daisy import Setting, measure

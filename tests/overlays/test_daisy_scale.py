@@ -5,8 +5,8 @@ from types import SimpleNamespace
 import msgspec
 import pytest
 
-from antecede.overlays._daisy_plan import plan
 from antecede.overlays.daisy import Daisy
+from antecede.overlays.daisy.plan import plan
 from antecede.simulate import make_scenario
 from antecede.simulate.recorder import Recorder
 from bench import daisy_page
@@ -117,4 +117,4 @@ def test_groups_come_to_rest_and_those_without_messages_say_nothing() -> None:
     assert speakers == senders != set(groups.leaves)
     for order in run.orders:
         assert isinstance(order, Daisy)
-        assert all(layer.state.resting for layer in order.layers())
+        assert all(layer.state.sleep.resting for layer in order.layers())

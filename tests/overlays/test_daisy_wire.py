@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from antecede.errors import MalformedStamp
 from antecede.message import Message, MessageId, process_set
-from antecede.overlays._daisy_items import carry, decode_items, encode_items, shorter
+from antecede.overlays.daisy.items import carry, decode_items, encode_items, shorter
 
 
 def sent(destinations: set[int]) -> bytes:

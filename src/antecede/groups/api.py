@@ -86,8 +86,8 @@ class GroupConfig(msgspec.Struct, frozen=True, kw_only=True):
 class Transmit(msgspec.Struct, frozen=True):
     """Hand this packet to the network for each of these processes."""
 
-    to: ProcessSet
     packet: Packet
+    to: ProcessSet
 
 
 class Deliver(msgspec.Struct, frozen=True):

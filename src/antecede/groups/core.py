@@ -42,7 +42,7 @@ class Core:
         """Send a packet that speaks of the present view, or of another one."""
         if to:
             number = self.state.view.number if view is None else view
-            self.emit(Transmit(to, Packet(self.config.group, self.me, number, body)))
+            self.emit(Transmit(Packet(self.config.group, self.me, number, body), to))
 
     def report(self, waits: bool = False, troubled: bool = False) -> Report:
         """What it acknowledges: nothing that came while it was blocked, since the next view may

@@ -182,9 +182,84 @@ class GroupMember:
         return sent + len(state.queue) + 1
 
     @property
-    def owes_word(self) -> bool:
-        """Whether others wait for it to report what has come."""
-        return self.state.phase is Phase.MEMBER and self._reporting.is_awaited
+    def is_in(self) -> bool:
+        """Whether it is in the group, as far as it knows."""
+        return self.state.phase is Phase.MEMBER
+
+    @property
+    def is_suspended(self) -> bool:
+        """Whether it hears no quorum of the group."""
+        return self.state.suspended
+
+    @property
+    def is_calm(self) -> bool:
+        """Whether it goes on in its view: neither suspended, nor in a change of views."""
+        return not self.state.suspended and not self._core.frozen
+
+    @property
+    def is_quiet(self) -> bool:
+        """Whether nothing is under way that needs time to pass."""
+        state = self.state
+        if state.phase is not Phase.MEMBER:
+            return state.phase is Phase.STOPPED
+        return not (
+            state.current
+            or state.unannounced
+            or state.queue
+            or any(channel.outgoing for channel in state.channels.values())
+            or self._reporting.is_awaited
+            or self._core.blocked
+            or state.flush is not None
+            or state.joining
+            or state.captured is not None
+            or (state.view.number > 1 and not all(peer.present for peer in state.peers))
+        )
+
+    @property
+    def has_stopped(self) -> bool:
+        return self.state.phase is Phase.STOPPED
+
+    @property
+    def tick_at(self) -> float:
+        """When it wants to be woken next."""
+        return self.state.tick_at
+
+    def present(self) -> list[int]:
+        """The processes of the view that have spoken in it, this one included, by seniority."""
+        pairs = zip(self.state.view.members, self.state.peers, strict=True)
+        return [member.process for member, peer in pairs if peer.present]
+
+    def queued(self) -> list[bytes]:
+        """What its owner sent and the group has not taken yet."""
+        return [payload for _, payload in self.state.queue]
+
+    def acknowledged(self, process: int) -> tuple[int, int]:
+        """How much of what was told a member it has acknowledged, and how much it was told."""
+        for member, channel in self.state.channels.items():
+            if member.process == process and self.state.view.rank(member) is not None:
+                return channel.acknowledged, channel.sent
+        return 0, 0
+
+    def payload_of(self, message: GroupMessageId) -> bytes:
+        """What is in a message that has come and is not stable, or not delivered."""
+        current = self.state.current.values()
+        return next((one.payload for one in current if one.id == message), b"")
+
+    def entries(self) -> int:
+        """What it counts of the members of the view."""
+        return len(self.state.delivered) * (1 + len(self.state.peers))
+
+    def forgive_silence(self, now: float) -> None:
+        """The others have had no reason to speak, so their silence so far says nothing."""
+        for peer in self.state.peers:
+            peer.heard_at = max(peer.heard_at, now)
+        self.state.heartbeat_at = now  # nor have they missed any
+
+    def forgive_absence(self, now: float) -> None:
+        """Whoever has not spoken in this view may still be held up where it comes from."""
+        for peer in self.state.peers:
+            if not peer.present:
+                peer.heard_at = now
 
     def unreleased(self) -> list[GroupMessage]:
         """What is retained, oldest first."""

@@ -54,13 +54,13 @@ def load(package: str, name: str) -> type[Order]:
 
 
 def order_in(module: ModuleType) -> type[Order]:
-    """The one concrete order that a module defines."""
+    """The one concrete order that a module defines; a package may take it from a module inside."""
     classes = [
         member
         for member in vars(module).values()
         if inspect.isclass(member)
         and issubclass(member, Order)
-        and member.__module__ == module.__name__
+        and f"{member.__module__}.".startswith(f"{module.__name__}.")
     ]
     orders = [member for member in classes if not inspect.isabstract(member)]
     if len(orders) != 1:

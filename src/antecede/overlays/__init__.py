@@ -1,7 +1,7 @@
 """How a multicast crosses the network: every hop is a message of its own, ordered by an order.
 
 A file ``overlays/some_name.py`` that does not begin with an underscore is the protocol
-``some-name``, exactly as in `antecede.orders`.
+``some-name``, exactly as in `antecede.orders`; so is a folder.
 """
 
 from abc import abstractmethod

@@ -16,7 +16,9 @@ leave that only after its next view.
 
 from itertools import pairwise
 
-from antecede.overlays._daisy_items import Change, Roll, unpack
+from antecede.message import Message, members
+from antecede.overlays.daisy.items import Change, Roll, unpack
+from antecede.overlays.daisy.layer import Layer
 
 _NUMBERS = 1 << 12
 """Numbers of groups that changes under one group of servers may make, and the offset of the first:
@@ -56,24 +58,33 @@ def is_under(stored: bytes, parent: int) -> bool:
     return isinstance(change, Change) and change.parent == parent
 
 
-def side_by_side(members: tuple[int, ...], talk: dict[tuple[int, int], int]) -> tuple[int, ...]:
+def side_by_side(inside: tuple[int, ...], talk: dict[tuple[int, int], int]) -> tuple[int, ...]:
     """The members in an order in which those who talk most are near each other: from the first one,
     always the one that talks most with those already placed, up to the middle; then the rest."""
-    if len(members) < 3:
-        return members
-    placed = [members[0]]
-    left = list(members[1:])
+    if len(inside) < 3:
+        return inside
+    placed = [inside[0]]
+    left = list(inside[1:])
     while left:
-        near = placed if len(placed) < len(members) // 2 else placed[len(members) // 2 :]
+        near = placed if len(placed) < len(inside) // 2 else placed[len(inside) // 2 :]
         best = max(left, key=lambda one: (_talk(one, near, talk), -left.index(one)))
         left.remove(best)
         placed.append(best)
     return tuple(placed)
 
 
+def count_talk(talk: dict[tuple[int, int], int], layer: Layer, message: Message) -> None:
+    """Who talks with whom in a local group, at its server."""
+    if layer.options.split_above and layer.is_server:
+        sender = message.id.sender
+        for to in members(message.destinations & layer.node.processes):
+            pair = (min(sender, to), max(sender, to))
+            talk[pair] = talk.get(pair, 0) + 1
+
+
 def _talk(one: int, others: list[int], talk: dict[tuple[int, int], int]) -> int:
     return sum(talk.get((min(one, other), max(one, other)), 0) for other in others)
 
 
-def roll(node: int, members: tuple[int, ...], talk: dict[tuple[int, int], int]) -> Roll:
-    return Roll(node, side_by_side(members, talk))
+def roll(node: int, inside: tuple[int, ...], talk: dict[tuple[int, int], int]) -> Roll:
+    return Roll(node, side_by_side(inside, talk))

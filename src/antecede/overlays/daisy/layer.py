@@ -8,7 +8,6 @@ report at every tick, and notice who does not.
 """
 
 from collections.abc import Iterable
-from math import inf
 
 import msgspec
 
@@ -19,29 +18,26 @@ from antecede.groups import (
     GroupMember,
     GroupMessageId,
     MemberId,
-    Quorum,
     View,
     founding_view,
 )
-from antecede.groups.packets import NO_BALLOT, Body, Data, Packet, Report, check
-from antecede.groups.state import Phase
+from antecede.groups.packets import Body, Data, Packet, Report, check
 from antecede.message import MessageId, ProcessSet, process_set
-from antecede.overlays._daisy_epoch import Straight
-from antecede.overlays._daisy_items import (
+from antecede.overlays.daisy.items import (
     Ahead,
     Carry,
     Item,
-    Kept,
-    Memory,
     carries,
     carry,
     decode_items,
     encode_items,
     pack,
+    plain,
     unpack,
 )
-from antecede.overlays._daisy_options import DaisyOptions
-from antecede.overlays._daisy_plan import Node
+from antecede.overlays.daisy.options import DaisyOptions
+from antecede.overlays.daisy.plan import Node
+from antecede.overlays.daisy.records import Kept, LayerState, Memory
 
 _EPOCHS = 1 << 20
 """A group of servers that is founded anew is another group: its epoch stands above these."""
@@ -52,61 +48,6 @@ TAKING_BATCHES = -1
 _AWAKE_TICKS = 4
 _AWAKE_HEARTBEATS = 2.5
 """For how many ticks or heartbeats a member stays awake after it has heard a busy one."""
-
-
-class LayerState(msgspec.Struct, array_like=True):
-    """All that is known of one group. `member` is the snapshot of the group's own member;
-    `unstable` are the messages in group messages that are not stable; `sent` is the last number of
-    each process that was sent into the group from here; `outbox` waits until the process is in,
-    `items` for the next payload; `resend` has to be sent again after an exclusion; `returned` is
-    who has come back, and when. `lost`, `owes` (the batches that are this process' to send),
-    `settled` (stable, though still aside), `batched` (batches that are not stable) and `merged`
-    (the last place of what came in batches): see `_daisy_search`; `decided` (the last change that
-    was decided on here), `moving`, `ready` and `patient_until`: see `_daisy_evolve`. `ahead` was
-    sent into the group from here before it was delivered in the group below: see `_daisy_ahead`;
-    `led_by`, `gathering`, `awaiting`, `told` (by message the number it had in the channel to each
-    process that was told): see `_daisy_star`;
-    `straight`: see `_daisy_direct`.
-    """
-
-    node: int
-    incarnation: int
-    epoch: int
-    contacts: ProcessSet
-    member: bytes = b""
-    memory: Memory = msgspec.field(default_factory=Memory)
-    unstable: dict[GroupMessageId, list[MessageId]] = {}
-    sent: dict[int, int] = {}
-    reported: set[MessageId] = set()
-    outbox: list[bytes] = []
-    items: list[bytes] = []
-    items_at: float = 0.0
-    items_asked: float = -1.0
-    resend: list[bytes] = []
-    server: int = -1
-    resting: bool = True
-    wake_at: float = 0.0
-    busy_until: float = -1.0
-    awake_until: float = -1.0
-    seeking_since: float = -1.0
-    lost: dict[int, tuple[int, float]] = {}
-    owes: set[int] = set()
-    returned: dict[int, float] = {}
-    settled: set[GroupMessageId] = set()
-    batched: set[GroupMessageId] = set()
-    merged: int = 0
-    decided: int = 0
-    moving: bytes = b""
-    ready: set[int] = set()
-    above_epoch: int = 0
-    above: ProcessSet = 0
-    ahead: set[MessageId] = set()
-    patient_until: float = -1.0
-    led_by: MemberId | None = None
-    gathering: bool = False
-    awaiting: set[int] = set()
-    told: dict[MessageId, dict[int, int]] = {}
-    straight: Straight = msgspec.field(default_factory=Straight)
 
 
 class Layer:
@@ -151,12 +92,12 @@ class Layer:
 
     @property
     def is_in(self) -> bool:
-        return self.member.state.phase is Phase.MEMBER
+        return self.member.is_in
 
     @property
     def is_lost(self) -> bool:
         """Whether it is not in the group, or the group has lost its quorum."""
-        return not self.is_in or self.member.state.suspended
+        return not self.is_in or self.member.is_suspended
 
     @property
     def is_server(self) -> bool:
@@ -173,34 +114,25 @@ class Layer:
 
     def is_merging(self) -> bool:
         """Whether some of what came in batches is not stable."""
-        merged = self.state.merged
+        merged = self.state.founding.merged
         if merged > 0 and all(k.stable for k in self.memory.kept.values() if k.place <= merged):
-            self.state.merged = merged = 0
+            self.state.founding.merged = merged = 0
         return merged != 0
 
     def awaited(self, within: GroupMessageId) -> GroupMessageId | None:
         """What has to be stable before a message that came in this one is: after a merge all of the
         batches, for whoever lacks one has put everything aside."""
-        if within not in self.state.settled:
+        if within not in self.state.founding.settled:
             return within
-        return min(self.state.batched, default=None)
+        return min(self.state.founding.batched, default=None)
 
     def has_passed(self, message: MessageId) -> bool:
         """Whether the group has had this message."""
         return message.number <= self.memory.seen.get(message.sender, 0)
 
-    def may_bring(self, process: int, now: float) -> bool:
-        """Whether messages of a process that its own group has missed may still come from itself,
-        with all that it sent before them: it is away, and not for ever, or has just come back.
-
-        Where messages are not broadcast, members hand over all that they have to a new server,
-        which goes on with that. And survivors take those who are away for dead."""
-        if self.node.level or self.options.local != "broadcast":
-            return False
-        if self.options.quorum is Quorum.SURVIVORS:
-            return False
-        since = self.memory.away.get(process, -inf)
-        return process in self.state.returned or now - since <= self.options.forget_after_s
+    def note_passed(self, message: MessageId) -> None:
+        seen = self.memory.seen
+        seen[message.sender] = max(seen.get(message.sender, 0), message.number)
 
     def check(self, packet: Packet) -> None:
         """Refuse what is malformed, before anything changes."""
@@ -214,27 +146,19 @@ class Layer:
         view = self.view
         return view is not None and packet.view == view.number and view.rank(packet.source) is None
 
-    def acknowledged(self, process: int) -> tuple[int, int]:
-        """How much of what was told a member it has acknowledged, and how much it was told."""
-        for member, channel in self.member.state.channels.items():
-            if member.process == process and self.member.state.view.rank(member) is not None:
-                return channel.acknowledged, channel.sent
-        return 0, 0
-
     def has_got(self, process: int, number: int) -> bool:
         """Whether a process has got what it was told under this number, or has left."""
-        is_here = self.member.state.view.processes >> process & 1
-        return not is_here or self.acknowledged(process)[0] >= number
+        is_here = self.view is not None and self.view.processes >> process & 1
+        return not is_here or self.member.acknowledged(process)[0] >= number
 
     # Sending.
 
     def send(self, item: Carry | Ahead, now: float) -> list[Effect]:
         """Send a message into the group, with all that waits for the next payload."""
-        sent = self.state.sent
-        carried = item if isinstance(item, Carry) else item.carry
-        sent[carried.sender] = max(sent.get(carried.sender, 0), carried.number)
-        if not self.is_in or self.state.moving:
-            self.state.outbox.append(pack(carried))
+        carried = plain(item)
+        self._note_sent(carried)
+        if not self.is_in or self.state.moving.change:
+            self.state.out.outbox.append(pack(carried))
             return []
         if self.options.pack_s:
             self.tell(item, now, self.options.pack_s)
@@ -245,23 +169,27 @@ class Layer:
         """The first payload in a group that is founded anew."""
         for item in items:
             if isinstance(item, Carry):
-                self.state.sent[item.sender] = max(self.state.sent.get(item.sender, 0), item.number)
+                self._note_sent(item)
         return self.member.send(encode_items(items), now, EVERYBODY)
+
+    def _note_sent(self, item: Carry) -> None:
+        last = self.state.out.last
+        last[item.sender] = max(last.get(item.sender, 0), item.number)
 
     def is_new(self, message: MessageId) -> bool:
         """Whether the group has not had this message, nor was it sent from here."""
-        last = self.state.sent.get(message.sender, 0)
+        last = self.state.out.last.get(message.sender, 0)
         return message.number > last and not self.has_passed(message)
 
     def tell(self, item: Item, now: float, within_s: float) -> None:
         """Put word into the next payload, which is sent after this time at the latest."""
         at = now + within_s
-        self.state.items_at = min(at, self.state.items_at) if self.state.items else at
-        self.state.items.append(pack(item))
+        self.state.out.items_at = min(at, self.state.out.items_at) if self.state.out.items else at
+        self.state.out.items.append(pack(item))
 
     def unsent(self) -> list[bytes]:
         """The messages that wait for a payload or for the process to be in."""
-        waiting = (*self.state.outbox, *self.state.items)
+        waiting = (*self.state.out.outbox, *self.state.out.items)
         return [pack(item) for item in self.carries(map(unpack, waiting))]
 
     def carries(self, items: Iterable[Item]) -> list[Carry]:
@@ -282,10 +210,10 @@ class Layer:
         kept = [pack(carry(kept.message, kept.clock)) for kept in self.in_order()]
         queued = [
             pack(item)
-            for _, payload in self.member.state.queue
+            for payload in self.member.queued()
             for item in self.carries(decode_items(payload))
         ]
-        return [*kept, *self.state.resend, *self.put_aside(), *queued, *self.unsent()]
+        return [*kept, *self.state.out.resend, *self.put_aside(), *queued, *self.unsent()]
 
     def put_aside(self) -> list[bytes]:
         """The messages that wait for batches."""
@@ -298,55 +226,41 @@ class Layer:
 
     def is_told(self, item: Item) -> bool:
         """Whether this word is already on its way into the next payload."""
-        return pack(item) in self.state.items
+        return pack(item) in self.state.out.items
 
     def flush_items(self, now: float) -> list[Effect]:
         """Send what waits for a payload, if its time has come."""
-        if not self.state.items or now < self.state.items_at or not self.is_in:
+        if not self.state.out.items or now < self.state.out.items_at or not self.is_in:
             return []
         return self._issue([], now)
 
     def _issue(self, items: list[Item], now: float) -> list[Effect]:
-        payload = encode_items((*items, *map(unpack, self.state.items)))
-        self.state.items = []
+        payload = encode_items((*items, *map(unpack, self.state.out.items)))
+        self.state.out.items = []
         return self.member.send(payload, now, EVERYBODY)
 
     # Time.
 
     def is_busy(self, now: float) -> bool:
         """Whether something is under way that needs time to pass."""
-        member, mine = self.member.state, self.state
-        if member.phase is Phase.STOPPED:
-            return False
-        return bool(
-            mine.memory.kept
-            or mine.memory.batches
-            or mine.items
-            or mine.outbox
+        mine, memory = self.state, self.memory
+        return not self.member.has_stopped and bool(
+            memory.kept
+            or memory.batches
+            or mine.out.items
+            or mine.out.outbox
             or mine.returned
-            or mine.moving
-            or mine.gathering
-            or mine.straight.epoch.waiting
-            or now < mine.busy_until
-            or any(channel.outgoing for channel in member.channels.values())
-            or member.current
-            or member.unannounced
-            or self.member.owes_word
-            or member.queue
-            or member.phase is Phase.JOINING
-            or member.promised != NO_BALLOT
-            or member.flush is not None
-            or member.decided is not None
-            or member.joining
-            or member.captured is not None
-            or member.suspended
-            or (member.view.number > 1 and not all(peer.present for peer in member.peers))
+            or mine.moving.change
+            or mine.handover.gathering
+            or mine.epochs.epoch.waiting
+            or now < mine.sleep.busy_until
+            or not self.member.is_quiet
         )
 
     def is_awake(self, now: float) -> bool:
         """Whether it is busy, or another member was a moment ago: it must be heard then, and hear
         whoever fails."""
-        return now < self.state.awake_until or self.is_busy(now)
+        return now < self.state.sleep.awake_until or self.is_busy(now)
 
     def says_busy(self, now: float) -> bool:
         """Whether the others have to be awake. Members report to the server alone, which keeps the
@@ -356,37 +270,32 @@ class Layer:
     def hear_busy(self, now: float) -> None:
         """Another member is busy."""
         config = self.config
-        self.state.awake_until = now + max(
+        self.state.sleep.awake_until = now + max(
             _AWAKE_TICKS * config.tick_s, _AWAKE_HEARTBEATS * config.heartbeat_s
         )
 
     def is_due(self, now: float) -> bool:
         """Whether its time has come. Where nothing is under way any more, it goes to rest."""
-        if self.state.resting or self.state.wake_at > now:
+        if self.state.sleep.resting or self.state.sleep.wake_at > now:
             return False
-        self.state.resting = not self.is_awake(now)
-        return not self.state.resting
+        self.state.sleep.resting = not self.is_awake(now)
+        return not self.state.sleep.resting
 
     def be_patient(self, now: float) -> None:
         """Who has not spoken yet in a group that was founded just now may still be held up where
         it comes from."""
-        if now < self.state.patient_until:
-            for peer in self.member.state.peers:
-                if not peer.present:
-                    peer.heard_at = now
+        if now < self.state.sleep.patient_until:
+            self.member.forgive_absence(now)
 
     def rouse(self, now: float) -> float | None:
-        """From rest to work: the others have had no reason to speak, so their silence so far says
-        nothing. The time of the next tick, if it was at rest."""
-        if not self.state.resting:
+        """From rest to work: the time of the next tick, if it was at rest."""
+        if not self.state.sleep.resting:
             return None
-        self.state.resting = False
-        for peer in self.member.state.peers:
-            peer.heard_at = max(peer.heard_at, now)
-        self.member.state.heartbeat_at = now  # nor have they missed any
-        tick_at = self.member.state.tick_at
-        self.state.wake_at = tick_at if tick_at > now else now + self.options.tick_s
-        return self.state.wake_at
+        self.state.sleep.resting = False
+        self.member.forgive_silence(now)
+        tick_at = self.member.tick_at
+        self.state.sleep.wake_at = tick_at if tick_at > now else now + self.options.tick_s
+        return self.state.sleep.wake_at
 
 
 def wants_time(body: Body, at_server: bool) -> bool:
@@ -423,5 +332,5 @@ def founding_anew(
     anew = msgspec.structs.replace(node, founders=processes)
     layer = Layer(process, anew, options, LayerState(node.index, 0, epoch, 0))
     layer.memory.batches = {*processes, *(() if node.parent is None else (ABOVE,))}
-    layer.state.owes = layer.memory.batches & {process, ABOVE}
+    layer.state.founding.owes = layer.memory.batches & {process, ABOVE}
     return layer

@@ -14,34 +14,29 @@ which needs several crashes at once, is the price, besides the list.
 """
 
 from antecede import groups
-from antecede.groups.packets import NO_BALLOT
 from antecede.groups.packets import Data as GroupData
 from antecede.message import MessageId, process_set
-from antecede.order import Event, Notice
-from antecede.overlays._daisy_items import (
-    Ahead,
-    Carry,
-    Early,
-    Ids,
-    Retract,
-    carry,
-    decode_items,
-    pack,
-)
-from antecede.overlays._daisy_layer import Layer
-from antecede.overlays._daisy_relay import Relay
+from antecede.overlays.daisy.core import Core, Part
+from antecede.overlays.daisy.items import Ahead, Carry, Ids, Retract, carry, decode_items, pack
+from antecede.overlays.daisy.layer import Layer
+from antecede.overlays.daisy.records import Early
+from antecede.overlays.daisy.relay import Relay
 
 
-class Running(Relay):
+class RunningAhead(Part):
     """A process in its groups, as far as messages run ahead of others."""
 
-    def _issued(self, item: Carry) -> Carry | Ahead:
+    def __init__(self, core: Core, relay: Relay) -> None:
+        super().__init__(core)
+        self.relay = relay
+
+    def issued(self, item: Carry) -> Carry | Ahead:
         """An own message, with what it comes after if it may be sent on ahead."""
-        layer = self._layers[0]
+        layer = self.core.layers[0]
         beyond = ~layer.node.processes
         if not item.message.destinations & beyond:
             return item
-        number, self.state.beyond = self.state.beyond, item.number
+        number, self.core.state.beyond = self.core.state.beyond, item.number
         if self.options.forward != "received" or layer.memory.batches or not layer.is_in:
             return item
         last: dict[int, int] = {}
@@ -54,33 +49,33 @@ class Running(Relay):
 
     # The server of the group that a message belongs to.
 
-    def _run_ahead(self, packet: groups.Packet, now: float) -> None:
+    def run_ahead(self, packet: groups.Packet, now: float) -> None:
         """Send on what has come and is not delivered."""
         if self.options.forward != "received" or not isinstance(packet.body, GroupData):
             return
-        layer = self._layers[0] if self._layers else None
+        layer = self.core.local
         if layer is None or layer.config.group != packet.group or not layer.is_server:
             return
-        above, member = self._above(layer), layer.member.state
+        above, view = self.core.above(layer), layer.view
         if above is None or above.memory.batches or above.is_merging():
             return
-        is_calm = member.promised == NO_BALLOT and not member.suspended and not layer.state.moving
-        if not is_calm or layer.memory.batches or packet.view != member.view.number:
+        is_calm = layer.member.is_calm and not layer.state.moving.change
+        if not is_calm or layer.memory.batches or view is None or packet.view != view.number:
             return
         for item in decode_items(packet.body.payload):
             if isinstance(item, Ahead) and self._may_run(layer, above, item.carry.id):
                 above.state.ahead.add(item.carry.id)
-                self._do(above, above.send_word(item, now))
+                self.core.do(above, above.send_word(item, now))
 
     def _may_run(self, layer: Layer, above: Layer, message: MessageId) -> bool:
         is_ahead = message in above.state.ahead
         return not is_ahead and not layer.has_passed(message) and above.is_new(message)
 
-    def _catch_up_with_ahead(self, now: float) -> None:
+    def catch_up(self, now: float) -> None:
         """What was sent on ahead has been delivered here. Usually the servers have taken it by now;
         otherwise it is sent on in its turn."""
-        layer = self._layers[0] if self._layers else None
-        above = None if layer is None else self._above(layer)
+        layer = self.core.local
+        above = None if layer is None else self.core.above(layer)
         if layer is None or above is None or layer.is_merging():  # what came in batches goes first
             return
         was_ahead = bool(above.state.ahead)
@@ -89,35 +84,35 @@ class Running(Relay):
                 above.state.ahead.discard(message)
                 kept = layer.memory.kept.get(message)
                 if kept is not None and above.is_new(message):
-                    self._pass(above, carry(kept.message, kept.clock), now)
+                    self.relay.send(above, carry(kept.message, kept.clock), now)
         if was_ahead and not above.state.ahead:
-            self._reconcile(layer, now)  # what came from above meanwhile
+            self.relay.reconcile(layer, now)  # what came from above meanwhile
 
-    def _settle_early(self, layer: Layer, event: groups.ViewInstalled, now: float) -> None:
+    def settle_early(self, layer: Layer, event: groups.ViewInstalled, now: float) -> None:
         """In a new view: of who has left the servers, nothing is aside; what the group has lost is
         not ahead of anything."""
         early = layer.memory.early
         for message in [m for m in early if early[m].within.sender not in event.view.members]:
             del early[message]
-        above = None if layer.node.level else self._above(layer)
+        above = None if layer.node.level else self.core.above(layer)
         if above is None:
             return
         lost = sorted(message for message in above.state.ahead if not layer.has_passed(message))
         if lost:
             above.state.ahead.difference_update(lost)
-            self._do(above, above.send_word(Retract(tuple(lost)), now))
+            self.core.do(above, above.send_word(Retract(tuple(lost)), now))
         survivors = [message for message in lost if above.has_passed(message)]
         if survivors:
             departed = process_set(member.process for member in event.departed)
             names = _missing(layer, survivors)
-            self._effects.append(Notice(Event.GAP, layer.node.name, 0, departed, names))
+            self.core.tell_gap(layer, departed, names)
 
-    def _tell_lost(self, layer: Layer) -> None:
+    def tell_lost(self, layer: Layer) -> None:
         """At a new server, in its group of servers: they may have had messages of who has left that
         its own group never had. What came before those is lost as well, unless it comes back.
         Where not all of a group have its messages, nobody knows yet; the handover finds out."""
-        below = self._below(layer)
-        if below is None or below.node.level or self.options.local != "broadcast":
+        below = self.core.below(layer)
+        if below is None or below.node.level or not self.relay.local.reaches_all:
             return
         away, seen = below.memory.away, layer.memory.seen
         ahead = [MessageId(who, seen[who]) for who in sorted(away) if who in seen]
@@ -125,21 +120,21 @@ class Running(Relay):
         if ahead:
             senders = process_set(message.sender for message in ahead)
             names = tuple(m for m in _missing(below, ahead) if m not in layer.memory.kept)
-            self._effects.append(Notice(Event.GAP, below.node.name, 0, senders, names))
+            self.core.tell_gap(below, senders, names)
 
     # The servers.
 
-    def _on_ahead(
+    def on_ahead(
         self, layer: Layer, item: Ahead, within: groups.GroupMessageId, now: float
     ) -> None:
         """In its own group a message comes in its turn anyway."""
         if not layer.node.level:
-            self._arrive(layer, item.carry, within, now)
+            self.relay.arrive(layer, item.carry, within, now)
         elif not layer.has_passed(item.carry.id):
             layer.memory.early[item.carry.id] = Early(pack(item), within)
-            self._take_early(layer, within, now)
+            self.take_early(layer, within, now)
 
-    def _take_early(self, layer: Layer, within: groups.GroupMessageId, now: float) -> None:
+    def take_early(self, layer: Layer, within: groups.GroupMessageId, now: float) -> None:
         """Take what waits for nothing any more since this came. Only when this is stable, too, may
         it be called so: what it had waited for goes on before it."""
         early = layer.memory.early
@@ -150,14 +145,15 @@ class Running(Relay):
             for message in free:
                 one = early.pop(message)
                 is_one_stream = one.within.sender == within.sender
-                self._arrive(layer, one.item.carry, within if is_one_stream else one.within, now)
+                came_in = within if is_one_stream else one.within
+                self.relay.arrive(layer, one.item.carry, came_in, now)
 
     def _is_free(self, layer: Layer, one: Early) -> bool:
         item = one.item
         is_known = layer.has_passed(item.carry.id)
         return is_known or all(layer.has_passed(MessageId(*id_)) for id_ in item.after)
 
-    def _on_retract(self, layer: Layer, ids: Ids) -> None:
+    def on_retract(self, layer: Layer, ids: Ids) -> None:
         for id_ in ids:
             layer.memory.early.pop(MessageId(*id_), None)
 

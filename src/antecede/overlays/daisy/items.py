@@ -1,7 +1,7 @@
 """What the members of a daisy's groups say to each other, as it travels.
 
 A payload of a group is a tuple of items: messages on their way, and word of what has become of
-them. Besides there is talk outside of the groups, between processes that look for each other.
+them.
 """
 
 from collections.abc import Iterable
@@ -10,11 +10,7 @@ from typing import Annotated
 
 import msgspec
 
-from antecede.errors import BrokenInvariant, MalformedStamp
-from antecede.groups import GroupMessageId
-from antecede.groups import Packet as GroupPacket
-from antecede.groups.packets import Data as GroupData
-from antecede.groups.packets import Tell, Vector
+from antecede.errors import MalformedStamp
 from antecede.message import (
     Message,
     MessageId,
@@ -24,8 +20,7 @@ from antecede.message import (
     set_from_bytes,
     set_to_bytes,
 )
-from antecede.order import Count, Stamp
-from antecede.overlays._daisy_matrix import integers_in
+from antecede.order import Count
 
 Ids = tuple[tuple[Count, Count], ...]
 Index = Annotated[int, msgspec.Meta(ge=0, lt=1 << 16)]
@@ -229,140 +224,11 @@ def carries(items: Iterable[Item]) -> list[Carry]:
     return [item for item in plain if isinstance(item, Carry)]
 
 
+def plain(item: Carry | Ahead) -> Carry:
+    """A message without what it comes after."""
+    return item if isinstance(item, Carry) else item.carry
+
+
 def causal(item: Item) -> tuple[int, ...]:
     """A key that sorts messages so that what precedes another comes before it."""
     return (item.clock, item.sender, item.number) if isinstance(item, Carry) else ()
-
-
-class Early(msgspec.Struct, array_like=True):
-    """A message that came ahead of others, as it is stored, and the message of the group that it
-    came in."""
-
-    stored: bytes
-    within: GroupMessageId
-
-    @property
-    def item(self) -> Ahead:
-        item = unpack(self.stored)
-        if not isinstance(item, Ahead):
-            raise BrokenInvariant(f"{item} is not ahead of anything")
-        return item
-
-
-class Kept(msgspec.Struct, array_like=True):
-    """A message that a group keeps. `place` orders messages as they were delivered; `stable`: all
-    members have it; `done`: the groups below that are done with it."""
-
-    message: Message
-    clock: int
-    place: int
-    stable: bool = False
-    done: set[int] = set()
-
-
-class Memory(msgspec.Struct, array_like=True):
-    """What a group remembers, the same at all its members: of each process the last number that
-    came by, what it keeps, who is away since when, which groups below are forgotten, who is in
-    them, how they have changed, what came ahead of something that has not come by, and the changes
-    that not all are known to have, with the messages of the group that they came in. `batches` (of
-    which processes they are missing, or `ABOVE`) and `aside`: see `_daisy_search`; `ended` (by
-    epoch, how many messages of each process were safe in it): see `_daisy_direct`. `missed`: for
-    whom of those that were forgotten something was let go."""
-
-    seen: dict[int, int] = {}
-    kept: dict[MessageId, Kept] = {}
-    places: int = 0
-    away: dict[int, float] = {}
-    forgotten: set[int] = set()
-    rolls: dict[int, tuple[int, ...]] = {}
-    changes: list[bytes] = []
-    early: dict[MessageId, Early] = {}
-    pending: dict[GroupMessageId, bytes] = {}
-    batches: set[int] = set()
-    aside: list[tuple[int, GroupMessageId, bytes]] = []
-    ended: dict[int, dict[int, int]] = {}
-    missed: set[int] = set()
-
-
-class Poke(msgspec.Struct, frozen=True, array_like=True, tag=0):
-    """Your group has no server in the group above: look after it."""
-
-    node: Count
-
-
-class Seek(msgspec.Struct, frozen=True, array_like=True, tag=1):
-    """I serve this group and look for the servers in the group above it."""
-
-    node: Count
-    epoch: Count
-
-
-class Lost(msgspec.Struct, frozen=True, array_like=True, tag=2):
-    """I serve this group, and am looking, too."""
-
-    node: Count
-    epoch: Count
-
-
-class Found(msgspec.Struct, frozen=True, array_like=True, tag=3):
-    """These are in the group of servers in this epoch: found it anew, or join it."""
-
-    node: Count
-    epoch: Count
-    processes: tuple[Count, ...]
-    again: bool
-    """Whether to found it."""
-
-
-class Moved(msgspec.Struct, frozen=True, array_like=True, tag=4):
-    """The group that you ask for is no more: this is how things have changed."""
-
-    node: Count
-    changes: tuple[bytes, ...]
-
-
-Talk = Poke | Seek | Lost | Found | Moved
-
-
-class DaisyStamp(Stamp, frozen=True):
-    """A packet of a group, or talk outside of the groups. `busy`: its sender waits for something,
-    so an idle process should answer."""
-
-    packet: GroupPacket | None = None
-    talk: Talk | None = None
-    busy: bool = False
-
-    @property
-    def number(self) -> int:
-        """Of a hop message, among those of its source in the view; 0 for every other packet."""
-        if self.packet is not None and isinstance(body := self.packet.body, GroupData):
-            return body.vector[body.rank]
-        return 0
-
-    def entries(self) -> int:
-        """The integers of the vector or matrix, the Lamport time of each message, and what it comes
-        after."""
-        if self.packet is None:
-            return 1
-        body = self.packet.body
-        if isinstance(body, GroupData | Tell):
-            items = decode_items(body.payload)
-            after = sum(2 * len(item.after) for item in items if isinstance(item, Ahead))
-            integers = len(body.vector) if isinstance(body, GroupData) else 1
-            integers += sum(2 + integers_in(i.matrix) for i in items if isinstance(i, Direct))
-            return integers + self.messages() + after
-        return sum(len(part) if isinstance(part, tuple) else 1 for part in _parts(body))
-
-    def messages(self) -> int:
-        if self.packet is None or not isinstance(self.packet.body, GroupData | Tell):
-            return 0
-        return len(carries(decode_items(self.packet.body.payload)))
-
-    def payload_bytes(self) -> int:
-        if self.packet is None or not isinstance(self.packet.body, GroupData | Tell):
-            return 0
-        return sum(len(item.payload) for item in carries(decode_items(self.packet.body.payload)))
-
-
-def _parts(body: msgspec.Struct) -> list[Vector | int]:
-    return [getattr(body, field) for field in body.__struct_fields__]

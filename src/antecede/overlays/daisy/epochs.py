@@ -12,8 +12,8 @@ import msgspec
 from antecede.errors import BrokenInvariant
 from antecede.groups import GroupMessageId
 from antecede.message import Message, MessageId, ProcessSet, process_set
-from antecede.overlays._daisy_items import Carry, Copy, Direct, Hand, Item, unpack
-from antecede.overlays._daisy_matrix import decode_matrix
+from antecede.overlays.daisy.items import Carry, Copy, Direct, Hand, Item, unpack
+from antecede.overlays.daisy.matrix import decode_matrix
 
 Key = tuple[int, int]
 """The member that sent a message in this epoch, and its number among those that it sent."""
@@ -116,7 +116,7 @@ def first_of(view: int, processes: Iterable[int]) -> Epoch:
     return Epoch(view, inside, [0] * len(inside) ** 2, [0] * len(inside))
 
 
-class Straight(msgspec.Struct, array_like=True):
+class Epochs(msgspec.Struct, array_like=True):
     """All of it in one group, from epoch to epoch. `hands`: what the members of the present view
     have handed to this server; `is_sorted`: it has looked through that; `takes_over`: it has not
     been the server before; `is_back`: this process was not in the last epoch. `merged_in`: the

@@ -91,3 +91,19 @@ def check_options(options: DaisyOptions) -> None:
         )
     if options.merge_below == 1:
         raise Misuse("merge_below=1: no group is smaller; make it 2 or more, or 0 for never")
+    if options.local != "broadcast":
+        _check_local(options)
+    if options.forward != "stable" and (options.split_above or options.merge_below):
+        raise Misuse(
+            f"forward={options.forward}: groups that split or merge send on what is stable; "
+            "what one of them had early might overtake what the other has yet to get"
+        )
+
+
+def _check_local(options: DaisyOptions) -> None:
+    """What does not go with local groups that do not broadcast."""
+    local = f"local={options.local}"
+    if options.split_above or options.merge_below:
+        raise Misuse(f"{local}: groups that do not broadcast do not split or merge")
+    if options.pack_s or options.forward == "received":
+        raise Misuse(f"{local}: pack_s and forward=received are for groups that broadcast")

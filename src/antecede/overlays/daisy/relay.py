@@ -1,96 +1,54 @@
 """What a process does with messages: it delivers them, sends them on from group to group, keeps
-them and lets them go."""
+them and lets them go.
 
-from abc import abstractmethod
-from collections import deque
+How a message travels inside of a group is a matter of that group: between servers it is broadcast,
+in a local group as the option `local` says (`Broadcast`).
+"""
+
 from collections.abc import Iterable
-
-import msgspec
+from math import inf
 
 from antecede import groups
-from antecede.message import Message, MessageId, ProcessSet
-from antecede.order import (
-    Deliver,
-    Effect,
-    Order,
-)
-from antecede.overlays._daisy_items import (
+from antecede.groups import Quorum
+from antecede.message import MessageId
+from antecede.order import Deliver
+from antecede.overlays.daisy.core import Core, Part
+from antecede.overlays.daisy.items import (
     Ahead,
     Carry,
     Change,
     Done,
     Ids,
     Item,
-    Kept,
     Release,
     carry,
     unpack,
 )
-from antecede.overlays._daisy_layer import (
-    Layer,
-    LayerState,
-)
-from antecede.overlays._daisy_options import DaisyOptions
-from antecede.overlays._daisy_plan import Node, Plan
+from antecede.overlays.daisy.layer import Layer
+from antecede.overlays.daisy.local import Broadcast
+from antecede.overlays.daisy.plan import Node
+from antecede.overlays.daisy.records import Kept
+from antecede.overlays.daisy.search import Search
+from antecede.overlays.daisy.splits import count_talk
 
 
-class State(msgspec.Struct, array_like=True):
-    """`clock`: Lamport time. `delivered`: the last number of each process that was delivered here.
-    `layers`: the local group, the group of its servers if this process is its server, and so on.
-    `changes`: how the plan has changed. `talk`: who talks with whom how much in the local group.
-    `beyond`: the number of the last own message that went beyond the local group."""
-
-    clock: int = 0
-    delivered: dict[int, int] = {}
-    layers: list[LayerState] = []
-    changes: list[bytes] = []
-    talk: dict[tuple[int, int], int] = {}
-    beyond: int = 0
-
-
-class Relay(Order):
+class Relay(Part):
     """A process in its groups, as far as messages are concerned."""
 
-    options: DaisyOptions
-    state: State
-    _plan: Plan
-    _layers: list[Layer]
-    _agenda: deque[tuple[Layer, groups.Effect]]
-    _effects: list[Effect]
+    def __init__(self, core: Core, search: Search, local: type[Broadcast]) -> None:
+        super().__init__(core)
+        self.search = search
+        self.inner = Broadcast(core, self)
+        """Among servers."""
+        self.local = local(core, self)
+        """In the local group."""
 
-    @abstractmethod
-    def _count_talk(self, layer: Layer, message: Message) -> None:
-        """Who talks with whom."""
-
-    @abstractmethod
-    def _call(self, layer: Layer, who: int) -> None:
-        """Wake a member or a group that is away."""
-
-    @abstractmethod
-    def _apply_changes(
-        self, layer: Layer, stable: Iterable[groups.GroupMessageId], now: float
-    ) -> None:
-        """Act on the changes that came in these messages."""
-
-    # The groups of this process.
-
-    def _do(self, layer: Layer, effects: Iterable[groups.Effect]) -> None:
-        for effect in effects:
-            self._agenda.append((layer, effect))
-
-    def _above(self, layer: Layer) -> Layer | None:
-        """The group of servers above, if this process is in it."""
-        place = self._layers.index(layer) + 1
-        above = self._layers[place] if place < len(self._layers) else None
-        return above if above is not None and above.is_in else None
-
-    def _below(self, layer: Layer) -> Layer | None:
-        place = self._layers.index(layer) - 1
-        return self._layers[place] if place >= 0 else None
+    def spreading(self, layer: Layer) -> Broadcast:
+        return self.inner if layer.node.level else self.local
 
     # Messages in a group.
 
-    def _arrive(self, layer: Layer, item: Carry, within: groups.GroupMessageId, now: float) -> None:
+    def arrive(self, layer: Layer, item: Carry, within: groups.GroupMessageId, now: float) -> None:
         message, memory = item.message, layer.memory
         if layer.has_passed(message.id):
             self._arrive_again(layer, message.id, within, now)
@@ -104,13 +62,13 @@ class Relay(Order):
         else:
             layer.state.unstable.setdefault(awaited, []).append(message.id)
         if not layer.node.level:
-            self._count_talk(layer, message)
-            self._deliver(kept)
+            count_talk(self.core.state.talk, layer, message)
+            self.deliver(kept)
         if self.options.forward != "stable" or kept.stable:
-            self._send_on(layer, kept, now)
-        below = self._below(layer)
+            self.send_on(layer, kept, now)
+        below = self.core.below(layer)
         if below is not None and message.id in below.memory.kept:
-            self._check_done(below, below.memory.kept[message.id], now)
+            self.check_done(below, below.memory.kept[message.id], now)
 
     def _arrive_again(
         self, layer: Layer, message: MessageId, within: groups.GroupMessageId, now: float
@@ -121,56 +79,57 @@ class Relay(Order):
         if kept is not None and not kept.stable:
             awaited = layer.awaited(within)
             if awaited is None:
-                self._call_stable(layer, message, now)
+                self.call_stable(layer, message, now)
             else:
                 layer.state.unstable.setdefault(awaited, []).append(message)
 
-    def _deliver(self, kept: Kept) -> None:
+    def deliver(self, kept: Kept) -> None:
         """To the application, if it is addressed and has not had it."""
         message = kept.message
         sender, number = message.id
-        self.state.clock = max(self.state.clock, kept.clock)
+        self.core.state.clock = max(self.core.state.clock, kept.clock)
         if (
             message.destinations >> self.process & 1
             and sender != self.process
-            and number > self.state.delivered.get(sender, 0)
+            and number > self.core.state.delivered.get(sender, 0)
         ):
-            self.state.delivered[sender] = number
-            self._effects.append(Deliver(message))
+            self.core.state.delivered[sender] = number
+            self.core.emit(Deliver(message))
 
-    def _on_stable(self, layer: Layer, stable: Iterable[groups.GroupMessageId], now: float) -> None:
-        self._apply_changes(layer, stable, now)
+    def on_stable(self, layer: Layer, stable: Iterable[groups.GroupMessageId], now: float) -> None:
         if layer.memory.aside or layer.memory.early:
-            layer.state.settled.update(stable)
+            layer.state.founding.settled.update(stable)
         else:
-            layer.state.settled.clear()
-        layer.state.batched.difference_update(stable)
+            layer.state.founding.settled.clear()
+        layer.state.founding.batched.difference_update(stable)
         for group_message in stable:
             messages = layer.state.unstable.pop(group_message, [])
-            awaited = min(layer.state.batched, default=None)
+            awaited = min(layer.state.founding.batched, default=None)
             if awaited is not None:
                 layer.state.unstable.setdefault(awaited, []).extend(messages)
                 continue
             for message in messages:
-                self._call_stable(layer, message, now)
+                self.call_stable(layer, message, now)
+        self.spreading(layer).on_stable(layer, stable, now)
 
-    def _call_stable(self, layer: Layer, message: MessageId, now: float) -> None:
+    def call_stable(self, layer: Layer, message: MessageId, now: float) -> None:
         kept = layer.memory.kept.get(message)
         if kept is None or kept.stable:
             return
         was_merging = layer.is_merging()
         kept.stable = True
         if was_merging and not layer.is_merging():
-            self._reconcile(layer, now)
-        self._send_on(layer, kept, now)
-        self._check_done(layer, kept, now)
+            self.reconcile(layer, now)
+        self.send_on(layer, kept, now)
+        self.check_done(layer, kept, now)
 
     # From group to group.
 
-    def _pass(self, layer: Layer, item: Carry | Ahead, now: float) -> None:
-        self._do(layer, layer.send(item, now))
+    def send(self, layer: Layer, item: Carry | Ahead, now: float) -> None:
+        """Into a group."""
+        self.spreading(layer).send(layer, item, now)
 
-    def _send_on(self, layer: Layer, kept: Kept, now: float) -> None:
+    def send_on(self, layer: Layer, kept: Kept, now: float) -> None:
         """Into the group above, if the message has destinations beyond this one, and into the group
         below, if it has some there; unless they have had it. What came in batches goes on in their
         order, before anything else.
@@ -181,10 +140,12 @@ class Relay(Order):
         is_between = layer.node.level > 0 and layer.node.parent is not None
         if layer.is_merging() or (is_between and not kept.stable):
             return
+        if self.spreading(layer).holds_back(layer, kept):
+            return
         message = kept.message
-        above, below = self._above(layer), self._below(layer)
+        above, below = self.core.above(layer), self.core.below(layer)
         if above is not None and message.destinations & ~layer.node.processes:
-            self._pass_if_new(above, kept, now)
+            self.pass_if_new(above, kept, now)
         if layer.state.ahead:  # these are still on their way below, and this may be an answer
             return
         if below is None or not below.is_new(message.id):
@@ -192,7 +153,7 @@ class Relay(Order):
         if self._is_awaited_below(layer, below, kept, now):
             return
         if message.destinations & below.node.processes:
-            self._pass_if_new(below, kept, now)
+            self.pass_if_new(below, kept, now)
 
     def _is_awaited_below(self, layer: Layer, below: Layer, kept: Kept, now: float) -> bool:
         """Whether this message, or one before it that is for somebody there, may still be brought
@@ -200,7 +161,7 @@ class Relay(Order):
         if below.view is None or not (below.memory.away or below.state.returned):
             return False
         absent = (*below.memory.away, *below.state.returned)
-        bringers = {who for who in absent if below.may_bring(who, now)}
+        bringers = {who for who in absent if self._may_bring(below, who, now)}
         here = below.view.processes
         return any(
             (one is kept or (one.place < kept.place and one.message.destinations & here))
@@ -209,27 +170,40 @@ class Relay(Order):
             if one.message.id.sender in bringers
         )
 
-    def _pass_if_new(self, layer: Layer, kept: Kept, now: float) -> None:
+    def _may_bring(self, layer: Layer, process: int, now: float) -> bool:
+        """Whether messages of a process that its own group has missed may still come from itself,
+        with all that it sent before them: it is away, and not for ever, or has just come back.
+
+        Where messages are not broadcast, members hand over all that they have to a new server,
+        which goes on with that. And survivors take those who are away for dead."""
+        if not self.spreading(layer).reaches_all or layer.node.level:
+            return False
+        if self.options.quorum is Quorum.SURVIVORS:
+            return False
+        since = layer.memory.away.get(process, -inf)
+        return process in layer.state.returned or now - since <= self.options.forget_after_s
+
+    def pass_if_new(self, layer: Layer, kept: Kept, now: float) -> None:
         id_ = kept.message.id
         if layer.is_new(id_) and id_ not in layer.state.ahead:
-            self._pass(layer, carry(kept.message, kept.clock), now)
+            self.send(layer, carry(kept.message, kept.clock), now)
 
-    def _reconcile(self, layer: Layer, now: float) -> None:
+    def reconcile(self, layer: Layer, now: float) -> None:
         """Look again at all that is kept: who is there, or who serves, has changed. What is sent on
         when it is delivered goes now, before anything that is delivered from now on."""
-        below, above = self._below(layer), self._above(layer)
+        below, above = self.core.below(layer), self.core.above(layer)
         for group, lower in ((layer, below), (above, layer)):
             if group is None or lower is None or not lower.is_server:
                 continue
             for kept in group.in_order():
-                if self._may_go_on(group, kept):
-                    self._send_on(group, kept, now)
+                if self.spreading(group).may_go_on(group, kept):
+                    self.send_on(group, kept, now)
                 self._catch_up(group, lower, kept, now)
             for kept in lower.in_order():
-                if self._may_go_on(lower, kept):
-                    self._send_on(lower, kept, now)
+                if self.spreading(lower).may_go_on(lower, kept):
+                    self.send_on(lower, kept, now)
                 self._release_below(group, lower, kept, now)
-        self._check_all(layer, now)
+        self.check_all(layer, now)
 
     def _release_below(self, group: Layer, lower: Layer, kept: Kept, now: float) -> None:
         """What the servers have had and keep no more is let go. They do not keep what a local group
@@ -238,14 +212,10 @@ class Relay(Order):
         message = kept.message
         is_over = group.has_passed(message.id) and message.id not in group.memory.kept
         is_inside = lower.node.contains(message)
-        if is_over and not is_inside and (lower.node.level or self._is_done(lower, kept)):
+        if is_over and not is_inside and (lower.node.level or self.is_done(lower, kept)):
             word = Release((message.id,))
             if not lower.is_told(word):
                 lower.tell(word, now, self.options.tidy_s)
-
-    def _may_go_on(self, layer: Layer, kept: Kept) -> bool:
-        """What has been delivered goes on when it is stable, or at once."""
-        return kept.stable or self.options.forward != "stable"
 
     def _catch_up(self, group: Layer, lower: Layer, kept: Kept, now: float) -> None:
         """What the group below has had and keeps no more, it is done with."""
@@ -255,11 +225,11 @@ class Relay(Order):
             if below is None:
                 self._report_done(group, node, message.id, now)
             else:
-                self._check_done(lower, below, now)
+                self.check_done(lower, below, now)
 
     # Who is done with a message.
 
-    def _is_done(self, layer: Layer, kept: Kept) -> bool:
+    def is_done(self, layer: Layer, kept: Kept) -> bool:
         """Whether all in the group or below whom the message is for have it."""
         to, memory = kept.message.destinations, layer.memory
         if not layer.node.level:
@@ -267,74 +237,73 @@ class Relay(Order):
         return all(
             child in kept.done or child in memory.forgotten
             for child in layer.node.children
-            if to & self._plan.nodes[child].processes
+            if to & self.core.plan.nodes[child].processes
         )
 
-    def _check_done(self, layer: Layer, kept: Kept, now: float) -> None:
+    def check_done(self, layer: Layer, kept: Kept, now: float) -> None:
         """Drop the message where nothing is above, tell the group above otherwise."""
-        if not self._is_done(layer, kept):
+        spreading = self.spreading(layer)
+        if not spreading.knows_done(layer) or not self.is_done(layer, kept):
             return
         message, node = kept.message, layer.node
-        above = self._above(layer)
+        above = self.core.above(layer)
         if above is not None and layer.is_server:
             if message.destinations & node.processes:
                 self._report_done(above, node, message.id, now)
             self._release_below(above, layer, kept, now)
         if node.contains(message):
-            self._release(layer, message.id, now)  # though the servers may keep it, from before
+            spreading.let_go(layer, message.id, now)  # though the servers may keep it, from before
 
-    def _check_all(self, layer: Layer, now: float) -> None:
+    def check_all(self, layer: Layer, now: float) -> None:
         for kept in layer.in_order():
-            self._check_done(layer, kept, now)
+            self.check_done(layer, kept, now)
 
     def _report_done(self, above: Layer, node: Node, message: MessageId, now: float) -> None:
         kept = above.memory.kept.get(message)
-        reported = above.state.reported
+        reported = above.state.out.reported
         if kept is not None and node.index not in kept.done and message not in reported:
             reported.add(message)
             above.tell(Done(node.index, (message,)), now, self.options.tidy_s)
 
-    def _on_done(self, layer: Layer, node: int, ids: Ids, now: float) -> None:
+    def on_done(self, layer: Layer, node: int, ids: Ids, now: float) -> None:
         """A group below is done, whoever serves it. Where it has given way to others, they are."""
         for id_ in ids:
             kept = layer.memory.kept.get(MessageId(*id_))
             if kept is not None:
                 kept.done.add(node)
                 for stored in layer.memory.changes:
-                    self._carry_over(kept, unpack(stored))
-                self._check_done(layer, kept, now)
+                    self.carry_over(kept, unpack(stored))
+                self.check_done(layer, kept, now)
 
-    def _carry_over(self, kept: Kept, change: Item) -> None:
+    def carry_over(self, kept: Kept, change: Item) -> None:
         if isinstance(change, Change) and kept.done.issuperset(change.gone):
             kept.done.update(index for index, _ in change.made)
 
-    def _release(self, layer: Layer, message: MessageId, now: float) -> None:
+    def release(self, layer: Layer, message: MessageId, now: float) -> None:
         """Nobody need keep it, here and below. It may have been the last of what came in batches
         that was not known to be stable."""
+        self.spreading(layer).on_let_go(layer, message)
         was_merging = layer.is_merging()
         kept = layer.memory.kept.pop(message, None)
         if kept is not None:
             self._note_missed(layer, kept)
-        layer.state.reported.discard(message)
-        below = self._below(layer)
+        layer.state.out.reported.discard(message)
+        below = self.core.below(layer)
         if below is not None and below.is_server and message in below.memory.kept:
             below.tell(Release((message,)), now, self.options.tidy_s)
         if was_merging and not layer.is_merging():
-            self._reconcile(layer, now)
+            self.reconcile(layer, now)
 
     def _note_missed(self, layer: Layer, kept: Kept) -> None:
         """Whoever has been away for too long and comes back is told so, if it has missed this. It
         may be asleep, and not know that it is out."""
         for who in sorted(layer.memory.forgotten):
-            if kept.message.destinations & self._those(layer, who) and who not in kept.done:
+            if kept.message.destinations & self.core.those(layer, who) and who not in kept.done:
                 layer.memory.missed.add(who)
                 if layer.is_server:
-                    self._call(layer, who)
+                    self.search.call(layer, who)
 
-    def _those(self, layer: Layer, who: int) -> ProcessSet:
-        """The member of a local group, or the processes of a group below."""
-        return self._plan.nodes[who].processes if layer.node.level else 1 << who
-
-    def _on_release(self, layer: Layer, ids: Ids, now: float) -> None:
+    def on_release(self, layer: Layer, ids: Ids, now: float) -> None:
         for id_ in ids:
-            self._release(layer, MessageId(*id_), now)
+            self.release(layer, MessageId(*id_), now)
+        self.spreading(layer).on_release(layer, ids)

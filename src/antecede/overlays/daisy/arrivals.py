@@ -1,0 +1,125 @@
+"""What a process does with what its groups deliver: messages, batches, and word of all kinds."""
+
+from collections.abc import Iterable
+
+from antecede import groups
+from antecede.message import set_from_bytes
+from antecede.overlays.daisy.absence import Absence
+from antecede.overlays.daisy.ahead import RunningAhead
+from antecede.overlays.daisy.batches import Arrival, batch, batch_from_above, gather, ready
+from antecede.overlays.daisy.changes import Changes
+from antecede.overlays.daisy.core import Core, Part
+from antecede.overlays.daisy.items import (
+    Above,
+    Ahead,
+    Carry,
+    Change,
+    Done,
+    Forget,
+    Merged,
+    Ready,
+    Release,
+    Retract,
+    Roll,
+    decode_items,
+)
+from antecede.overlays.daisy.layer import ABOVE, TAKING_BATCHES, Layer
+from antecede.overlays.daisy.records import Servers
+from antecede.overlays.daisy.relay import Relay
+
+
+class Arrivals(Part):
+    """A process in its groups, as far as these deliver something."""
+
+    def __init__(
+        self, core: Core, relay: Relay, ahead: RunningAhead, absence: Absence, changes: Changes
+    ) -> None:
+        super().__init__(core)
+        self.relay = relay
+        self.ahead = ahead
+        self.absence = absence
+        self.changes = changes
+
+    def on_deliver(self, layer: Layer, message: groups.GroupMessage, now: float) -> None:
+        sender = message.sender.process
+        items = decode_items(message.payload)
+        arrivals = [(sender, message.id, item) for item in items]
+        if any(isinstance(item, Merged) for item in items[:1]):
+            self.relay.spreading(layer).on_merged(layer, message, now)
+        elif layer.memory.batches:
+            gather(layer, arrivals, now)
+            self.take_batches(layer, now)
+        else:
+            self._take(layer, arrivals, now)
+
+    def take_batches(self, layer: Layer, now: float) -> None:
+        """When all batches are here, or will not come: these first, then what came meanwhile."""
+        if not layer.memory.batches:
+            self._tell_gap(layer)
+            batches, others = ready(layer)
+            layer.state.founding.merged = TAKING_BATCHES
+            self._take(layer, batches, now)
+            layer.state.founding.merged = layer.memory.places
+            self.relay.reconcile(layer, now)
+            self._take(layer, others, now)
+
+    def _take(self, layer: Layer, arrivals: Iterable[Arrival], now: float) -> None:
+        """Word that may be the end of the group comes last."""
+        for sender, within, item in sorted(arrivals, key=lambda one: isinstance(one[2], Ready)):
+            if layer not in self.core.layers:
+                return
+            match item:
+                case Carry():
+                    self.relay.arrive(layer, item, within, now)
+                    self.ahead.take_early(layer, within, now)
+                case Ahead():
+                    self.ahead.on_ahead(layer, item, within, now)
+                case Retract(ids):
+                    self.ahead.on_retract(layer, ids)
+                case Done(node, ids):
+                    self.relay.on_done(layer, node, ids, now)
+                case Release(ids):
+                    self.relay.on_release(layer, ids, now)
+                case Forget(who):
+                    self.absence.on_forget(layer, who, now)
+                case Above(epoch, processes):
+                    layer.state.above = Servers(epoch, set_from_bytes(processes))
+                case Roll(node, processes):
+                    layer.memory.rolls[node] = processes
+                    self.changes.decide(layer, now)
+                case Change():
+                    self.changes.hear(layer, item, within, now)
+                case Ready():
+                    layer.state.moving.ready.add(sender)
+                    self.changes.move_if_ready(layer, now)
+
+    def _tell_gap(self, layer: Layer) -> None:
+        """A group of servers goes on without what only these groups had."""
+        view, node = layer.view, layer.node
+        if view is not None and node.level:
+            present = {self.core.plan.child_of(node, member.process) for member in view.members}
+            silent = [child for child in node.children if child not in present]
+            lost = sum(self.core.plan.nodes[child].processes for child in silent)
+            if lost:
+                self.core.tell_gap(layer, lost)
+
+    def bring_batches(self, now: float) -> None:
+        """Into groups that are founded anew. From below when nothing is missing from further below,
+        from above when nothing is missing from further above: first all is gathered upwards, then
+        it is put in order downwards. What comes from above comes last, for the groups before may
+        have had more from there in the meantime."""
+        for layer in self.core.layers:
+            below, above = self.core.below(layer), self.core.above(layer)
+            owes = layer.state.founding.owes
+            is_gathered = below is None or (
+                below.memory.batches <= {ABOVE} and self.relay.spreading(below).is_gathered(below)
+            )
+            if self.process in owes and is_gathered:
+                owes.discard(self.process)
+                self.core.do(layer, layer.bring(batch(layer, below), now))
+            if ABOVE not in owes or not layer.is_server or above is None:
+                continue
+            is_last = layer.memory.batches <= {ABOVE}
+            if is_last and not above.memory.batches and not above.is_merging():
+                owes.discard(ABOVE)
+                self.core.do(layer, layer.bring(batch_from_above(layer, above), now))

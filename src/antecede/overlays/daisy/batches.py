@@ -1,0 +1,74 @@
+"""What a group begins with that is founded in the place of others.
+
+Its founders have no common past. Each of them first sends all that its group keeps (`Batch`),
+and none looks at anything before it has the batches of all; then it takes them in the order of
+Lamport time, which respects causality whatever they came through. Where there is a group above,
+that brings a batch, too, through whoever serves: what it keeps for this group may come before what
+the others bring. A group that brings no batch may have died with messages that others depend on:
+that is told as a gap.
+"""
+
+from antecede.groups import GroupMessageId, View
+from antecede.overlays.daisy.items import Batch, Carry, Item, carries, carry, causal, pack, unpack
+from antecede.overlays.daisy.layer import ABOVE, Layer
+
+
+def batch(layer: Layer, below: Layer | None) -> tuple[Item, ...]:
+    """What a founder brings along: what it had as a member before, and what its group keeps (or has
+    put aside) that goes beyond it."""
+    items = {item.id: item for item in carries(map(unpack, layer.state.out.resend))}
+    if below is not None:
+        kept = [carry(kept.message, kept.clock) for kept in below.in_order()]
+        for item in (*kept, *carries(map(unpack, below.put_aside()))):
+            if item.message.destinations & ~below.node.processes:
+                items[item.id] = item
+    layer.state.out.resend = []
+    memory = layer.memory
+    head = Batch(missed=tuple(sorted(memory.missed)), away=tuple(sorted(memory.away)))
+    return (head, *sorted(items.values(), key=causal))
+
+
+def batch_from_above(layer: Layer, above: Layer) -> tuple[Item, ...]:
+    """What the servers keep for a group."""
+    return (
+        Batch(above=True),
+        *(
+            carry(kept.message, kept.clock)
+            for kept in above.in_order()
+            if kept.message.destinations & layer.node.processes
+        ),
+    )
+
+
+Arrival = tuple[int, GroupMessageId, Item]
+"""The process that sent it, the group message it came in, and what came."""
+
+
+def gather(layer: Layer, arrivals: list[Arrival], now: float) -> None:
+    """Put arrivals aside until all batches are here."""
+    memory = layer.memory
+    for sender, within, item in arrivals:
+        if isinstance(item, Batch):
+            memory.batches.discard(ABOVE if item.above else sender)
+            if item.above:
+                layer.state.founding.owes.discard(ABOVE)
+            layer.state.founding.batched.add(within)
+            memory.missed.update(item.missed)
+            for who in item.away:
+                memory.away.setdefault(who, now)
+        else:
+            memory.aside.append((sender, within, pack(item)))
+
+
+def ready(layer: Layer) -> tuple[list[Arrival], list[Arrival]]:
+    """What was put aside: messages, in the order of Lamport time, and the rest."""
+    aside = [(sender, within, unpack(stored)) for sender, within, stored in layer.memory.aside]
+    layer.memory.aside = []
+    messages = [arrival for arrival in aside if isinstance(arrival[2], Carry)]
+    messages.sort(key=lambda arrival: causal(arrival[2]))
+    return messages, [arrival for arrival in aside if not isinstance(arrival[2], Carry)]
+
+
+def absent(layer: Layer, view: View) -> None:
+    """Whoever is not in the view any more brings no batch."""
+    layer.memory.batches &= {ABOVE, *(member.process for member in view.members)}

@@ -1,0 +1,135 @@
+"""How messages travel inside of a group: broadcast to all members, as a rule.
+
+The paper's third and second optimisation do it otherwise in local groups: `local_server` and
+`local_recipients`. What all of them have to answer is `Broadcast`; these are the answers of a
+broadcast, where the others have nothing to say against them.
+"""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from antecede import groups
+from antecede.message import MessageId
+from antecede.order import Held
+from antecede.overlays.daisy.core import Core, Part
+from antecede.overlays.daisy.items import Ahead, Carry, Ids, Item, carry, encode_items, unpack
+from antecede.overlays.daisy.layer import ABOVE, Layer
+from antecede.overlays.daisy.records import Kept, Memory
+
+if TYPE_CHECKING:
+    from antecede.overlays.daisy.relay import Relay
+
+
+class Broadcast(Part):
+    """All members get everything, and order it by a vector. It is also the face of all of them."""
+
+    reaches_all = True
+    """Whether all members have all messages of the group."""
+
+    def __init__(self, core: Core, relay: "Relay") -> None:
+        super().__init__(core)
+        self.relay = relay
+
+    def send(self, layer: Layer, item: Carry | Ahead, now: float) -> None:
+        """Send a message into the group."""
+        self.core.do(layer, layer.send(item, now))
+
+    def may_go_on(self, layer: Layer, kept: Kept) -> bool:
+        """What has been delivered goes on when it is stable, or at once."""
+        return kept.stable or self.options.forward != "stable"
+
+    def holds_back(self, layer: Layer, kept: Kept) -> bool:
+        """Whether it is here, and not to be sent on yet."""
+        return False
+
+    def knows_done(self, layer: Layer) -> bool:
+        """Whether this process can tell that the group is done with a message."""
+        return True
+
+    def let_go(self, layer: Layer, message: MessageId, now: float) -> None:
+        """A message of the group alone need not be kept."""
+        self.relay.release(layer, message, now)
+
+    def on_let_go(self, layer: Layer, message: MessageId) -> None:
+        """It is about to be let go here."""
+
+    def on_release(self, layer: Layer, ids: Ids) -> None:
+        """Nobody need keep these."""
+
+    def on_told(self, layer: Layer, sender: groups.MemberId, payload: bytes, now: float) -> None:
+        """A member has said something to this one alone."""
+
+    def on_merged(self, layer: Layer, message: groups.GroupMessage, now: float) -> None:
+        """Here is all that the members have handed over."""
+
+    def on_stable(self, layer: Layer, stable: Iterable[groups.GroupMessageId], now: float) -> None:
+        """All members have these."""
+
+    def on_view(self, layer: Layer, event: groups.ViewInstalled, now: float) -> None:
+        """The group has a new view."""
+
+    def is_gathered(self, layer: Layer) -> bool:
+        """Whether what the members keep is known here."""
+        return True
+
+    def look(self, layer: Layer, now: float) -> None:
+        """Do what can be done, after every input."""
+
+    def held(self, layer: Layer) -> list[Held]:
+        """What has come and waits, apart from what the group itself holds."""
+        return []
+
+    def absorb(self, layer: Layer, memory: Memory, now: float) -> None:
+        """Deliver what has been missed, and send what the group has missed."""
+        own = [carry(kept.message, kept.clock) for kept in layer.in_order()]
+        state, out, founding = layer.state, layer.state.out, layer.state.founding
+        state.memory = memory
+        out.last, state.unstable, out.reported, state.ahead = {}, {}, set(), set()
+        founding.settled, founding.batched = {within for _, within, _ in memory.aside}, set()
+        founding.owes = memory.batches & {ABOVE}
+        for kept in layer.in_order():
+            kept.stable = True
+            if not layer.node.level:
+                self.relay.deliver(kept)
+        waiting = [unpack(stored) for stored in (*out.resend, *out.outbox)]
+        resend = {item.id: item for item in (*own, *waiting) if isinstance(item, Carry)}
+        out.resend, out.outbox = [], []
+        for item in resend.values():
+            if item.number > memory.seen.get(item.sender, 0):
+                self.relay.send(layer, item, now)
+
+
+class PointToPoint(Broadcast):
+    """What groups have in common whose members say messages to each other, one by one."""
+
+    reaches_all = False
+
+    def note(self, layer: Layer, item: Carry) -> Kept:
+        """Keep a message."""
+        memory = layer.memory
+        if item.id not in memory.kept:
+            memory.places += 1
+            memory.kept[item.id] = Kept(item.message, item.clock, memory.places)
+        return memory.kept[item.id]
+
+    def tell(self, layer: Layer, process: int, items: Iterable[Item], now: float) -> int:
+        """The number that this has among what the process was told."""
+        self.core.do(layer, layer.member.tell(process, encode_items(tuple(items)), now))
+        return layer.member.acknowledged(process)[1]
+
+    def absorb(self, layer: Layer, memory: Memory, now: float) -> None:
+        """Back in the group: what was sent from here or delivered here is the process' own; all
+        else comes from the server. One that has served brings along all that it had put in order:
+        what it has delivered may come after something that only it and others that are away had."""
+        state, own = layer.state, layer.memory
+        state.memory = memory
+        memory.kept = {
+            id_: kept
+            for id_, kept in own.kept.items()
+            if own.seen
+            or id_.sender == self.process
+            or kept.message.destinations >> self.process & 1
+        }
+        memory.seen, memory.places = {}, own.places
+        state.out.last, state.unstable, state.out.reported = {}, {}, set()
+        state.handover.told = {}

@@ -1,0 +1,311 @@
+"""A process of a daisy: its inputs, and which part of it answers each effect of its groups."""
+
+from collections.abc import Iterable
+
+from antecede import groups
+from antecede.errors import MalformedStamp, Misuse
+from antecede.groups.packets import Data as GroupData
+from antecede.groups.packets import Tell
+from antecede.message import Membership, Message, MessageId
+from antecede.order import (
+    Addressing,
+    Awaited,
+    Deliver,
+    Effect,
+    Event,
+    Held,
+    Notice,
+    Options,
+    Order,
+    Packet,
+    Scope,
+    Traits,
+    Transmit,
+    Wake,
+)
+from antecede.overlays.daisy.absence import Absence
+from antecede.overlays.daisy.ahead import RunningAhead
+from antecede.overlays.daisy.arrivals import Arrivals
+from antecede.overlays.daisy.changes import Changes
+from antecede.overlays.daisy.core import Core
+from antecede.overlays.daisy.items import Direct, Item, carries, carry, decode_items
+from antecede.overlays.daisy.layer import Layer, founding, joining, wants_time
+from antecede.overlays.daisy.local import Broadcast
+from antecede.overlays.daisy.local_recipients import ToRecipients
+from antecede.overlays.daisy.local_server import ThroughServer
+from antecede.overlays.daisy.matrix import decode_matrix
+from antecede.overlays.daisy.options import DaisyOptions, check_options
+from antecede.overlays.daisy.plan import plan
+from antecede.overlays.daisy.records import State
+from antecede.overlays.daisy.relay import Relay
+from antecede.overlays.daisy.search import Search
+from antecede.overlays.daisy.stamp import DaisyStamp, Moved
+from antecede.overlays.daisy.views import Views
+from antecede.snapshot import freeze
+
+LOCAL: dict[str, type[Broadcast]] = {
+    "broadcast": Broadcast,
+    "server": ThroughServer,
+    "recipients": ToRecipients,
+}
+"""How messages travel in a local group, by the option `local`."""
+
+
+class Daisy(Order):
+    traits = Traits(
+        title="hierarchical daisy",
+        paper="Baldoni, Friedman, van Renesse 1997",
+        addressing=Addressing.SETS,
+        survives_loss=True,
+        repairs_loss=True,
+        survives_crashes=True,
+        prompt=False,
+    )
+    options_type = DaisyOptions
+    stamp_type = DaisyStamp
+    state_type = State
+    state: State
+    options: DaisyOptions
+
+    def __init__(
+        self, process: int, membership: Membership, options: Options | None = None
+    ) -> None:
+        chosen = self.options_type() if options is None else options
+        if not isinstance(chosen, DaisyOptions):
+            raise Misuse(f"{type(chosen).__name__} are no options of daisy")
+        check_options(chosen)
+        groups_plan = plan(membership.size, chosen.sizes, chosen.groups, chosen.latecomers)
+        self._first_plan = groups_plan
+        self.core = core = Core(process, chosen, groups_plan)
+        self._search = Search(core)
+        self._relay = Relay(core, self._search, LOCAL[chosen.local])
+        self._ahead = RunningAhead(core, self._relay)
+        self._absence = Absence(core, self._relay, self._search)
+        self._changes = Changes(core, self._relay, self._absence)
+        parts = (core, self._relay, self._ahead, self._absence, self._changes)
+        self._arrivals = Arrivals(*parts)
+        self._views = Views(*parts, self._arrivals)
+        super().__init__(process, membership, chosen)
+        if process not in chosen.latecomers:
+            self._found()
+
+    def initial_state(self) -> State:
+        return State()
+
+    def resume(self) -> None:
+        core = self.core
+        core.state, core.plan = self.state, self._first_plan
+        for stored in self.state.changes:
+            self._changes.replan(stored)
+        core.layers = [
+            Layer(self.process, core.plan.nodes[layer.node], self.options, layer)
+            for layer in self.state.layers
+        ]
+
+    def _found(self) -> None:
+        """All know the plan: the first views need no word."""
+        core = self.core
+        core.is_start = True
+        core.add(founding(self.process, core.plan.leaf(self.process), self.options), 0.0)
+        self._settle(0.0)
+        core.is_start = False
+
+    def join(self, now: float = 0.0, talks_with: int = 0) -> list[Effect]:
+        leaf = self.core.plan.leaf(self.process)
+        self.core.add(joining(self.process, leaf, self.options, 0, 0, leaf.processes), now)
+        return self._settle(now)
+
+    # Inputs.
+
+    def send(self, message: Message, now: float = 0.0) -> list[Effect]:
+        self.check_addressing(message)
+        own = 1 << self.process
+        if message.destinations != own:
+            if not self.core.layers:
+                raise Misuse(f"process {self.process} has not joined yet")
+            self.state.clock += 1
+            self._relay.send(
+                self.core.layers[0], self._ahead.issued(carry(message, self.state.clock)), now
+            )
+        if message.destinations & own:
+            self.core.emit(Deliver(message))
+        return self._settle(now)
+
+    def receive(self, packet: Packet[DaisyStamp], now: float = 0.0) -> list[Effect]:
+        stamp = packet.stamp
+        if packet.message is not None:
+            raise MalformedStamp("message", "is not where a daisy carries it")
+        if not 0 <= packet.source < self.membership.size:
+            raise MalformedStamp("source", f"is {packet.source}")
+        if (stamp.packet is None) == (stamp.talk is None):
+            raise MalformedStamp("packet", "or talk: a stamp has one of them")
+        if stamp.packet is not None:
+            self._receive(packet.source, stamp.packet, stamp.busy, now)
+            self._work(now)
+            self._ahead.run_ahead(stamp.packet, now)
+        elif stamp.talk is not None:
+            if isinstance(stamp.talk, Moved):
+                self._changes.on_moved(stamp.talk.changes, now)
+            elif stamp.talk.node in self.core.plan.nodes:
+                self._search.on_talk(packet.source, stamp.talk, now)
+        return self._settle(now)
+
+    def _receive(self, source: int, packet: groups.Packet, busy: bool, now: float) -> None:
+        if packet.source.process != source:
+            raise MalformedStamp("source", f"is {source}, for {packet.source.process}")
+        if isinstance(packet.body, GroupData | Tell):
+            self._check(decode_items(packet.body.payload))
+        for layer in self.core.layers:
+            if layer.config.group == packet.group:
+                if layer.is_foreign(packet):
+                    return
+                layer.check(packet)
+                keeps_awake = busy and wants_time(packet.body, layer.is_server)
+                if keeps_awake or isinstance(packet.body, GroupData):
+                    self._rouse(layer, now)
+                self.core.do(layer, layer.member.receive(packet, now))
+                if keeps_awake:
+                    layer.hear_busy(now)
+                return
+        if any(packet.group in gone for gone in self._changes.gone()):
+            self._search.say(Moved(packet.group, tuple(self.state.changes)), 1 << source)
+
+    def _check(self, items: Iterable[Item]) -> None:
+        size = self.membership.size
+        for item in items:
+            if isinstance(item, Direct):
+                self._check_matrix(item)
+        for item in carries(items):
+            if item.sender >= size:
+                raise MalformedStamp("sender", f"is {item.sender}")
+            to = item.message.destinations
+            if not to or to >> size:
+                raise MalformedStamp("destinations", "are none, or unknown processes")
+
+    def _check_matrix(self, item: Direct) -> None:
+        integers = len(decode_matrix(item.matrix))
+        view = self.core.layers[0].view if self.core.layers else None
+        if view is not None and view.number == item.view and integers != len(view.members) ** 2:
+            count = len(view.members)
+            raise MalformedStamp("matrix", f"has {integers} entries in a view of {count} members")
+
+    def wake(self, now: float) -> list[Effect]:
+        for layer in list(self.core.layers):
+            if layer.is_due(now):
+                layer.be_patient(now)
+                self.core.do(layer, layer.member.wake(now))
+                self._absence.note_return(layer, now)
+                self._absence.give_up_waiting(layer, now)
+                self._changes.call_roll(layer, now)
+                if layer.is_server:
+                    self._absence.look_after(layer, now)
+                if layer.node.level:
+                    self._search.tick(layer, now)
+            self.core.do(layer, layer.flush_items(now))
+        return self._settle(now)
+
+    # The effects of the groups, first in, first out.
+
+    def _work(self, now: float) -> None:
+        agenda = self.core.agenda
+        while agenda or self._look(now):
+            layer, effect = agenda.popleft()
+            if layer in self.core.layers:
+                self._perform(layer, effect, now)
+            if not agenda:
+                self._arrivals.bring_batches(now)
+                self._ahead.catch_up(now)
+
+    def _look(self, now: float) -> bool:
+        """What can be done now in the local group; whether anything follows from it."""
+        if self.core.local is not None:
+            self._relay.local.look(self.core.local, now)
+        return bool(self.core.agenda)
+
+    def _settle(self, now: float) -> list[Effect]:
+        self._work(now)
+        for layer in self.core.layers:
+            if layer.state.sleep.resting and layer.is_awake(now):
+                self._rouse(layer, now)
+            out = layer.state.out
+            if out.items and out.items_at != out.items_asked:
+                out.items_asked = out.items_at
+                self.core.emit(Wake(out.items_at))
+        effects, self.core.effects = self.core.effects, []
+        return effects
+
+    def _perform(self, layer: Layer, effect: groups.Effect, now: float) -> None:
+        match effect:
+            case groups.Transmit(packet, to):
+                stamp = DaisyStamp(packet, None, layer.says_busy(now))
+                self.core.emit(Transmit(Packet(self.process, None, stamp), to))
+            case groups.Deliver(message):
+                self._arrivals.on_deliver(layer, message, now)
+            case groups.Told(sender, payload):
+                self._relay.spreading(layer).on_told(layer, sender, payload, now)
+            case groups.Stable(stable):
+                self._changes.apply(layer, stable, now)
+                self._relay.on_stable(layer, stable, now)
+            case groups.ViewInstalled():
+                self._views.on_view(layer, effect, now)
+            case groups.StateWanted(view):
+                content = freeze(layer.memory)
+                self.core.do(layer, layer.member.provide_state(view, content, now))
+            case groups.Suspended():
+                self.core.emit(Notice(Event.STOPPED, layer.node.name))
+            case groups.Resumed(view):
+                self.core.emit(Notice(Event.RESUMED, layer.node.name, view))
+            case groups.Stopped():
+                self._views.on_stopped(layer, effect, now)
+            case groups.Wake(at):
+                self._on_wake(layer, at, now)
+
+    def _on_wake(self, layer: Layer, at: float, now: float) -> None:
+        """A group asks for its next tick at every tick: one at rest gets none."""
+        sleep = layer.state.sleep
+        sleep.wake_at = at
+        if sleep.resting:
+            return
+        sleep.resting = not layer.is_awake(now)
+        if not sleep.resting:
+            self.core.emit(Wake(at))
+
+    def _rouse(self, layer: Layer, now: float) -> None:
+        at = layer.rouse(now)
+        if at is not None:
+            self.core.emit(Wake(at))
+
+    # What it knows.
+
+    def layers(self) -> list[Layer]:
+        """Its groups, from the local one upwards."""
+        return self.core.layers
+
+    def snapshot(self) -> bytes:
+        for layer in self.core.layers:
+            layer.state.member = layer.member.snapshot()
+        return freeze(self.state)
+
+    def held(self) -> list[Held]:
+        """What has come to the local group and is not delivered there."""
+        found: dict[MessageId, Held] = {}
+        for layer in self.core.layers[:1]:
+            found |= {held.message: held for held in self._relay.local.held(layer)}
+            for waiting in layer.member.held():
+                payload = layer.member.payload_of(waiting.message)
+                for message in (item.message for item in carries(decode_items(payload))):
+                    is_new = message.id.number > self.state.delivered.get(message.id.sender, 0)
+                    if message.destinations >> self.process & 1 and is_new:
+                        awaited = sorted(
+                            Awaited(one.sender.process, one.number, Scope.HOP)
+                            for one in waiting.awaited
+                        )
+                        found.setdefault(message.id, Held(message.id, tuple(awaited)))
+        return [found[message] for message in sorted(found)]
+
+    def entries(self) -> int:
+        """What the groups count of their members, what came by of each process, and the matrix."""
+        return sum(
+            layer.member.entries() + len(layer.memory.seen) + len(layer.state.epochs.epoch.sent)
+            for layer in self.core.layers
+        )

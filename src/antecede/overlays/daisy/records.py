@@ -1,0 +1,204 @@
+"""All that a process knows, in records of what belongs together. Whatever is here is in a snapshot;
+nothing is derived."""
+
+import msgspec
+
+from antecede.errors import BrokenInvariant
+from antecede.groups import GroupMessageId, MemberId
+from antecede.message import Message, MessageId, ProcessSet
+from antecede.overlays.daisy.epochs import Epochs
+from antecede.overlays.daisy.items import Ahead, unpack
+
+# What all members of a group know.
+
+
+class Kept(msgspec.Struct, array_like=True):
+    """A message that a group keeps."""
+
+    message: Message
+    clock: int
+    """Its Lamport time."""
+    place: int
+    """Its place in the order of deliveries."""
+    stable: bool = False
+    """Whether all members have it."""
+    done: set[int] = set()
+    """The groups below that are done with it."""
+
+
+class Early(msgspec.Struct, array_like=True):
+    """A message that came ahead of others, as it is stored."""
+
+    stored: bytes
+    within: GroupMessageId
+    """The message of the group that it came in."""
+
+    @property
+    def item(self) -> Ahead:
+        item = unpack(self.stored)
+        if not isinstance(item, Ahead):
+            raise BrokenInvariant(f"{item} is not ahead of anything")
+        return item
+
+
+class Memory(msgspec.Struct, array_like=True):
+    """What a group remembers, the same at all its members."""
+
+    seen: dict[int, int] = {}
+    """Of each process the last number that came by."""
+    kept: dict[MessageId, Kept] = {}
+    places: int = 0
+    """How many messages have been kept."""
+    away: dict[int, float] = {}
+    """Which processes (below servers: groups) are away, and since when."""
+    forgotten: set[int] = set()
+    """Which of them have been away for so long that nothing is kept for them."""
+    missed: set[int] = set()
+    """For whom of those something was let go."""
+    rolls: dict[int, tuple[int, ...]] = {}
+    """Who is in the groups below."""
+    changes: list[bytes] = []
+    """How they have been split and merged."""
+    pending: dict[GroupMessageId, bytes] = {}
+    """Changes that not all are known to have, by the messages of the group that they came in."""
+    early: dict[MessageId, Early] = {}
+    """What came ahead of something that has not come by."""
+    batches: set[int] = set()
+    """From which processes batches are missing, or `ABOVE`."""
+    aside: list[tuple[int, GroupMessageId, bytes]] = []
+    """What came before the last batch: its sender, the message that it came in, and itself."""
+    ended: dict[int, dict[int, int]] = {}
+    """By epoch of the matrix, how many messages of each process were safe in it."""
+
+
+# What one member of a group knows besides.
+
+
+class Outgoing(msgspec.Struct, array_like=True):
+    """What this process sends into the group."""
+
+    last: dict[int, int] = {}
+    """The last number of each process that was sent from here."""
+    outbox: list[bytes] = []
+    """Messages that wait until the process is in the group."""
+    items: list[bytes] = []
+    """Word that waits for the next payload."""
+    items_at: float = 0.0
+    """When that is sent at the latest."""
+    items_asked: float = -1.0
+    """The time of the last wake-up that was asked for."""
+    resend: list[bytes] = []
+    """Messages to be sent again after an exclusion."""
+    reported: set[MessageId] = set()
+    """What the group below was said to be done with."""
+
+
+class Sleep(msgspec.Struct, array_like=True):
+    """Whether time has to pass in the group."""
+
+    resting: bool = True
+    wake_at: float = 0.0
+    busy_until: float = -1.0
+    """It was poked, and looks around until then."""
+    awake_until: float = -1.0
+    """Another member was busy a moment ago."""
+    patient_until: float = -1.0
+    """Until when founders that have not come yet are waited for."""
+
+
+class Seeking(msgspec.Struct, array_like=True):
+    """The search for the group of servers."""
+
+    since: float = -1.0
+    lost: dict[int, tuple[int, float]] = {}
+    """By group: the process that serves it and is looking, too, and when it last said so."""
+
+
+class Founding(msgspec.Struct, array_like=True):
+    """How far a group is that was founded anew, and begins with batches."""
+
+    owes: set[int] = set()
+    """The batches that are this process' to send: its own, `ABOVE`."""
+    batched: set[GroupMessageId] = set()
+    """Batches that are not stable."""
+    settled: set[GroupMessageId] = set()
+    """What is stable, though still aside."""
+    merged: int = 0
+    """The last place of what came in batches; `TAKING_BATCHES` while they are taken."""
+
+
+class Moving(msgspec.Struct, array_like=True):
+    """How far a group is that gives way to others, or decides that groups below do."""
+
+    decided: int = 0
+    """The version of the last change that was decided on here."""
+    change: bytes = b""
+    """The one that ends this group."""
+    ready: set[int] = set()
+    """Who has sent all that it sends in this group."""
+
+
+class Servers(msgspec.Struct, array_like=True):
+    """Who is in the group above, as far as is known."""
+
+    epoch: int = 0
+    processes: ProcessSet = 0
+
+
+class Handover(msgspec.Struct, array_like=True):
+    """Where a local group does not broadcast: what a new server is handed."""
+
+    led_by: MemberId | None = None
+    """The last server."""
+    gathering: bool = False
+    """Whether not all is here yet."""
+    awaiting: set[int] = set()
+    """Whose batches are missing."""
+    told: dict[MessageId, dict[int, int]] = {}
+    """By message the number it has in the channel to each process that was told."""
+
+
+class LayerState(msgspec.Struct, array_like=True):
+    """All that is known of one group."""
+
+    node: int
+    incarnation: int
+    epoch: int
+    """How often the group has been founded anew, and by whom."""
+    contacts: ProcessSet
+    """Whom to ask to be let in; none for a founder."""
+    member: bytes = b""
+    """A snapshot of the group's own member."""
+    memory: Memory = msgspec.field(default_factory=Memory)
+    unstable: dict[GroupMessageId, list[MessageId]] = {}
+    """The messages in group messages that are not stable."""
+    server: int = -1
+    returned: dict[int, float] = {}
+    """Who has come back, and when."""
+    ahead: set[MessageId] = set()
+    """What was sent into this group from here before it was delivered in the group below."""
+    out: Outgoing = msgspec.field(default_factory=Outgoing)
+    sleep: Sleep = msgspec.field(default_factory=Sleep)
+    seeking: Seeking = msgspec.field(default_factory=Seeking)
+    founding: Founding = msgspec.field(default_factory=Founding)
+    moving: Moving = msgspec.field(default_factory=Moving)
+    above: Servers = msgspec.field(default_factory=Servers)
+    handover: Handover = msgspec.field(default_factory=Handover)
+    epochs: Epochs = msgspec.field(default_factory=Epochs)
+
+
+class State(msgspec.Struct, array_like=True):
+    """All that a process knows."""
+
+    clock: int = 0
+    """Lamport time."""
+    delivered: dict[int, int] = {}
+    """The last number of each process that was delivered here."""
+    layers: list[LayerState] = []
+    """The local group, the group of its servers if this process is its server, and so on."""
+    changes: list[bytes] = []
+    """How the plan has changed."""
+    talk: dict[tuple[int, int], int] = {}
+    """Who talks with whom how much in the local group."""
+    beyond: int = 0
+    """The number of the last own message that went beyond the local group."""

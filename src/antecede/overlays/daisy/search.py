@@ -1,0 +1,181 @@
+"""How servers find each other when the group above does not answer, and found it anew.
+
+A new server asks those who were in the group above to let it in. Where nobody does, all of them
+may have died at once. It then asks around in the groups beside its own (`Seek`): one that is in the
+group above says who else is (`Found`); one that looks for it, too, says so (`Lost`); all others
+look whether their own server lives. If for a while nobody is found who is in, the one whose group
+has the lowest number founds the group anew, with all that look for it, in a new epoch.
+What they begin with: `batches`.
+"""
+
+from antecede.groups import Quorum, View
+from antecede.message import ProcessSet, process_set
+from antecede.order import Packet, Transmit
+from antecede.overlays.daisy.core import Core, Part
+from antecede.overlays.daisy.layer import Layer, founding_anew, joining
+from antecede.overlays.daisy.plan import Node
+from antecede.overlays.daisy.stamp import DaisyStamp, Found, Lost, Moved, Poke, Seek, Talk
+
+_FOUNDERS = 1 << 16
+"""An epoch has its founder in its lower bits: of two that are founded at once, one is the later."""
+
+
+class Search(Part):
+    """One process' part in it."""
+
+    def __init__(self, core: Core) -> None:
+        super().__init__(core)
+        self._patience_s = core.options.suspect_after_s
+
+    def say(self, talk: Talk, to: ProcessSet) -> None:
+        """Talk outside of the groups. It may be lost; whatever matters is repeated."""
+        to &= ~(1 << self.process)
+        if to:
+            stamp = DaisyStamp(None, talk, busy=True)
+            self.core.emit(Transmit(Packet(self.process, None, stamp), to))
+
+    def tell_changes(self, node: Node, to: ProcessSet) -> None:
+        """Of whom this process speaks, others may not know yet."""
+        changes = tuple(self.core.state.changes)
+        if changes:
+            self.say(Moved(node.index, changes), to)
+
+    def call(self, layer: Layer, who: int) -> None:
+        """Wake a member that is away; or a group that has no server in this one, and say who is in
+        it."""
+        if not layer.node.level:
+            self.tell_changes(layer.node, 1 << who)
+            self.say(Poke(layer.node.index), 1 << who)
+            return
+        child = self.core.plan.nodes[who]
+        self.say(Poke(child.index), child.processes)
+        if layer.view is not None and layer.state.epoch:
+            self.say(_found(layer, layer.view), child.processes)
+
+    # One that looks for the group above.
+
+    def tick(self, layer: Layer, now: float) -> None:
+        """At every tick of a group of servers."""
+        state = layer.state
+        if not layer.is_lost:
+            state.seeking.since = -1.0
+            state.seeking.lost = {}
+            self._remind(layer)
+            return
+        if state.seeking.since < 0:
+            state.seeking.since = now
+        elif now - state.seeking.since > self._patience_s:
+            node = layer.node
+            own = self._own(node)
+            beside = node.processes & ~own.processes
+            self.tell_changes(own, beside)
+            self.say(Seek(own.index, state.epoch), beside)
+            if now - state.seeking.since > 3 * self._patience_s:
+                self._found_anew(layer, own, now)
+
+    def _own(self, node: Node) -> Node:
+        plan = self.core.plan
+        child = plan.child_of(node, self.process)
+        return plan.nodes[node.index if child is None else child]
+
+    def _found_anew(self, layer: Layer, own: Node, now: float) -> None:
+        """If nobody with a better claim is looking, and enough are."""
+        state, node = layer.state, layer.node
+        fresh = {
+            child: process
+            for child, (process, heard_at) in sorted(state.seeking.lost.items())
+            if now - heard_at < self._patience_s
+        }
+        if any(child < own.index for child in fresh):
+            return
+        if layer.options.quorum is Quorum.MAJORITY and 2 * (1 + len(fresh)) <= len(node.children):
+            return
+        founders = (self.process, *fresh.values())
+        epoch = (state.epoch // _FOUNDERS + 1) * _FOUNDERS + self.process
+        word = Found(node.index, epoch, founders, again=True)
+        self.say(word, process_set(founders))
+        self._adopt(layer, word, now)
+
+    def _remind(self, layer: Layer) -> None:
+        """A founder repeats its word to those who have not been heard in the new group."""
+        view, state = layer.view, layer.state
+        if view is None or view.number > 1 or not state.epoch or not layer.is_server:
+            return
+        self.say(_found(layer, view), view.processes & ~process_set(layer.member.present()))
+
+    # What others say.
+
+    def on_talk(self, source: int, talk: Talk, now: float) -> None:
+        match talk:
+            case Poke():
+                self._look(now)
+            case Seek(node):
+                self._on_seek(source, node, now)
+            case Lost(node):
+                self._on_lost(source, node, now)
+            case Found(node):
+                layer = self.core.layer_of(node)
+                if layer is not None and (layer.is_lost or talk.epoch > layer.state.epoch):
+                    self._adopt(layer, talk, now)
+
+    def _look(self, now: float) -> None:
+        """Look whether all is well in the groups of this process."""
+        for layer in self.core.layers:
+            layer.state.sleep.busy_until = now + 2 * layer.options.suspect_after_s
+
+    def _on_seek(self, source: int, node: int, now: float) -> None:
+        plan = self.core.plan
+        parent = plan.nodes[node].parent
+        if parent is None:
+            return
+        own = self._own(plan.nodes[parent])
+        self.tell_changes(own, 1 << source)
+        self._look(now)
+        layer = self.core.layer_of(parent)
+        if layer is None:
+            return
+        if layer.is_lost:
+            self.say(Lost(own.index, layer.state.epoch), 1 << source)
+        elif layer.view is not None:
+            self.say(_found(layer, layer.view), 1 << source)
+
+    def _on_lost(self, source: int, node: int, now: float) -> None:
+        parent = self.core.plan.nodes[node].parent
+        layer = None if parent is None else self.core.layer_of(parent)
+        if layer is not None:
+            layer.state.seeking.lost[node] = (source, now)
+
+    def _adopt(self, layer: Layer, word: Found, now: float) -> None:
+        """Found the group with the others, or ask those who are in it to be let in."""
+        state = layer.state
+        if word.again and self.process in word.processes:
+            if word.epoch <= state.epoch:
+                return
+            new = founding_anew(self.process, layer.node, layer.options, word.epoch, word.processes)
+        else:
+            contacts = process_set(word.processes) & ~(1 << self.process)
+            known = state.contacts if word.epoch == state.epoch else 0
+            if word.epoch < state.epoch or not contacts & ~known:
+                return
+            if word.epoch == state.epoch and layer.is_in:
+                return
+            new = joining(
+                self.process,
+                layer.node,
+                layer.options,
+                state.incarnation,
+                word.epoch,
+                contacts | known,
+            )
+            new.state.seeking.since = now
+        new.state.out.resend = layer.everything()
+        new.memory.missed = layer.memory.missed
+        self.core.replace(layer, new, now)
+
+
+def _found(layer: Layer, view: View) -> Found:
+    """Who is in a group of servers. In its first view, those who found it: they have to do so, for
+    who joins instead brings no batch."""
+    processes = tuple(member.process for member in view.members)
+    is_anew = layer.state.epoch > 0 and view.number == 1
+    return Found(layer.node.index, layer.state.epoch, processes, is_anew)

@@ -1,0 +1,95 @@
+"""A packet of the daisy: one of a group, or talk outside of the groups, between processes that look
+for each other."""
+
+import msgspec
+
+from antecede.groups import Packet as GroupPacket
+from antecede.groups.packets import Data as GroupData
+from antecede.groups.packets import Tell, Vector
+from antecede.order import Count, Stamp
+from antecede.overlays.daisy.items import Ahead, Direct, carries, decode_items
+from antecede.overlays.daisy.matrix import integers_in
+
+
+class Poke(msgspec.Struct, frozen=True, array_like=True, tag=0):
+    """Your group has no server in the group above: look after it."""
+
+    node: Count
+
+
+class Seek(msgspec.Struct, frozen=True, array_like=True, tag=1):
+    """I serve this group and look for the servers in the group above it."""
+
+    node: Count
+    epoch: Count
+
+
+class Lost(msgspec.Struct, frozen=True, array_like=True, tag=2):
+    """I serve this group, and am looking, too."""
+
+    node: Count
+    epoch: Count
+
+
+class Found(msgspec.Struct, frozen=True, array_like=True, tag=3):
+    """These are in the group of servers in this epoch: found it anew, or join it."""
+
+    node: Count
+    epoch: Count
+    processes: tuple[Count, ...]
+    again: bool
+    """Whether to found it."""
+
+
+class Moved(msgspec.Struct, frozen=True, array_like=True, tag=4):
+    """The group that you ask for is no more: this is how things have changed."""
+
+    node: Count
+    changes: tuple[bytes, ...]
+
+
+Talk = Poke | Seek | Lost | Found | Moved
+
+
+class DaisyStamp(Stamp, frozen=True):
+    """A packet of a group, or talk outside of the groups. `busy`: its sender waits for something,
+    so an idle process should answer."""
+
+    packet: GroupPacket | None = None
+    talk: Talk | None = None
+    busy: bool = False
+
+    @property
+    def number(self) -> int:
+        """Of a hop message, among those of its source in the view; 0 for every other packet."""
+        if self.packet is not None and isinstance(body := self.packet.body, GroupData):
+            return body.vector[body.rank]
+        return 0
+
+    def entries(self) -> int:
+        """The integers of the vector or matrix, the Lamport time of each message, and what it comes
+        after."""
+        if self.packet is None:
+            return 1
+        body = self.packet.body
+        if isinstance(body, GroupData | Tell):
+            items = decode_items(body.payload)
+            after = sum(2 * len(item.after) for item in items if isinstance(item, Ahead))
+            integers = len(body.vector) if isinstance(body, GroupData) else 1
+            integers += sum(2 + integers_in(i.matrix) for i in items if isinstance(i, Direct))
+            return integers + self.messages() + after
+        return sum(len(part) if isinstance(part, tuple) else 1 for part in _parts(body))
+
+    def messages(self) -> int:
+        if self.packet is None or not isinstance(self.packet.body, GroupData | Tell):
+            return 0
+        return len(carries(decode_items(self.packet.body.payload)))
+
+    def payload_bytes(self) -> int:
+        if self.packet is None or not isinstance(self.packet.body, GroupData | Tell):
+            return 0
+        return sum(len(item.payload) for item in carries(decode_items(self.packet.body.payload)))
+
+
+def _parts(body: msgspec.Struct) -> list[Vector | int]:
+    return [getattr(body, field) for field in body.__struct_fields__]

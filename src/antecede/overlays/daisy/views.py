@@ -1,0 +1,120 @@
+"""What a process does when views change: it takes over what a group remembers, serves a group, and
+comes back when it was left out itself."""
+
+from antecede import groups
+from antecede.message import ProcessSet, process_set, set_to_bytes
+from antecede.order import Event, Notice
+from antecede.overlays.daisy.absence import Absence
+from antecede.overlays.daisy.ahead import RunningAhead
+from antecede.overlays.daisy.arrivals import Arrivals
+from antecede.overlays.daisy.batches import absent
+from antecede.overlays.daisy.changes import Changes
+from antecede.overlays.daisy.core import Core, Part
+from antecede.overlays.daisy.items import Above, decode_items, pack
+from antecede.overlays.daisy.layer import Layer, founding, joining
+from antecede.overlays.daisy.records import Memory
+from antecede.overlays.daisy.relay import Relay
+from antecede.snapshot import thaw
+
+
+class Views(Part):
+    """A process in its groups, as far as their members are concerned."""
+
+    def __init__(
+        self,
+        core: Core,
+        relay: Relay,
+        ahead: RunningAhead,
+        absence: Absence,
+        changes: Changes,
+        arrivals: Arrivals,
+    ) -> None:
+        super().__init__(core)
+        self.relay = relay
+        self.ahead = ahead
+        self.absence = absence
+        self.changes = changes
+        self.arrivals = arrivals
+
+    def on_view(self, layer: Layer, event: groups.ViewInstalled, now: float) -> None:
+        view, state = event.view, layer.state
+        where = layer.node.name
+        self.core.emit(Notice(Event.VIEW, where, view.number, view.processes))
+        server = view.members[0].process
+        if state.server not in (-1, server):
+            self.core.emit(Notice(Event.SERVER, where, view.number, 1 << server))
+        state.server = server
+        if event.state:
+            self._absorb(layer, event.state, now)
+        if layer.memory.batches:
+            absent(layer, view)
+            self.arrivals.take_batches(layer, now)
+        self.changes.apply(layer, sorted(layer.memory.pending), now)
+        self.changes.announce(layer, now)
+        self.absence.note(layer, view, now)
+        self.ahead.settle_early(layer, event, now)
+        self.relay.spreading(layer).on_view(layer, event, now)
+        if layer.is_server:
+            self._serve(layer, now)
+        self.relay.reconcile(layer, now)
+        self._tell_below(layer, view, now)
+        self.changes.call_roll(layer, now)
+        self.changes.move_if_ready(layer, now)
+
+    def _absorb(self, layer: Layer, content: bytes, now: float) -> None:
+        """In the group, or again after an exclusion: take over what it remembers."""
+        memory = thaw(content, Memory)
+        self.changes.learn(memory.changes)
+        self.relay.spreading(layer).absorb(layer, memory, now)
+        self.ahead.tell_lost(layer)
+        self.absence.tell_missed(layer)
+        self.changes.give_way(layer, now)
+
+    def _serve(self, layer: Layer, now: float) -> None:
+        """The server of a group is in the group above."""
+        node = layer.node
+        if node.parent is None or layer is not self.core.layers[-1]:
+            return
+        parent = self.core.plan.nodes[node.parent]
+        if self.core.is_start:
+            above = founding(self.process, parent, self.options)
+        else:
+            known = layer.state.above
+            contacts = known.processes | process_set(parent.founders)
+            above = joining(self.process, parent, self.options, 0, known.epoch, contacts)
+        self.core.add(above, now)
+
+    def _tell_below(self, layer: Layer, view: groups.View, now: float) -> None:
+        """The group below has to know whom its next server can turn to."""
+        below = self.core.below(layer)
+        if below is not None and view.number > 1:
+            word = Above(layer.state.epoch, set_to_bytes(view.processes))
+            below.tell(word, now, self.options.tidy_s)
+
+    def on_stopped(self, layer: Layer, event: groups.Stopped, now: float) -> None:
+        """The others went on without this process: it comes back. It serves no group meanwhile."""
+        old = layer.state
+        again = joining(
+            self.process,
+            layer.node,
+            self.options,
+            old.incarnation + 1,
+            old.epoch,
+            layer.node.processes if not layer.node.level else self._contacts(layer),
+        )
+        again.state.memory = old.memory
+        again.state.epochs.epoch = old.epochs.epoch
+        again.state.out.outbox = layer.unsent()
+        again.state.above = old.above
+        lost = [
+            pack(item)
+            for message in event.undelivered
+            for item in layer.carries(decode_items(message.payload))
+        ]
+        again.state.out.resend = [*old.out.resend, *lost, *layer.put_aside()]
+        self.core.replace(layer, again, now)
+
+    def _contacts(self, layer: Layer) -> ProcessSet:
+        below = self.core.below(layer)
+        known = below.state.above.processes if below is not None else 0
+        return known | sum(1 << process for process in layer.node.founders)
