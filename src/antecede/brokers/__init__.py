@@ -1,0 +1,1 @@
+"""Causal order over the brokers people already run."""

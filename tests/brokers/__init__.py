@@ -1,0 +1,1 @@
+"""Causal order over brokers: the pure part explored, the adapters against real servers."""
