@@ -20,11 +20,12 @@ import numpy as np
 
 from antecede.trace import APP, DELIVER, SEND, Events, Run, read_trace
 from antecede.trace.batches import read_batches
+from antecede.trace.joined import Joined
+from antecede.trace.prepare import prepare
 from antecede.verify import explain, judge, verify_trace
 from antecede.verify.delays import total_delays
 from antecede.verify.passes import last_predecessors
-from antecede.verify.prepare import Joined, prepare
-from antecede.verify.swift import take_runs
+from antecede.verify.streaming import take_runs
 from bench.synthetic import write_trace
 
 PROCESSES = (8, 64, 256, 1024)
@@ -117,7 +118,7 @@ def measure(small: str, trace: str, receptions: bool) -> dict[str, object]:
     verdict = verify_trace(trace)
     peak = _memory("VmHWM")
     (run,) = take_runs(trace, APP, times=receptions)
-    joined = run.joined()
+    joined = run.joined
     witness = verdict.witnesses[-1]
     for _ in range(REPEATS):
         add("kernel", lambda: last_predecessors(joined.prepared))

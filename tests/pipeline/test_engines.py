@@ -9,10 +9,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from antecede.errors import BadTrace
-from antecede.pipeline.findings import verify_into
 from antecede.pipeline.job import Limits
 from antecede.pipeline.verify import verify_on_spark
-from antecede.verify import Verdict, verify_trace
+from antecede.verify import Verdict, verify_into, verify_trace
 from tests.pipeline.traces import crash, crossing, random_rows, write
 from tests.trace import test_rules
 from tests.trace.builders import Row, deliver, positioned, receive, send, table

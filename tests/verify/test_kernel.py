@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 
 from antecede import compiled
 from antecede.errors import BrokenInvariant
-from antecede.trace import CRASH
-from antecede.verify import audit, judge, kernel, passes, prepare, witness
-from antecede.verify.kernel import NEVER
-from antecede.verify.prepare import Prepared
+from antecede.trace import CRASH, intake, rows
+from antecede.trace.joined import NEVER, Prepared
+from antecede.trace.prepare import prepare
+from antecede.verify import audit, judge, kernel, passes, witness
 from tests.verify import brute
 from tests.verify.executions import FAULTS, Execution, random_execution
 from tests.verify.test_agreement import compare
@@ -45,7 +45,7 @@ def check_delays(execution: Execution, random: Random) -> None:
 def check_parts(execution: Execution, random: Random) -> None:
     """Shards and narrow cells give what one pass gives, on ranks of both kinds."""
     run = execution.to_run()
-    joined = prepare.prepare(run.layer(0), len(run.processes))
+    joined = prepare(run.layer(0), len(run.processes))
     never = joined.prepared.rank == NEVER
     for columns in (joined.prepared, joined.by_arrival()):
         whole = passes.last_predecessors(columns, np.int32)
@@ -132,14 +132,13 @@ BUGS = [
     (kernel, "last[copy] = NEVER\n", "last[copy] = 0\n", "lost messages excused"),
     (kernel, "if left[m] == 0:", "if left[m] <= 1:", "row freed too early"),
     (kernel, "cell - moved if cell > moved else 0", "cell", "cells not moved with the base"),
-    (kernel, "                        if cell != infinity:\n", "                        if True:\n",
-     "infinity moved with the base"),
+    (kernel, "        if cell != infinity:\n", "        if True:\n", "infinity moved along"),
     (kernel, "if ahead >= infinity:", "if ahead > infinity:", "straggler taken for infinity"),
     (kernel, "stragglers[late] = copy", "stragglers[late] = 0", "wrong straggler"),
-    (prepare, "counts[0, p] += 1", "counts[0, p] += m % 2", "ranks repeat"),
-    (prepare, "if out_process[out_send[m]] == p:", "if False:", "own copies count"),
-    (prepare, "if out_column[copy + half] <= p", "if out_column[copy + half] < p", "wrong copy"),
-    (prepare, "if out_arrival[copy] == NEVER:", "if True:", "arrives again and again"),
+    (rows, "delivered_here[p] += 1", "delivered_here[p] += m % 2", "ranks repeat"),
+    (rows, "if q == p:", "if False:", "own copies count"),
+    (rows, "copy += column[place] < p", "copy += column[place] <= p", "wrong copy"),
+    (rows, "if timed and record.arrival[copy] == NEVER:", "if timed:", "arrives again and again"),
     (passes, "is_late[late] = True", "is_late[late[:1]] = True", "one straggler for all"),
     (passes, "np.where(chosen, prepared.rank, 0)", "0 * prepared.rank", "none are stragglers"),
     (passes, "more[prepared.rank[kept] == NEVER] = 0\n", "more[:] = 0\n", "stragglers in vain"),
@@ -175,7 +174,7 @@ def plant(
     old: str,
     new: str,
     put: Callable[[Any, str, Any], None],
-    users: Iterable[Any] = (kernel, prepare, passes, witness, inspect.getmodule(audit)),
+    users: Iterable[Any] = (kernel, rows, intake, passes, witness, inspect.getmodule(audit)),
 ) -> None:
     """Put functions from a copy of a module, in which one piece of text is replaced, in place of
     those of the same name in every module that uses them."""

@@ -11,8 +11,9 @@ from antecede.cli._shared import ANSWER_IS_NO, JsonFlag, print_json
 from antecede.errors import Misuse
 from antecede.trace import read_trace
 from antecede.trace.reader import count_rows
-from antecede.verify import Verdict, verify_trace
+from antecede.verify import Verdict, verify_into, verify_trace
 from antecede.verify.holes import Hole, find_holes
+from antecede.verify.output import refuse_existing
 
 SHOWN = 10
 """Witnesses told to a person; --json lists more."""
@@ -67,8 +68,6 @@ def verify(
     elif out is None:
         verdict = verify_trace(trace, layer, engine)
     elif engine == "local":
-        from antecede.pipeline.findings import verify_into  # noqa: PLC0415 - only where needed
-
         verdict = verify_into(trace, out, layer, force=force)
     else:
         raise Misuse("--out goes with the engines local and spark")
@@ -97,7 +96,6 @@ def verify_with_spark(
     trace: Path, layer: str, master: str, out: Path | None, force: bool
 ) -> Verdict:
     """The verdict by Spark; a terminal sees what is going on."""
-    from antecede.pipeline.output import refuse_existing  # noqa: PLC0415 - only where needed
     from antecede.pipeline.session import build_session  # noqa: PLC0415 - Spark takes long
 
     if out is not None:

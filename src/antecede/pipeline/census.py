@@ -14,7 +14,7 @@ from antecede.errors import BadFile, BadInput, BadTrace, BrokenInvariant
 from antecede.pipeline.job import Job
 from antecede.pipeline.runs import RunRows
 from antecede.pipeline.source import File
-from antecede.trace.loader import Names
+from antecede.trace.names import Names
 from antecede.trace.reader import open_checked, unreadable
 from antecede.trace.rules import NOT_NULL
 

@@ -16,7 +16,8 @@ import pyarrow.compute as pc
 
 from antecede.trace import schema
 from antecede.trace.events import NULL, Codes, Integers, Words
-from antecede.trace.loader import STAMPS, Names, filled
+from antecede.trace.loader import STAMPS
+from antecede.trace.names import Names, filled
 from antecede.trace.reader import open_checked, unreadable
 
 

@@ -16,7 +16,6 @@ from pyspark.sql import functions as F
 
 from antecede.pipeline import relations
 from antecede.pipeline.culprits import Culprit, find_culprits
-from antecede.pipeline.findings import Naming
 from antecede.pipeline.flow import NONE, Positions
 from antecede.pipeline.job import Job
 from antecede.pipeline.lane import take_lane
@@ -30,6 +29,7 @@ from antecede.pipeline.windows import (
     check_window,
     choose_lead,
 )
+from antecede.verify.findings import Naming
 from antecede.verify.verdict import Verdict, Witness
 
 

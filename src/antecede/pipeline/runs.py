@@ -11,11 +11,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from antecede.errors import BadInput
-from antecede.pipeline.findings import find_early, write_findings
 from antecede.pipeline.source import File
 from antecede.trace.loader import Loader
 from antecede.trace.reader import read_tables
-from antecede.verify import audit
+from antecede.verify.audit import judge_copies, subject_of, verdict_on
+from antecede.verify.findings import findings_of, write_findings
 from antecede.verify.verdict import WITNESS_LIMIT, Verdict
 
 MIXED: Final = 1000
@@ -108,10 +108,11 @@ def verify_lot(lot: Lot, layer: int, findings: str | None) -> Verdict | BadInput
         verdict = Verdict()
         early = []
         for run in loader.runs(frozenset(lot.runs)):
-            found = audit(run, layer, WITNESS_LIMIT - len(verdict.witnesses))
-            if found.violations and findings:
-                early.append(find_early(run, layer))
-            verdict += found
+            subject = subject_of(run, layer)
+            judged = judge_copies(subject.joined)
+            if len(judged.early) and findings:
+                early.append(findings_of(subject, judged.early))
+            verdict += verdict_on(subject, judged, WITNESS_LIMIT - len(verdict.witnesses))
     except BadInput as error:
         return error
     if findings and early:

@@ -10,9 +10,9 @@ from typing import Any, Final, Self
 import numpy as np
 import numpy.typing as npt
 
-from antecede.compiled import loop_for
 from antecede.pipeline.flow import NONE, Copies, Flags, Flow, Integers, Positions, Step, Times
-from antecede.verify.kernel import NEVER, scan
+from antecede.trace.joined import NEVER, Prepared
+from antecede.verify.passes import empty_cells, scan_to_the_end
 
 BEYOND: Final = int(np.iinfo(np.int64).max)
 """The position of what never comes."""
@@ -64,13 +64,8 @@ class Pass:
     """One pass of the kernel, piece by piece."""
 
     def __init__(self, processes: int, width: int, scale: Scale) -> None:
-        pool = max(4, processes)
         self._scale = scale
-        self._rows = np.zeros((processes + pool, width), scale.cells)
-        self._free = np.arange(processes, processes + pool, dtype=np.int32)
-        self._spare = pool
-        self._row_of = np.empty(0, np.int32)
-        self._zeros = np.zeros(width, np.int64)
+        self._cells = empty_cells(processes, width, scale.cells)
         # No process has a column of its own here: what it has reached is known from positions.
         self._nowhere = np.full(processes, -1, np.int32)
 
@@ -79,38 +74,22 @@ class Pass:
     ) -> npt.NDArray[np.signedinteger[Any]]:
         """The ranks of the last predecessors of the entries: those of message m begin at
         `start[m]`, each with its column and its rank."""
-        left = step.left.copy()
-        row_of = np.full(len(left), -1, np.int32)
-        row_of[: len(self._row_of)] = self._row_of
-        last = np.zeros(len(rank), self._scale.cells)
-        progress = np.array([0, self._spare, 0], np.int64)
-        events = len(step.process)
-        loop = loop_for(scan, events * (self._rows.shape[1] + 10))
-        while True:
-            loop(
-                step.process,
-                step.message,
-                np.empty(events, np.int32),
-                start,
-                column,
-                rank.astype(self._scale.cells),
-                self._nowhere,
-                *(self._rows, self._zeros, self._zeros.copy(), row_of, left, self._free),
-                *(last, np.empty(0, np.int32), progress, self._scale.infinity),
-            )
-            if progress[0] == events:
-                self._spare = int(progress[1])
-                self._row_of = row_of
-                return last
-            # Every row is in use: as many again.
-            more = np.arange(len(self._rows), 2 * len(self._rows), dtype=np.int32)
-            self._rows = np.concatenate([self._rows, np.zeros_like(self._rows)])
-            self._free = np.concatenate([more, np.empty(len(self._free), np.int32)])
-            progress[1] = len(more)
+        row_of = np.full(len(step.left), -1, np.int32)
+        row_of[: len(self._cells.row_of)] = self._cells.row_of
+        log = Prepared(
+            *(step.process, step.message, start, column, rank.astype(self._scale.cells)),
+            *(np.empty(0, np.int32), step.left, self._nowhere),
+        )
+        state = self._cells._replace(
+            row_of=row_of, left=step.left.copy(), last=np.zeros(len(rank), self._scale.cells)
+        )
+        state.progress[0] = 0
+        self._cells = scan_to_the_end(log, state, self._scale.infinity)
+        return self._cells.last
 
     def keep(self, messages: Flags) -> None:
         """Forget the other messages, all of which have been delivered."""
-        self._row_of = self._row_of[messages]
+        self._cells = self._cells._replace(row_of=self._cells.row_of[messages])
 
 
 class Stream:

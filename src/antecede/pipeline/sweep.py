@@ -16,17 +16,17 @@ import pyarrow.parquet as pq
 
 from antecede.errors import BadInput
 from antecede.pipeline.examine import Examined
-from antecede.pipeline.findings import Naming, write_findings
 from antecede.pipeline.flow import NONE
 from antecede.pipeline.stretch import Layout, Span, Stretch, find_stretch
-from antecede.trace.events import Events, Integers, Run, Sources
-from antecede.trace.schema import CRASH, DELIVER, LAYERS, SEND
-from antecede.verify.audit import find_witnesses
-from antecede.verify.delays import Delays, total_delays
-from antecede.verify.kernel import NEVER
-from antecede.verify.passes import last_predecessors
-from antecede.verify.prepare import Joined, prepare
+from antecede.trace.events import Events, Integers
+from antecede.trace.joined import Joined
+from antecede.trace.prepare import prepare
+from antecede.trace.schema import CRASH, LAYERS, SEND
+from antecede.verify.audit import Subject, find_witnesses, judge_copies
+from antecede.verify.delays import Delays
+from antecede.verify.findings import findings_of, write_findings
 from antecede.verify.verdict import WITNESS_LIMIT, Witness
+from antecede.verify.witness import first_early
 
 WIDEST: Final = 4096
 """Processes beyond which rows of one cell each do not fit into a worker."""
@@ -128,50 +128,22 @@ def _judge(stretch: Stretch, layout: Layout, file: Path | None) -> Swept:
     examined = stretch.examined
     events = in_layer(examined.events, layout.judged)
     joined = prepare(events, len(stretch.names))
-    prepared = joined.prepared
     own = own_copies(examined, layout.judged, joined)
-    last = last_predecessors(prepared)
-    early = own.start + np.flatnonzero(last[own] > prepared.rank[own])
-    missing = prepared.column[own][prepared.rank[own] == NEVER]
-    delays = Delays()
-    if joined.receptions_known:
-        arrived = last_predecessors(joined.by_arrival())
-        delays = total_delays(joined, last, arrived, own)
-    witnesses: tuple[tuple[int, Witness], ...] = ()
-    if len(early):
-        run = Run(layout.run, stretch.names, events, Sources([], []))
-        told = early[np.argsort(joined.delivery[early], kind="stable")][:WITNESS_LIMIT]
-        positions = _kernel_positions(events)[joined.delivery[told]].tolist()
-        found = find_witnesses(run, events, joined, told)
-        witnesses = tuple(zip(positions, found, strict=True))
-        if file:
-            _write_findings(file, run, events, joined, early)
+    judged = judge_copies(joined, own)
+    subject = Subject(layout.run, stretch.names, joined, 0, np.empty(0, bool))
+    told = first_early(joined, judged.early, WITNESS_LIMIT)
+    positions = events.position[joined.row[joined.delivery[told]]].tolist()
+    witnesses = tuple(zip(positions, find_witnesses(subject, told), strict=True))
+    if file and len(judged.early):
+        write_findings(file, findings_of(subject, judged.early))
     return _digest(
         stretch,
         layout.judged,
-        np.bincount(missing, minlength=len(stretch.names)),
-        violations=len(early),
-        delays=delays,
+        np.bincount(judged.missing, minlength=len(stretch.names)),
+        violations=len(judged.early),
+        delays=judged.delays,
         witnesses=witnesses,
     )
-
-
-def _kernel_positions(events: Events) -> Integers:
-    """The positions of the events that the kernel sees."""
-    by_others = (events.kind == DELIVER) & (events.process != events.sender)
-    positions: Integers = events.position[(events.kind == SEND) | by_others]
-    return positions
-
-
-def _write_findings(file: Path, run: Run, events: Events, joined: Joined, early: Integers) -> None:
-    message = joined.prepared.start.searchsorted(early, side="right") - 1
-    origin = joined.origin[message]
-    column = joined.prepared.column[early]
-    naming = Naming(run.name, run.processes)
-    table = naming.table(
-        column, events.sender[origin], events.number[origin], joined.delivered[early]
-    )
-    write_findings(file, table)
 
 
 def _digest(

@@ -18,10 +18,10 @@ from antecede.pipeline import reach
 from antecede.pipeline.census import find_runs
 from antecede.pipeline.huge import verify_huge
 from antecede.pipeline.job import Job, Limits
-from antecede.pipeline.output import Output, output_folder
 from antecede.pipeline.runs import Lot, RunRows, pack, verify_lot
 from antecede.pipeline.source import Source, look_at
 from antecede.verify.check import layer_code
+from antecede.verify.output import Output, output_folder
 from antecede.verify.verdict import Verdict
 
 SMALLEST_LOT: Final = 20_000

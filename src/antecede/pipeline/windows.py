@@ -17,11 +17,11 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from antecede.pipeline.findings import FindingsWriter, Naming
 from antecede.pipeline.flow import NONE, Copies, Integers, Positions
 from antecede.pipeline.store import PIECE, Store
 from antecede.pipeline.stream import Last, Scale, Stream
 from antecede.verify.delays import Delays, split_times
+from antecede.verify.findings import FindingsWriter, Naming
 from antecede.verify.verdict import WITNESS_LIMIT
 
 SHARD: Final = 256

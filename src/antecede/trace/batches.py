@@ -9,21 +9,22 @@ one go. They are told `Unusual` about everything else, be it allowed or broken; 
 import os
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from antecede.errors import BadInput
 from antecede.trace import schema
-from antecede.trace.events import NULL, Codes, Integers
-from antecede.trace.loader import filled
-from antecede.trace.reader import HIVE_NULL, find_files, open_checked, run_from_path
+from antecede.trace.batch import NUMBERS, TEXTS, Batch, Coded, Unusual, fixed
+from antecede.trace.events import NULL
+from antecede.trace.names import filled
+from antecede.trace.reader import HIVE_NULL, find_files, open_checked, run_from_path, unreadable
 
 LARGE_GROUP: Final = 1_000_000
 """Row groups of more rows are read in parts,"""
@@ -31,85 +32,6 @@ PART: Final = 500_000
 """each of so many."""
 EXACT: Final = 64
 """Statistics may cut a longer text short."""
-
-
-class Unusual(Exception):
-    """A trace that cannot be taken in one go."""
-
-
-@dataclass(frozen=True, eq=False)
-class Coded:
-    """A column of texts: `words[indices[i]]`, or null where the index is -1. A single index stands
-    for all rows."""
-
-    indices: Codes
-    words: Sequence[str | None]
-
-    def part(self, first: int, stop: int) -> "Coded":
-        """Some of the rows, with no words but theirs."""
-        if len(self.indices) == 1:
-            return self
-        return Coded(self.indices[first:stop], self._used(self.indices[first:stop]))
-
-    def used_by(self, first: int, stop: int) -> "Coded":
-        """All rows, with no words but those of some."""
-        return Coded(self.indices, self._used(self.indices[first:stop]))
-
-    def _used(self, indices: Codes) -> Sequence[str | None]:
-        used = np.zeros(len(self.words) + 1, bool)
-        used[indices] = True
-        return [word if used[at] else None for at, word in enumerate(self.words)]
-
-
-@dataclass(frozen=True, eq=False)
-class Batch:
-    """Some rows of one run, one behind the other."""
-
-    file: Path
-    group: int
-    """The row group that they are from,"""
-    first_row: int
-    """and how many rows of it stand before them."""
-    expected: int
-    """How many rows of the same run the file may have in all: a hint."""
-    run: str
-    layer: Coded
-    process: Coded
-    kind: Coded
-    sender: Coded
-    seq: Integers
-    number: Integers
-    position: Integers
-    time: npt.NDArray[np.float64]
-    """Empty if nobody asked for it."""
-    listed: npt.NDArray[np.uint8]
-    """A bit for each row that has a list of destinations, from bit `first_bit` on; empty if all
-    have one."""
-    first_bit: int
-    destination_start: Codes
-    destination: Coded
-
-    def __len__(self) -> int:
-        return len(self.seq)
-
-    def part(self, run: str, first: int, stop: int) -> "Batch":
-        """Those of the rows that belong to a run."""
-        start = self.destination_start[first : stop + 1]
-        return replace(
-            self,
-            first_row=self.first_row + first,
-            expected=stop - first,
-            run=run,
-            **{name: getattr(self, name).part(first, stop) for name in ("layer", *_TEXTS)},
-            **{name: getattr(self, name)[first:stop] for name in (*_NUMBERS, "time")},
-            first_bit=self.first_bit + first,
-            destination_start=start,
-            destination=self.destination.used_by(int(start[0]), int(start[-1])),
-        )
-
-
-_TEXTS: Final = ("process", "kind", "sender")
-_NUMBERS: Final = ("seq", "number", "position")
 
 
 def read_batches(path: str | os.PathLike[str], *, times: bool) -> Iterator[Batch]:
@@ -135,23 +57,57 @@ def _read_files(root: Path, times: bool) -> Iterator[Batch]:
         if "position" not in parquet.schema_arrow.names:
             raise Unusual("there are no positions")
         for group in range(parquet.num_row_groups):
-            constant = {name: _constant(parquet, group, name) for name in ("run", "layer")}
-            if "run" not in parquet.schema_arrow.names:
-                run = run_from_path(file)
-                constant["run"] = None if run == HIVE_NULL else run
-            if "layer" not in parquet.schema_arrow.names:
-                constant["layer"] = schema.LAYERS[schema.APP]
-            wanted = [*_TEXTS, *_NUMBERS, "destinations", *(["time"] if times else [])]
-            wanted += [name for name, text in constant.items() if text is None]
-            columns = [name for name in wanted if name in parquet.schema_arrow.names]
-            rows = 0
-            for table in _read_group(parquet, group, columns):
-                if len(table):
-                    batch = _convert(file, group, table, times, constant["layer"])
-                    batch = replace(batch, first_row=rows)
-                    rows += len(table)
-                    expected = parquet.metadata.num_rows
-                    yield from _by_run(batch, table, constant["run"], expected)
+            yield from _read_group(parquet, file, group, times)
+
+
+def read_run(file: Path, groups: Sequence[int], run: str, *, times: bool) -> Iterator[Batch]:
+    """The rows of one run in some row groups of a file, however many other runs there are."""
+    parquet = open_checked(file)
+    for group in groups:
+        try:
+            yield from _read_group(parquet, file, group, times, run)
+        except (pa.ArrowException, OSError) as error:
+            raise unreadable(file, error) from error
+        except UnicodeDecodeError as error:
+            raise Unusual(str(error)) from error
+
+
+def _read_group(
+    parquet: pq.ParquetFile, file: Path, group: int, times: bool, run: str | None = None
+) -> Iterator[Batch]:
+    """The rows of a row group by their runs, or those of one run."""
+    present = parquet.schema_arrow.names
+    constant = {name: _constant(parquet, group, name) for name in ("run", "layer")}
+    if "run" not in present:
+        named = run_from_path(file)
+        constant["run"] = None if named == HIVE_NULL else named
+    if "layer" not in present:
+        constant["layer"] = schema.LAYERS[schema.APP]
+    wanted = [*TEXTS, *NUMBERS, "destinations", *(["time"] if times else [])]
+    wanted += [name for name, text in constant.items() if text is None]
+    columns = [name for name in wanted if name in present]
+    rows = 0
+    for whole in _read_tables(parquet, group, columns):
+        first_row, rows = rows, rows + len(whole)
+        table = whole if run is None or constant["run"] is not None else _of_run(whole, run)
+        if not len(table):
+            continue
+        batch = replace(
+            batch_of_table(table, constant["layer"], times=times),
+            file=file,
+            group=group,
+            first_row=first_row,
+            expected=parquet.metadata.num_rows,
+        )
+        if run is not None:
+            yield replace(batch, run=run)
+        else:
+            yield from _by_run(batch, table, constant["run"])
+
+
+def _of_run(table: pa.Table, run: str) -> pa.Table:
+    mine = pc.equal(table["run"].cast(pa.string()), pa.scalar(run, pa.string()))
+    return table.filter(pc.fill_null(mine, False))
 
 
 def read_again(file: Path, group: int, names: Sequence[str]) -> pa.Table:
@@ -161,7 +117,7 @@ def read_again(file: Path, group: int, names: Sequence[str]) -> pa.Table:
     return parquet.read_row_group(group, columns=found, use_threads=False)
 
 
-def _read_group(parquet: pq.ParquetFile, group: int, columns: list[str]) -> Iterator[pa.Table]:
+def _read_tables(parquet: pq.ParquetFile, group: int, columns: list[str]) -> Iterator[pa.Table]:
     """These columns of a row group, in parts if it is large."""
     if parquet.metadata.row_group(group).num_rows <= LARGE_GROUP:
         # Threads cost a quarter more than they do, and there is one already that reads ahead.
@@ -187,8 +143,9 @@ def _constant(parquet: pq.ParquetFile, group: int, name: str) -> str | None:
     return None
 
 
-def _convert(file: Path, group: int, table: pa.Table, times: bool, layer: str | None) -> Batch:
-    """The rows of a table, as if they were all of the same run."""
+def batch_of_table(table: pa.Table, layer: str | None = None, *, times: bool = True) -> Batch:
+    """The rows of a table, as if they were all of the same run, and of this layer if it is
+    given."""
     lists = _single(table["destinations"])
     if pa.types.is_null(lists.type):
         raise Unusual("there are no destinations")
@@ -196,29 +153,31 @@ def _convert(file: Path, group: int, table: pa.Table, times: bool, layer: str | 
     time = np.full(len(table) if times else 0, np.nan)
     if "time" in table.column_names:
         time = filled(_single(table["time"]), pa.float64(), np.nan)
-    columns: dict[str, Any] = {name: _coded(_single(table[name])) for name in _TEXTS}
-    for name in _NUMBERS:
-        columns[name] = _fixed(filled(_single(table[name]), pa.int64(), NULL))
+    columns: dict[str, Any] = {name: _coded(_single(table[name])) for name in TEXTS}
+    for name in NUMBERS:
+        if name not in table.column_names:
+            raise Unusual(f"there is no column '{name}'")
+        columns[name] = fixed(filled(_single(table[name]), pa.int64(), NULL))
     return Batch(
-        file=file,
-        group=group,
+        file=Path(),
+        group=0,
         first_row=0,
         expected=len(table),
         run="",
         layer=_coded(_single(table["layer"])) if layer is None else _one_word(layer),
         **columns,
-        time=_fixed(time),
-        listed=_fixed(np.empty(0, np.uint8) if bits is None else np.frombuffer(bits, np.uint8)),
+        time=fixed(time),
+        listed=fixed(np.empty(0, np.uint8) if bits is None else np.frombuffer(bits, np.uint8)),
         first_bit=lists.offset,
-        destination_start=_fixed(filled(lists.offsets, pa.int32(), 0)),
+        destination_start=fixed(filled(lists.offsets, pa.int32(), 0)),
         destination=_coded(lists.values),
     )
 
 
-def _by_run(batch: Batch, table: pa.Table, run: str | None, expected: int) -> Iterator[Batch]:
+def _by_run(batch: Batch, table: pa.Table, run: str | None) -> Iterator[Batch]:
     """The rows of a batch by their runs."""
     if run is not None:
-        yield replace(batch, run=run, expected=expected)
+        yield replace(batch, run=run)
         return
     if "run" not in table.column_names:
         raise Unusual("column 'run' is null")
@@ -236,7 +195,7 @@ def _single(column: pa.ChunkedArray) -> pa.Array:
 
 
 def _one_word(word: str) -> Coded:
-    return Coded(_fixed(np.zeros(1, np.int32)), [word])
+    return Coded(fixed(np.zeros(1, np.int32)), [word])
 
 
 def _coded(column: pa.Array) -> Coded:
@@ -245,12 +204,4 @@ def _coded(column: pa.Array) -> Coded:
     if not pa.types.is_dictionary(column.type):
         column = column.dictionary_encode()
     indices = filled(column.indices, pa.int32(), -1)
-    return Coded(_fixed(indices), column.dictionary.to_pylist())
-
-
-def _fixed(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Columns that lie in Arrow's memory cannot be written to. All others pretend the same, for a
-    loop is compiled anew for every other kind of array."""
-    values = values.view()
-    values.flags.writeable = False
-    return values
+    return Coded(fixed(indices), column.dictionary.to_pylist())

@@ -15,8 +15,8 @@ import numpy.typing as npt
 from antecede.compiled import MUCH
 from antecede.errors import BadTrace
 from antecede.trace.events import NULL, Codes, Events, Integers, Run, offsets_of
-from antecede.trace.extension import linear_extension
-from antecede.trace.quick import accept
+from antecede.trace.extension import LINEAR_EXTENSION, NO_CYCLE, linear_extension
+from antecede.trace.prepare import accept, sorted_destinations
 from antecede.trace.schema import DELIVER, KINDS, LAYERS, SEND
 
 KNOWN_KIND: Final = "every kind and layer is one that the format knows"
@@ -28,6 +28,11 @@ NUMBERS: Final = "number counts the messages of a sender from 1"
 HAS_SEND: Final = "every deliver and receive has its send"
 DELIVERED_ONCE: Final = "no process delivers a message twice"
 AT_DESTINATION: Final = "a deliver happens at a destination"
+RULES: Final = (
+    *(KNOWN_KIND, NOT_NULL, SEQ, SEND_AT_SENDER, SENT_ONCE, NUMBERS, HAS_SEND, DELIVERED_ONCE),
+    *(AT_DESTINATION, LINEAR_EXTENSION, NO_CYCLE),
+)
+"""In the order in which they are asked."""
 
 Flags = npt.NDArray[np.bool_]
 
@@ -187,7 +192,6 @@ def _check_deliveries(run: Run, send: Integers) -> Events:
     holder = np.repeat(np.arange(len(events)), np.diff(events.destination_start))
     on_send = (events.kind == SEND)[holder]
     addressed = np.sort(holder[on_send] * size + events.destination[on_send])
-    addressed = addressed[np.diff(addressed, prepend=-1) > 0]
     wanted = send * size + events.process
     found = addressed.searchsorted(wanted, "left") != addressed.searchsorted(wanted, "right")
     # A membership event has no send to ask about, and every process may deliver its own message.
@@ -200,8 +204,7 @@ def _check_deliveries(run: Run, send: Integers) -> Events:
             f"{KINDS[events.kind[at]]} of {run.message_of(at)}, which is not addressed to it"
         ),
     )
-    start = addressed.searchsorted(np.arange(len(events) + 1) * size)
-    destination = (addressed % size).astype(np.int32)
+    start, destination = sorted_destinations(events, size)
     return replace(events, destination_start=start, destination=destination)
 
 

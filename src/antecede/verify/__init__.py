@@ -1,7 +1,7 @@
 """Whether messages were delivered in causal order, judged from a trace or while a run goes on."""
 
 from antecede.verify.audit import audit
-from antecede.verify.check import ENGINES, verify_trace
+from antecede.verify.check import ENGINES, verify_into, verify_trace
 from antecede.verify.delays import Delays
 from antecede.verify.explanation import Explanation, Predecessor, explain
 from antecede.verify.oracle import OnlineOracle, Violation, judge
@@ -20,5 +20,6 @@ __all__ = [
     "audit",
     "explain",
     "judge",
+    "verify_into",
     "verify_trace",
 ]

@@ -1,36 +1,77 @@
 """Verifying a whole trace: every run by itself."""
 
 import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Final
 
-from antecede.compiled import MUCH
 from antecede.errors import Misuse
-from antecede.trace.reader import count_rows, read_trace
+from antecede.trace.batch import Unusual
+from antecede.trace.reader import read_trace
 from antecede.trace.schema import LAYERS
-from antecede.verify.audit import audit
+from antecede.verify.audit import Judgement, Subject, judge_copies, subject_of, verdict_on
+from antecede.verify.findings import findings_of, write_findings
 from antecede.verify.oracle import judge
-from antecede.verify.swift import verify_swiftly
+from antecede.verify.output import output_folder
+from antecede.verify.streaming import stream_runs
 from antecede.verify.verdict import WITNESS_LIMIT, Verdict
 
 ENGINES: Final = ("local", "oracle")
 
+Path_ = str | os.PathLike[str]
 
-def verify_trace(
-    path: str | os.PathLike[str], layer: str = "app", engine: str = "local"
-) -> Verdict:
+
+def verify_trace(path: Path_, layer: str = "app", engine: str = "local") -> Verdict:
     """The verdict on all runs of a trace, in one layer: by the kernel (`local`), or by the
     definition (`oracle`), which is slow."""
     if engine not in ENGINES:
         raise Misuse(f"there is no engine '{engine}'; the engines are {' and '.join(ENGINES)}")
     code = layer_code(layer)
-    if engine == "local" and count_rows(path) >= MUCH and (swift := verify_swiftly(path, code)):
-        return swift
-    verdict = Verdict()
+    if engine == "local":
+        return verify_runs(path, code, lambda *_: None)
+    return sum((judge(run, code) for run in read_trace(path, stamps=False).runs), Verdict())
+
+
+def verify_into(path: Path_, out: Path_, layer: str = "app", *, force: bool = False) -> Verdict:
+    """The same verdict, with all findings in the folder `out`."""
+    code = layer_code(layer)
+    with output_folder(out, force=force) as output:
+        folder = output.findings or Path()
+
+        def keep(index: int, subject: Subject, judged: Judgement) -> None:
+            if len(judged.early):
+                write_findings(folder / f"{index}.parquet", findings_of(subject, judged.early))
+
+        verdict = verify_runs(path, code, keep)
+        output.write(verdict)
+    return verdict
+
+
+def verify_runs(
+    path: Path_, layer: int, keep: Callable[[int, Subject, Judgement], None]
+) -> Verdict:
+    """The verdict, run by run; `keep` sees each of them, with what was found. A trace that cannot
+    be taken as it is read (rows out of order, no positions, a run in several pieces) goes into
+    memory, and so does a broken one, which gets its error there; `keep` may see a run twice."""
+    try:
+        return _add_up(stream_runs(path, layer), keep)
+    except Unusual:
+        return _add_up(_runs_in_memory(path, layer), keep)
+
+
+def _runs_in_memory(path: Path_, layer: int) -> Iterator[Subject]:
     for run in read_trace(path, stamps=False).runs:
-        if engine == "oracle":
-            verdict += judge(run, code)
-        else:
-            verdict += audit(run, code, WITNESS_LIMIT - len(verdict.witnesses))
+        yield subject_of(run, layer)
+
+
+def _add_up(
+    subjects: Iterator[Subject], keep: Callable[[int, Subject, Judgement], None]
+) -> Verdict:
+    verdict = Verdict()
+    for index, subject in enumerate(subjects):
+        judged = judge_copies(subject.joined)
+        verdict += verdict_on(subject, judged, WITNESS_LIMIT - len(verdict.witnesses))
+        keep(index, subject, judged)
     return verdict
 
 

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from antecede.trace.events import Run
+from antecede.trace.joined import NEVER, Integers, Joined, Times
+from antecede.trace.prepare import prepare
 from antecede.trace.schema import APP
 from antecede.verify.delays import Split, split_times
-from antecede.verify.kernel import NEVER
 from antecede.verify.passes import last_predecessors
-from antecede.verify.prepare import Integers, Joined, Times, prepare
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +38,7 @@ def examine(run: Run, layer: int = APP) -> Copies:
     return Copies(
         violations=int(np.count_nonzero(last > prepared.rank)),
         undelivered=int(np.count_nonzero(prepared.rank == NEVER)),
-        sent=np.repeat(events.time[joined.origin], np.diff(prepared.start)),
+        sent=np.repeat(events.time[joined.row[joined.send]], np.diff(prepared.start)),
         received=joined.received,
         delivered=joined.delivered,
         split=_split(joined, last, last_predecessors(joined.by_arrival())),

@@ -8,19 +8,18 @@ A message that arrived is held for a while and then delivered. Of that delay
 - *own* is what remains: the message could have been delivered, and was not.
 
 Where a message was delivered too early, or a process's clock ran backwards, the parts are cut off
-where the delay ends; they always add up to the delay. How such a delay is split, and one that
-hangs on a reception without a time, may depend on the engine: one that reads a run in parts does
-not look at what arrived before the message was sent, for that cannot have kept it waiting.
+where the delay ends; they always add up to the delay. What had arrived (or been delivered) there
+before the message was sent did not keep it waiting, whatever the clocks say, nor did what nobody
+knows the time of. A reception without a time counts as one at the delivery.
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from antecede.compiled import loop_for
-from antecede.verify.kernel import NEVER, Column
-from antecede.verify.prepare import Integers, Joined, Times
+from antecede.trace.joined import NEVER, Column, Integers, Joined, Times
 
 
 @dataclass(frozen=True)
@@ -95,34 +94,36 @@ def total_delays(
         ranked = prepared.column if (rank != NEVER).all() else prepared.column[rank != NEVER]
         np.cumsum(np.bincount(ranked, minlength=places.shape[1] - 1), out=places[row, 1:])
     sums = np.zeros(3)
-    deliveries = loop_for(add_up, 3 * len(prepared.rank))(
+    copies = Timed(
         *(prepared.column, prepared.rank, joined.arrival, joined.delivered, joined.received),
-        *(last_delivered, last_arrived, places),
-        *(np.empty(places[0, -1]), np.empty(places[1, -1]), sums),
-        first,
-        stop,
+        *(last_delivered, last_arrived, places, np.empty(places[0, -1]), np.empty(places[1, -1])),
     )
+    deliveries = loop_for(add_up, 3 * len(prepared.rank))(copies, sums, first, stop)
     return Delays(int(deliveries), *(float(part) for part in sums))
 
 
-def add_up(
-    column: Column,
-    rank: Column,
-    arrival: Column,
-    delivered: Column,
-    received: Column,
-    last_delivered: Column,
-    last_arrived: Column,
-    places: Column,
-    delivered_at: Column,
-    arrived_at: Column,
-    sums: Column,
-    first: int,
-    stop: int,
-) -> int:
+class Timed(NamedTuple):
+    """Copies, what came before each of them, and room for times by rank: those of a process start
+    at its place, by delivery in the first row of `places`, by arrival in the second."""
+
+    column: Column
+    rank: Column
+    arrival: Column
+    delivered: Column
+    received: Column
+    last_delivered: Column
+    last_arrived: Column
+    places: Column
+    delivered_at: Column
+    arrived_at: Column
+
+
+def add_up(copies: Timed, sums: Column, first: int, stop: int) -> int:
     """Add the parts of the delays of the copies from `first` to `stop` to `sums` and give their
-    number. `places` says where the ranks of a process start in `delivered_at` and `arrived_at`,
-    which get the times by rank."""
+    number."""
+    column, rank, arrival = copies.column, copies.rank, copies.arrival
+    delivered, received, places = copies.delivered, copies.received, copies.places
+    delivered_at, arrived_at = copies.delivered_at, copies.arrived_at
     for copy in range(len(rank)):
         q = column[copy]
         if rank[copy] != NEVER:
@@ -138,12 +139,12 @@ def add_up(
             continue
         allowed = begin
         possible = begin
-        last = last_delivered[copy]
+        last = copies.last_delivered[copy]
         if last == NEVER:
             allowed = end
         elif last > 0 and delivered_at[places[0, column[copy]] + last - 1] > allowed:
             allowed = delivered_at[places[0, column[copy]] + last - 1]
-        last = last_arrived[copy]
+        last = copies.last_arrived[copy]
         if last == NEVER:
             possible = end
         elif last > 0 and arrived_at[places[1, column[copy]] + last - 1] > possible:

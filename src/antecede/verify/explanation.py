@@ -11,16 +11,13 @@ import numpy as np
 from antecede.compiled import loop_for
 from antecede.errors import Misuse
 from antecede.trace.events import Events, Run
+from antecede.trace.joined import NEVER, Column, Joined, Offsets
 from antecede.trace.reader import read_trace
 from antecede.trace.schema import DELIVER, RECEIVE, SEND
-from antecede.verify.audit import find_witnesses, name_message
+from antecede.verify.audit import Subject, find_witnesses, subject_of
 from antecede.verify.check import layer_code
 from antecede.verify.delays import split_times
-from antecede.verify.kernel import NEVER
-from antecede.verify.prepare import Joined, Offsets, prepare
 from antecede.verify.verdict import Witness
-
-Column = np.ndarray[Any, Any]
 
 
 @dataclass(frozen=True)
@@ -112,8 +109,7 @@ def explain(
     """What happened to a message, given as SENDER:NUMBER, at one of its destinations."""
     code = layer_code(layer)
     chosen = _choose_run(read_trace(path, stamps=False).runs, run)
-    events = chosen.layer(code)
-    return _explain(chosen, events, prepare(events, len(chosen.processes)), process, message)
+    return _explain(chosen.layer(code), subject_of(chosen, code), process, message)
 
 
 def _choose_run(runs: Sequence[Run], name: str | None) -> Run:
@@ -129,14 +125,15 @@ def _choose_run(runs: Sequence[Run], name: str | None) -> Run:
     return runs[names.index(name)]
 
 
-def _explain(run: Run, events: Events, joined: Joined, process: str, message: str) -> Explanation:
+def _explain(events: Events, subject: Subject, process: str, message: str) -> Explanation:
+    joined = subject.joined
     prepared = joined.prepared
-    q = _find_process(run, process)
-    m = _find_message(run, events, joined, message)
+    q = _find_process(subject, process)
+    m = _find_message(subject, events, message)
     copies = np.arange(prepared.start[m], prepared.start[m + 1])
     copies = copies[prepared.column[copies] == q]
     if not len(copies):
-        if events.process[joined.origin[m]] == q:
+        if joined.sender(m) == q:
             raise Misuse(f"{process} sent {message} itself: its own copy waits for nothing")
         raise Misuse(f"{message} is not addressed to {process}")
     copy = int(copies[0])
@@ -149,15 +146,15 @@ def _explain(run: Run, events: Events, joined: Joined, process: str, message: st
         waited, missing = waited[:0], before[prepared.rank[before] == NEVER]
 
     def told(copies: Offsets) -> tuple[Predecessor, ...]:
-        return tuple(_predecessor(run, events, joined, int(copy)) for copy in copies)
+        return tuple(_predecessor(subject, int(copy)) for copy in copies)
 
     early = np.array([copy] if rank != NEVER and len(missing) else [], np.int64)
-    witnesses = find_witnesses(run, events, joined, early)
+    witnesses = list(find_witnesses(subject, early))
     return Explanation(
-        run.name,
+        subject.name,
         process,
         message,
-        _known(events.time[joined.origin[m]]),
+        _known(events.time[joined.row[joined.send[m]]]),
         _known(joined.received[copy]),
         _known(joined.delivered[copy]),
         rank != NEVER,
@@ -168,17 +165,17 @@ def _explain(run: Run, events: Events, joined: Joined, process: str, message: st
     )
 
 
-def _find_process(run: Run, name: str) -> int:
-    if name not in run.processes:
-        raise Misuse(f"there is no process '{name}' in run '{run.name}'")
-    return list(run.processes).index(name)
+def _find_process(subject: Subject, name: str) -> int:
+    if name not in subject.processes:
+        raise Misuse(f"there is no process '{name}' in run '{subject.name}'")
+    return list(subject.processes).index(name)
 
 
-def _find_message(run: Run, events: Events, joined: Joined, text: str) -> int:
+def _find_message(subject: Subject, events: Events, text: str) -> int:
     sender, colon, number = text.rpartition(":")
     if not colon or not number.isdecimal():
         raise Misuse(f"'{text}' is no message; write it as SENDER:NUMBER")
-    sent = (events.kind == SEND) & (events.sender == _find_process(run, sender))
+    sent = (events.kind == SEND) & (events.sender == _find_process(subject, sender))
     found = np.flatnonzero(sent & (events.number == int(number)))
     if not len(found):
         raise Misuse(f"{sender} sends no message {number}; it sends {np.count_nonzero(sent)}")
@@ -250,10 +247,11 @@ def _parts(
     return forced, inherited, own
 
 
-def _predecessor(run: Run, events: Events, joined: Joined, copy: int) -> Predecessor:
+def _predecessor(subject: Subject, copy: int) -> Predecessor:
+    joined = subject.joined
     message = int(np.searchsorted(joined.prepared.start, copy, side="right")) - 1
     return Predecessor(
-        name_message(run, events, joined, message),
+        subject.message(message),
         _known(joined.received[copy]),
         _known(joined.delivered[copy]),
     )

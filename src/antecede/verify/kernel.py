@@ -16,52 +16,46 @@ those in a second, narrow pass.
 Run on ranks of arrival in place of delivery, the same pass gives the predecessor that arrived last.
 """
 
-from typing import Any, Final
+from typing import NamedTuple
 
-import numpy as np
-
-NEVER: Final = int(np.iinfo(np.int32).max)
-UNKNOWN: Final = int(np.iinfo(np.int32).min)
-"""Marks the delivery of a message that was sent before the pass begins."""
-
-Column = np.ndarray[Any, Any]
+from antecede.trace.joined import NEVER, Column, Prepared
 
 
-def scan(
-    process: Column,
-    message: Column,
-    reached: Column,
-    start: Column,
-    column: Column,
-    rank: Column,
-    column_of: Column,
-    rows: Column,
-    base: Column,
-    here: Column,
-    row_of: Column,
-    left: Column,
-    free: Column,
-    last: Column,
-    stragglers: Column,
-    progress: Column,
-    infinity: int,
-) -> None:
+class Cells(NamedTuple):
+    """What a pass keeps. The first rows are those of the processes, the others come from a pool."""
+
+    rows: Column
+    base: Column
+    """What the cells of a column are relative to,"""
+    here: Column
+    """and the rank that its process has reached."""
+    row_of: Column
+    """The row of each message in flight,"""
+    left: Column
+    """and how many of its deliveries are to come."""
+    free: Column
+    """`free[: progress[1]]` are the rows that nobody uses."""
+    last: Column
+    """Comes out: the rank of the last predecessor of each copy, 0 if its destination had reached
+    that when it was sent."""
+    stragglers: Column
+    """Comes out: `stragglers[: progress[2]]` are copies that were not entered."""
+    progress: Column
+    """The next event, the free rows, the stragglers."""
+
+
+def scan(log: Prepared, cells: Cells, infinity: int) -> None:
     """Go over the events from `progress[0]` on, until the end or until there is no free row.
-
-    Events: `message` m >= 0 is the send of m at `process`, -1 - m its delivery there; with a
-    delivery, `reached` is the rank that its process has reached; if it is empty, every delivery
-    reaches the next one, from the beginning of the run. The copies of m are those from
-    `start[m]` to `start[m + 1]`, with `column` and `rank` of the destination. Process p has the row
-    p, and the column `column_of[p]` or -1. Cells are relative to `base`, `infinity` is the cell of
-    `NEVER`; `here` is what has been reached at a column. `row_of` and `left` give the row of a
-    message in flight and how many deliveries it has to come; `free[:progress[1]]` are the rows that
-    nobody uses. Out come `last`, the rank of the last predecessor of each copy, 0 if its
-    destination has reached that already, and `stragglers[:progress[2]]`.
-    """
+    `infinity` is the cell of `NEVER`."""
+    process, message, start = log.process, log.message, log.start
+    column, rank, floor, column_of = log.column, log.rank, log.floor, log.column_of
+    rows, base, here = cells.rows, cells.base, cells.here
+    row_of, left, free, last = cells.row_of, cells.left, cells.free, cells.last
     width = rows.shape[1]
-    spare = progress[1]
-    late = progress[2]
-    event = progress[0]
+    counts = len(floor) == 0
+    spare = cells.progress[1]
+    late = cells.progress[2]
+    event = cells.progress[0]
     while event < len(process):
         p = process[event]
         m = message[event]
@@ -71,6 +65,10 @@ def scan(
             row = rows[p]
             for copy in range(start[m], start[m + 1]):
                 q = column[copy]
+                if not counts:
+                    here[q] = floor[copy]
+                    if here[q] - base[q] > infinity // 2:
+                        rebase(rows, base, here, q, infinity)
                 cell = row[q]
                 r = rank[copy]
                 if r == NEVER:
@@ -84,7 +82,7 @@ def scan(
                     last[copy] = known
                 ahead = r - base[q]
                 if ahead >= infinity:
-                    stragglers[late] = copy
+                    cells.stragglers[late] = copy
                     late += 1
                 elif ahead > cell:
                     row[q] = ahead
@@ -95,30 +93,34 @@ def scan(
                 for q in range(width):
                     carried[q] = row[q]
         else:
-            q = column_of[p]
-            if q >= 0:
-                here[q] = max(here[q], reached[event]) if len(reached) > 0 else here[q] + 1
-                moved = here[q] - base[q]
-                if moved > infinity // 2:
-                    base[q] += moved
-                    for any_row in range(len(rows)):
-                        cell = rows[any_row, q]
-                        if cell != infinity:
-                            rows[any_row, q] = cell - moved if cell > moved else 0
-            if m != UNKNOWN:
-                m = -1 - m
-                row = rows[p]
-                carried = rows[row_of[m]]
-                for q in range(width):
-                    row[q] = carried[q] if carried[q] > row[q] else row[q]
-                left[m] -= 1
-                if left[m] == 0:
-                    free[spare] = row_of[m]
-                    spare += 1
+            if counts and column_of[p] >= 0:
+                q = column_of[p]
+                here[q] += 1
+                if here[q] - base[q] > infinity // 2:
+                    rebase(rows, base, here, q, infinity)
+            m = -1 - m
+            row = rows[p]
+            carried = rows[row_of[m]]
+            for q in range(width):
+                row[q] = carried[q] if carried[q] > row[q] else row[q]
+            left[m] -= 1
+            if left[m] == 0:
+                free[spare] = row_of[m]
+                spare += 1
         event += 1
-    progress[0] = event
-    progress[1] = spare
-    progress[2] = late
+    cells.progress[0] = event
+    cells.progress[1] = spare
+    cells.progress[2] = late
+
+
+def rebase(rows: Column, base: Column, here: Column, q: int, infinity: int) -> None:
+    """Let the cells of a column be relative to what has been reached there."""
+    moved = here[q] - base[q]
+    base[q] = here[q]
+    for row in range(len(rows)):
+        cell = rows[row, q]
+        if cell != infinity:
+            rows[row, q] = cell - moved if cell > moved else 0
 
 
 def lowest_ranks(column: Column, rank: Column, lowest: Column) -> None:

@@ -7,15 +7,14 @@ destination, as the kernel's module says. Passes over parts add up by `numpy.max
 - *Stragglers.* `enter_only` makes a pass in which only the chosen copies count as predecessors.
 """
 
-from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from antecede.compiled import loop_for
-from antecede.verify.kernel import NEVER, lowest_ranks, scan
-from antecede.verify.prepare import Integers, Offsets, Prepared
+from antecede.trace.joined import NEVER, Integers, Offsets, Prepared
+from antecede.verify.kernel import Cells, lowest_ranks, scan
 
 NARROW_FROM: Final = 256
 """Columns from which on cells of 16 bits are faster than cells of 32."""
@@ -50,38 +49,53 @@ def scan_all(
     prepared: Prepared, cells: np.dtype[Any], infinity: int | None = None
 ) -> tuple[Integers, Integers]:
     """One pass and its stragglers, which it did not take into account."""
-    processes, width = len(prepared.column_of), prepared.width
-    last = np.zeros(len(prepared.rank), np.int32)
-    stragglers = np.empty(len(prepared.rank) if cells.itemsize < 4 else 0, np.int32)
-    pool = max(4, processes)
-    rows = np.zeros((processes + pool, width), cells)
-    free = np.arange(processes, processes + pool, dtype=np.int32)
-    progress = np.array([0, pool, 0], np.int64)
-    base = _first_ranks(prepared) if cells.itemsize < 4 else np.zeros(width, np.int64)
-    here = base.copy()
-    row_of = np.empty(len(prepared.deliveries), np.int32)
-    left = prepared.deliveries.copy()
-    end = int(np.iinfo(cells).max) if infinity is None else infinity
-    loop = loop_for(scan, len(prepared.process) * (width + 10))
+    is_narrow = cells.itemsize < 4
+    base = _first_ranks(prepared) if is_narrow else np.zeros(prepared.width, np.int64)
+    state = empty_cells(len(prepared.column_of), prepared.width, cells)._replace(
+        base=base,
+        here=base.copy(),
+        row_of=np.empty(len(prepared.deliveries), np.int32),
+        left=prepared.deliveries.copy(),
+        last=np.zeros(len(prepared.rank), np.int32),
+        stragglers=np.empty(len(prepared.rank) if is_narrow else 0, np.int32),
+    )
+    state = scan_to_the_end(prepared, state, infinity)
+    return state.last, state.stragglers[: state.progress[2]]
+
+
+def scan_to_the_end(prepared: Prepared, state: Cells, infinity: int | None = None) -> Cells:
+    """Let the kernel go over all events, with as many rows as that takes."""
+    end = int(np.iinfo(state.rows.dtype).max) if infinity is None else infinity
+    loop = loop_for(scan, len(prepared.process) * (state.rows.shape[1] + 10))
     while True:
-        loop(
-            prepared.process,
-            prepared.message,
-            prepared.reached,
-            prepared.start,
-            prepared.column,
-            prepared.rank,
-            prepared.column_of,
-            *(rows, base, here, row_of, left, free),
-            *(last, stragglers, progress, end),
-        )
-        if progress[0] == len(prepared.process):
-            return last, stragglers[: progress[2]]
+        loop(prepared, state, end)
+        if state.progress[0] == len(prepared.process):
+            return state
         # Every row is in use: as many again.
-        more = np.arange(len(rows), 2 * len(rows), dtype=np.int32)
-        rows = np.concatenate([rows, np.zeros_like(rows)])
-        free = np.concatenate([more, np.empty(len(free), np.int32)])
-        progress[1] = len(more)
+        count = len(state.rows)
+        state.progress[1] = count
+        more = np.arange(count, 2 * count, dtype=np.int32)
+        state = state._replace(
+            rows=np.concatenate([state.rows, np.zeros_like(state.rows)]),
+            free=np.concatenate([more, np.empty(len(state.free), np.int32)]),
+        )
+
+
+def empty_cells(processes: int, width: int, cells: np.dtype[Any]) -> Cells:
+    """The cells of a pass that is yet to begin, without what belongs to its messages."""
+    pool = max(4, processes)
+    nothing = np.empty(0, np.int32)
+    return Cells(
+        rows=np.zeros((processes + pool, width), cells),
+        base=np.zeros(width, np.int64),
+        here=np.zeros(width, np.int64),
+        row_of=nothing,
+        left=nothing,
+        free=np.arange(processes, processes + pool, dtype=np.int32),
+        last=nothing,
+        stragglers=nothing,
+        progress=np.array([0, pool, 0], np.int64),
+    )
 
 
 def _first_ranks(prepared: Prepared) -> Offsets:
@@ -101,8 +115,12 @@ def shard(prepared: Prepared, processes: npt.ArrayLike) -> tuple[Prepared, Offse
     column = renamed[prepared.column]
     kept = np.flatnonzero(column >= 0)
     start = kept.searchsorted(prepared.start)
-    narrow = replace(
-        prepared, start=start, column=column[kept], rank=prepared.rank[kept], column_of=column_of
+    narrow = prepared._replace(
+        start=start,
+        column=column[kept],
+        rank=prepared.rank[kept],
+        floor=prepared.floor[kept] if len(prepared.floor) else prepared.floor,
+        column_of=column_of,
     )
     return narrow, kept
 
@@ -110,4 +128,4 @@ def shard(prepared: Prepared, processes: npt.ArrayLike) -> tuple[Prepared, Offse
 def enter_only(prepared: Prepared, chosen: Chosen) -> Prepared:
     """The same with only the chosen copies as predecessors of others."""
     # Rank 0 is below every other, so entering it changes no cell.
-    return replace(prepared, rank=np.where(chosen, prepared.rank, 0).astype(np.int32))
+    return prepared._replace(rank=np.where(chosen, prepared.rank, 0).astype(np.int32))

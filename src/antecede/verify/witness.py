@@ -7,20 +7,16 @@ shortest causal path from it.
 """
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
 from antecede.compiled import loop_for
 from antecede.errors import BrokenInvariant
-from antecede.verify.prepare import Integers, Joined, Offsets
-
-Column = np.ndarray[Any, Any]
+from antecede.trace.joined import Column, Joined, Offsets
 
 
-def first_early(joined: Joined, last: Integers, limit: int) -> Offsets:
-    """The copies that were delivered too early, the first so many in the order of delivery."""
-    early = np.flatnonzero(last > joined.prepared.rank)
+def first_early(joined: Joined, early: Offsets, limit: int) -> Offsets:
+    """The first so many of the early copies, in the order of delivery."""
     return early[np.argsort(joined.delivery[early], kind="stable")][:limit]
 
 

@@ -10,11 +10,11 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from antecede.trace import DELIVER, LAYERS, RECEIVE, SEND, Run
+from antecede.trace import DELIVER, LAYERS, RECEIVE, Run
 from antecede.trace.events import Events, Integers
-from antecede.verify.kernel import NEVER
+from antecede.trace.joined import NEVER, Joined
+from antecede.trace.prepare import prepare
 from antecede.verify.passes import last_predecessors
-from antecede.verify.prepare import Joined, prepare
 
 Flags = npt.NDArray[np.bool_]
 Column = npt.NDArray[np.signedinteger[Any]]
@@ -57,13 +57,12 @@ def find_waits(run: Run) -> Waits:
         events = run.events.take(place)
         joined = prepare(events, len(run.processes))
         arrival = _arrival_events(events, joined)
-        _point(events, place, joined, arrival, delivered, arrived)
+        _point(place, joined, arrival, delivered, arrived)
         missing.append(_missing(place, joined))
     return Waits(delivered, arrived, np.concatenate(missing, axis=1))
 
 
 def _point(
-    events: Events,
     place: Integers,
     joined: Joined,
     arrival: Integers,
@@ -72,8 +71,7 @@ def _point(
 ) -> None:
     """Fill both columns for one layer, whose events stand at `place` in the run."""
     prepared = joined.prepared
-    used = (events.kind == SEND) | ((events.kind == DELIVER) & (events.process != events.sender))
-    of_prepared = place[used]
+    of_prepared = place[joined.row]
     copies = np.flatnonzero(joined.delivery >= 0)
     own = of_prepared[joined.delivery[copies]]
     own_arrival = place[arrival[copies]]
@@ -119,4 +117,6 @@ def _missing(place: Integers, joined: Joined) -> Integers:
     prepared = joined.prepared
     lost = np.flatnonzero(joined.arrival == NEVER)
     message = np.searchsorted(prepared.start, lost, side="right") - 1
-    return np.stack([place[joined.origin[message]], prepared.column[lost].astype(np.int64)])
+    return np.stack(
+        [place[joined.row[joined.send[message]]], prepared.column[lost].astype(np.int64)]
+    )

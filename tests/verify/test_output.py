@@ -10,9 +10,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from antecede.errors import CannotWrite, Misuse
-from antecede.pipeline.findings import FINDINGS, verify_into
-from antecede.pipeline.output import output_folder
-from antecede.verify import Verdict, verify_trace
+from antecede.verify import Verdict, verify_into, verify_trace
+from antecede.verify.findings import FINDINGS
+from antecede.verify.output import output_folder
 from tests.pipeline.traces import write
 from tests.trace.builders import deliver, positioned, send
 
@@ -68,7 +68,7 @@ def test_an_interrupted_verification_leaves_nothing(tmp_path: Path) -> None:
 def test_a_kill_leaves_no_half_verdict(tmp_path: Path) -> None:
     code = (
         "import os, signal, sys\n"
-        "from antecede.pipeline.output import output_folder\n"
+        "from antecede.verify.output import output_folder\n"
         "from antecede.verify import Verdict\n"
         "with output_folder(sys.argv[1]) as output:\n"
         "    output.write(Verdict())\n"

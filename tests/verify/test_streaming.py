@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 
 from antecede import compiled
 from antecede.errors import AntecedeError, BadFile, BadTrace
-from antecede.trace import APP, HOP, TraceWriter, batches, read_trace
-from antecede.verify import Verdict, audit, check, intake, judge, rows, swift, verify_trace
-from antecede.verify.swift import verify_swiftly
+from antecede.trace import APP, HOP, TraceWriter, batches, intake, read_trace, rows
+from antecede.trace.batch import Unusual
+from antecede.verify import Verdict, audit, check, judge, streaming, verify_trace
 from tests.trace import test_rules as rule_by_rule
 from tests.trace.builders import Row, deliver, event, positioned, receive, send, table
-from tests.trace.test_quick import cases
+from tests.trace.test_rows import cases
 from tests.verify.executions import Execution, random_execution
 from tests.verify.test_kernel import plant
 
@@ -68,6 +68,14 @@ def write(path: Path, tables: Sequence[pa.Table], random: Random) -> None:
         )
 
 
+def stream(path: Path, layer: int) -> Verdict | None:
+    """The verdict on a trace as it is read; nothing if it is not a usual one."""
+    try:
+        return check._add_up(streaming.stream_runs(path, layer), lambda *_: None)
+    except Unusual:
+        return None
+
+
 def in_memory(path: Path, layer: int) -> Verdict:
     verdict = Verdict()
     for run in read_trace(path).runs:
@@ -92,7 +100,7 @@ def check_seed(folder: Path, seed: int) -> Verdict:
     path = folder / str(seed)
     write(path, tables, random)
     layer = APP if random.random() < 0.9 else HOP
-    found = verify_swiftly(path, layer)
+    found = stream(path, layer)
     expected = in_memory(path, layer)
     assert found is not None
     same(found, expected, exact=len(tables) == 1)
@@ -152,13 +160,12 @@ def error_of(work: Any) -> str:
     return str(caught.value)
 
 
-def test_errors_are_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(check, "MUCH", 0)
+def test_errors_are_the_same(tmp_path: Path) -> None:
     for number, case in enumerate(cases(rule_by_rule.test_broken_rule)):
         for place in (lambda *told: [*told], positioned):
             path = tmp_path / f"{number}-{place.__name__}.parquet"
             pq.write_table(table(*place(*case.values[0])), path, row_group_size=2)
-            assert verify_swiftly(path, APP) is None
+            assert stream(path, APP) is None
             assert error_of(lambda path=path: verify_trace(path)) == error_of(
                 lambda path=path: read_trace(path)
             )
@@ -192,9 +199,8 @@ BROKEN = [
 @pytest.mark.parametrize(("row", "change", "said"), BROKEN)
 @pytest.mark.parametrize("group", [1, 3, 100])
 def test_errors_across_row_groups(
-    row: int, change: Row, said: str, group: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    row: int, change: Row, said: str, group: int, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(check, "MUCH", 0)
     told = positioned(
         send("p", 1, "q"), deliver("q", "p:1"), send("p", 2, "q"), deliver("q", "p:2"),
         deliver("p", "p:1"), send("q", 1, "p"), deliver("q", "q:1"),
@@ -203,16 +209,13 @@ def test_errors_across_row_groups(
     told[row] |= change
     path = tmp_path / "t.parquet"
     pq.write_table(table(*told), path, row_group_size=group)
-    assert verify_swiftly(path, APP) is None
+    assert stream(path, APP) is None
     with pytest.raises(BadTrace, match=said):
         verify_trace(path)
 
 
-def test_unusual_traces_are_left_to_the_reader(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_unusual_traces_are_left_to_the_reader(tmp_path: Path) -> None:
     """Allowed, but not in one go: they get their verdict all the same."""
-    monkeypatch.setattr(check, "MUCH", 0)
     usual = positioned(send("p", 1, "q"), send("p", 2, "q"), deliver("q", "p:2"))
     one, two = table(*usual, run="one"), table(*usual, run="two")
     cases = {
@@ -225,12 +228,11 @@ def test_unusual_traces_are_left_to_the_reader(
     for name, tables in cases.items():
         path = tmp_path / f"{name}.parquet"
         pq.write_table(pa.concat_tables(tables), path)
-        assert verify_swiftly(path, APP) is None, name
+        assert stream(path, APP) is None, name
         assert verify_trace(path) == in_memory(path, APP)
 
 
-def test_damaged_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(check, "MUCH", 0)
+def test_damaged_files(tmp_path: Path) -> None:
     path = tmp_path / "t.parquet"
     with TraceWriter(path, "r", ["p", "q"]) as writer:
         for number in range(1, 2000):
@@ -240,7 +242,7 @@ def test_damaged_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     damaged = bytearray(whole)
     damaged[first + 100] ^= 1
     path.write_bytes(damaged)
-    assert verify_swiftly(path, APP) is None
+    assert stream(path, APP) is None
     with pytest.raises(BadFile, match="no Parquet file, or a damaged one"):
         verify_trace(path)
 
@@ -257,7 +259,7 @@ def test_names_in_any_script_and_in_long_lists(tmp_path: Path) -> None:
     folder.mkdir()
     rows_without_run = table(*positioned(*told)).drop_columns(["run"])
     pq.write_table(rows_without_run, folder / "t.parquet", row_group_size=7)
-    found = verify_swiftly(tmp_path, APP)
+    found = stream(tmp_path, APP)
     assert found is not None
     assert found == in_memory(tmp_path, APP)
     assert found.violations == len({*addressed[0]} & {*addressed[1]})
@@ -273,7 +275,7 @@ def test_empty_traces_and_single_events(tmp_path: Path) -> None:
     for name, told in traces.items():
         path = tmp_path / f"{name}.parquet"
         pq.write_table(table(*positioned(*told)), path)
-        assert verify_swiftly(path, APP) == in_memory(path, APP)
+        assert stream(path, APP) == in_memory(path, APP)
 
 
 def test_statistics_that_are_cut_short_are_not_believed(tmp_path: Path) -> None:
@@ -283,7 +285,7 @@ def test_statistics_that_are_cut_short_are_not_believed(tmp_path: Path) -> None:
         table(*positioned(send("p", 1, "q"), deliver("q", "p:1")), run=common + end) for end in "ab"
     ]
     pq.write_table(pa.concat_tables(tables), tmp_path / "t.parquet")
-    found = verify_swiftly(tmp_path, APP)
+    found = stream(tmp_path, APP)
     assert found is not None
     assert found.runs == 2
 
@@ -294,43 +296,28 @@ def test_very_many_processes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     for names, expected in (("q", True), ("qr", False)):
         path = tmp_path / f"{names}.parquet"
         pq.write_table(table(*positioned(send("p", 1, names))), path)
-        assert (verify_swiftly(path, APP) is not None) == expected
-
-
-def test_long_traces_go_this_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pq.write_table(table(*positioned(send("p", 1, "q"))), tmp_path / "t.parquet")
-    assert not called(tmp_path, monkeypatch)
-    monkeypatch.setattr(check, "MUCH", 1)
-    assert called(tmp_path, monkeypatch)
-
-
-def called(path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    calls: list[Any] = []
-    monkeypatch.setattr(check, "verify_swiftly", lambda *given: calls.append(given))
-    verify_trace(path)
-    return calls
+        assert (stream(path, APP) is not None) == expected
 
 
 BUGS = [
-    (rows, "seq[event] != next_seq[p]", "False", "seq unchecked"),
+    (rows, "if seq[event] != next_seq[p]:", "if False:", "seq unchecked"),
     (rows, "position[event] <= before", "False", "positions unchecked"),
     (rows, "what < 0 or what > VIEW", "False", "kinds unchecked"),
-    (rows, "if s != p or n", "if n", "sends elsewhere"),
-    (rows, "n != sent[s] + 1", "False", "numbers unchecked"),
-    (rows, "and not (listed[bit >> 3] >> (bit & 7)) & 1", "and False", "lists unchecked"),
-    (rows, "n < 1 or n > sent[s]", "n < 1", "unsent messages"),
-    (rows, "                if own_delivered[m]:", "                if False:", "own twice"),
-    (rows, "        if column[copy] != p:", "        if False:", "not addressed"),
-    (rows, "            if rank[copy] != NEVER:\n                return REFUSED\n            deliv",
-     "            deliv", "delivered twice"),
+    (rows, "if s != p or (n", "if (n", "sends elsewhere"),
+    (rows, "n != sent[s] + 1 and", "False and", "numbers unchecked"),
+    (rows, "and not (rows.listed[bit >> 3] >> (bit & 7)) & 1", "and False", "lists unchecked"),
+    (rows, "        if n > sent[s]:", "        if False:", "unsent messages"),
+    (rows, "                if record.own_delivered[m]:", "                if False:", "own twice"),
+    (rows, "if column[copy] == p else -1", "if True else -1", "not addressed"),
+    (rows, "        if record.rank[copy] != NEVER:", "        if False:", "delivered twice"),
     (rows, "if q == p:", "if False:", "own copies count"),
-    (rows, "gap = 0 if in_order", "gap = 0 if True", "lists out of order"),
+    (rows, "    if in_order:", "    if True:", "lists out of order"),
     (rows, "if column[copy] == column[copy - 1]:", "if False:", "twice in a list"),
-    (rows, "arrival[copy] == NEVER:", "True:", "arrives again and again"),
-    (rows, "        if layer_codes[layer[event * step]] != wanted:", "        if False:",
+    (rows, "if timed and record.arrival[copy] == NEVER:", "if timed:", "arrives again and again"),
+    (rows, "        if layer_code[layer[event * step]] != wanted:", "        if False:",
      "layers mixed"),
-    (rows, "crashed[p] = True", "crashed[p] = False", "crashes forgotten"),
-    (swift, 'crosses = (kind == DELIVER) & (column["process"] != column["sender"])',
+    (rows, "record.crashed[p] = True", "record.crashed[p] = False", "crashes forgotten"),
+    (streaming, 'crosses = (kind == DELIVER) & (column["process"] != column["sender"])',
      "crosses = kind == DELIVER", "times of other rows"),
 ]  # fmt: skip
 
@@ -341,18 +328,16 @@ BUGS = [
 def test_planted_bugs_are_found(
     module: Any, old: str, new: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    plant(module, old, new, monkeypatch.setattr, users=(rows, intake, swift))
+    plant(module, old, new, monkeypatch.setattr, users=(rows, intake, streaming))
 
     def everything() -> None:
         broken: list[Any] = BROKEN
         for number, case in enumerate(broken):
             folder = tmp_path / f"broken {number}"
             folder.mkdir()
-            with pytest.MonkeyPatch.context() as patch:
-                row, change, said = case.values
-                test_errors_across_row_groups(row, change, said, 3, folder, patch)
-        with pytest.MonkeyPatch.context() as patch:
-            test_unusual_traces_are_left_to_the_reader(tmp_path, patch)
+            row, change, said = case.values
+            test_errors_across_row_groups(row, change, said, 3, folder)
+        test_unusual_traces_are_left_to_the_reader(tmp_path)
         for seed in range(60):
             check_seed(tmp_path, seed)
 

@@ -6,18 +6,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Self
 
-import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from antecede.pipeline.output import output_folder
-from antecede.trace import Run, read_trace
-from antecede.verify import WITNESS_LIMIT, Verdict, audit
-from antecede.verify.check import layer_code
-from antecede.verify.passes import last_predecessors
-from antecede.verify.prepare import prepare
+from antecede.trace.joined import Offsets
+from antecede.verify.audit import Subject
 
 FINDINGS: Final = pa.schema(
     [
@@ -51,46 +46,22 @@ class Naming:
             pa.repeat(pa.scalar(self.run), len(process)),
             names.take(pa.array(process)),
             names.take(pa.array(sender)),
-            pa.array(number),
+            pa.array(number, pa.int64()),
             pc.if_else(pc.is_nan(pa.array(time)), None, pa.array(time)),
         ]
         return pa.table(columns, schema=FINDINGS)
 
 
-def find_early(run: Run, layer: int) -> pa.Table:
-    """The early deliveries of a run in memory, in the order of their sends."""
-    events = run.layer(layer)
-    joined = prepare(events, len(run.processes))
-    prepared = joined.prepared
-    early = np.flatnonzero(last_predecessors(prepared) > prepared.rank)
-    message = prepared.start.searchsorted(early, side="right") - 1
-    origin = joined.origin[message]
-    return Naming(run.name, run.processes).table(
-        prepared.column[early],
-        events.sender[origin],
-        events.number[origin],
-        joined.delivered[early],
+def findings_of(subject: Subject, early: Offsets) -> pa.Table:
+    """These early deliveries of a run."""
+    joined = subject.joined
+    message = joined.message_of(early)
+    return Naming(subject.name, subject.processes).table(
+        joined.prepared.column[early],
+        joined.prepared.process[joined.send[message]],
+        joined.number[message],
+        subject.delivered(early),
     )
-
-
-def verify_into(
-    path: str | os.PathLike[str],
-    out: str | os.PathLike[str],
-    layer: str = "app",
-    *,
-    force: bool = False,
-) -> Verdict:
-    """The local engine's verdict on a trace, with all findings in the folder `out`."""
-    code = layer_code(layer)
-    with output_folder(out, force=force) as output:
-        verdict = Verdict()
-        for index, run in enumerate(read_trace(path, stamps=False).runs):
-            found = audit(run, code, WITNESS_LIMIT - len(verdict.witnesses))
-            if found.violations and output.findings:
-                write_findings(output.findings / f"{index}.parquet", find_early(run, code))
-            verdict += found
-        output.write(verdict)
-    return verdict
 
 
 def write_findings(file: Path, table: pa.Table) -> None:
