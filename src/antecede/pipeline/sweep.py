@@ -127,7 +127,7 @@ def own_copies(examined: Examined, judged: int, joined: Joined) -> slice:
 def _judge(stretch: Stretch, layout: Layout, file: Path | None) -> Swept:
     examined = stretch.examined
     events = in_layer(examined.events, layout.judged)
-    joined = prepare(events, len(stretch.names))
+    joined = prepare(events, len(stretch.names), whole=False)
     own = own_copies(examined, layout.judged, joined)
     judged = judge_copies(joined, own)
     subject = Subject(layout.run, stretch.names, joined, 0, np.empty(0, bool))

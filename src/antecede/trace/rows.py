@@ -125,9 +125,19 @@ def take(rows: Rows, record: Record, wanted: int, todo: int) -> int:
     kind, kind_code = rows.kind, rows.kind_code
     process, process_code = rows.process, rows.process_code
     sender, sender_code = rows.sender, rows.sender_code
-    number = rows.number
+    number, time = rows.number, rows.time
+    listed, first_bit = rows.listed, rows.first_bit
+    destination, destination_code = rows.destination, rows.destination_code
+    destination_start = rows.destination_start
+    # Whatever stands in a record costs a count of references each time it is taken out of there.
     sent, base, first, message_of = record.sent, record.base, record.first, record.message_of
     delivered_here, arrived_here = record.handed_over[0], record.handed_over[1]
+    start, send, numbers, left = record.start, record.send, record.numbers, record.deliveries
+    own_delivered, message_of_row = record.own_delivered, record.message_of_row
+    at, message, event_row = record.at, record.message, record.event_row
+    column, rank, delivery = record.column, record.rank, record.delivery
+    arrival, arrived = record.arrival, record.arrived
+    delivered, received, crossing = record.delivered, record.received, record.crossing
     progress = record.progress
     messages = progress[0]["messages"]
     copies = progress[0]["copies"]
@@ -139,7 +149,8 @@ def take(rows: Rows, record: Record, wanted: int, todo: int) -> int:
     joins = todo & JOIN != 0
     timed = todo & TIMED != 0
     by_row = todo & BY_ROW != 0
-    keeps_row = len(record.event_row) > 0
+    keeps_row = len(event_row) > 0
+    numbers_rows = len(message_of_row) > 0
     for event in range(len(number)):
         if layer_code[layer[event * step]] != wanted:
             continue
@@ -154,38 +165,46 @@ def take(rows: Rows, record: Record, wanted: int, todo: int) -> int:
         if what == SEND:
             if s != p or (n != sent[s] + 1 and sent[s] != UNSEEN):
                 return REFUSED
-            bit = rows.first_bit + event
-            if len(rows.listed) > 0 and not (rows.listed[bit >> 3] >> (bit & 7)) & 1:
+            bit = first_bit + event
+            if len(listed) > 0 and not (listed[bit >> 3] >> (bit & 7)) & 1:
                 return REFUSED
             begin = copies
-            copies = address(rows, event, p, record.column, begin)
+            copies = address(
+                destination,
+                destination_code,
+                destination_start[event],
+                destination_start[event + 1],
+                p,
+                column,
+                begin,
+            )
             if copies < begin:
                 return REFUSED
             for copy in range(begin, copies):
-                record.rank[copy] = NEVER
+                rank[copy] = NEVER
                 if joins:
-                    record.delivery[copy] = -1
+                    delivery[copy] = -1
                 if timed:
-                    record.arrival[copy] = NEVER
-                    record.arrived[copy] = arrived_here[record.column[copy]]
-                    record.delivered[copy] = np.nan
-                    record.received[copy] = np.nan
+                    arrival[copy] = NEVER
+                    arrived[copy] = arrived_here[column[copy]]
+                    delivered[copy] = np.nan
+                    received[copy] = np.nan
             if sent[s] == UNSEEN:
                 base[s] = n
             sent[s] = n
             message_of[first[s] + n - base[s]] = messages
-            record.start[messages + 1] = copies
-            record.own_delivered[messages] = False
-            if len(record.message_of_row) > 0:
-                record.message_of_row[before + event] = messages
+            start[messages + 1] = copies
+            own_delivered[messages] = False
+            if numbers_rows:
+                message_of_row[before + event] = messages
             if joins:
-                record.send[messages] = size
-                record.numbers[messages] = n
-                record.deliveries[messages] = 0
-                record.at[size] = p
-                record.message[size] = messages
+                send[messages] = size
+                numbers[messages] = n
+                left[messages] = 0
+                at[size] = p
+                message[size] = messages
                 if keeps_row:
-                    record.event_row[size] = before + event
+                    event_row[size] = before + event
                 size += 1
             messages += 1
             continue
@@ -193,59 +212,59 @@ def take(rows: Rows, record: Record, wanted: int, todo: int) -> int:
             deliveries += 1
         if sent[s] == UNSEEN or n < base[s]:
             if marking:
-                record.crossing[progress[0]["crossings"]] = before + event
+                crossing[progress[0]["crossings"]] = before + event
                 progress[0]["crossings"] += 1
             if by_row and what == DELIVER and p != s:
-                record.at[size] = p
-                record.message[size] = UNKNOWN
+                at[size] = p
+                message[size] = UNKNOWN
                 if keeps_row:
-                    record.event_row[size] = before + event
+                    event_row[size] = before + event
                 size += 1
             continue
         if n > sent[s]:
             return REFUSED
         m = message_of[first[s] + n - base[s]]
         if marking and m < border:
-            record.crossing[progress[0]["crossings"]] = before + event
+            crossing[progress[0]["crossings"]] = before + event
             progress[0]["crossings"] += 1
-        if len(record.message_of_row) > 0:
-            record.message_of_row[before + event] = m
+        if numbers_rows:
+            message_of_row[before + event] = m
         if p == s:
             if what == DELIVER:
-                if record.own_delivered[m]:
+                if own_delivered[m]:
                     return REFUSED
-                record.own_delivered[m] = True
+                own_delivered[m] = True
             continue
-        copy = find_copy(record.column, record.start[m], record.start[m + 1], p)
+        copy = find_copy(column, start[m], start[m + 1], p)
         if copy < 0:
             return REFUSED
         if what == RECEIVE:
             if joins and not timed:
                 return TIMES_NEEDED
-            if timed and record.arrival[copy] == NEVER:
+            if timed and arrival[copy] == NEVER:
                 arrived_here[p] += 1
-                record.arrival[copy] = before + event + 1 if by_row else arrived_here[p]
-                record.received[copy] = rows.time[event]
+                arrival[copy] = before + event + 1 if by_row else arrived_here[p]
+                received[copy] = time[event]
             continue
-        if record.rank[copy] != NEVER:
+        if rank[copy] != NEVER:
             return REFUSED
         if not joins:
-            record.rank[copy] = 0
+            rank[copy] = 0
             continue
         delivered_here[p] += 1
-        record.rank[copy] = before + event + 1 if by_row else delivered_here[p]
-        record.delivery[copy] = size
-        record.deliveries[m] += 1
-        record.at[size] = p
-        record.message[size] = -1 - m
+        rank[copy] = before + event + 1 if by_row else delivered_here[p]
+        delivery[copy] = size
+        left[m] += 1
+        at[size] = p
+        message[size] = -1 - m
         if keeps_row:
-            record.event_row[size] = before + event
+            event_row[size] = before + event
         size += 1
         if timed:
-            record.delivered[copy] = rows.time[event]
-            if record.arrival[copy] == NEVER:
+            delivered[copy] = time[event]
+            if arrival[copy] == NEVER:
                 arrived_here[p] += 1
-                record.arrival[copy] = before + event + 1 if by_row else arrived_here[p]
+                arrival[copy] = before + event + 1 if by_row else arrived_here[p]
     progress[0]["messages"] = messages
     progress[0]["copies"] = copies
     progress[0]["events"] = size
@@ -258,7 +277,7 @@ def follow(rows: Rows, record: Record) -> bool:
     kind, kind_code = rows.kind, rows.kind_code
     process, process_code = rows.process, rows.process_code
     seq, position = rows.seq, rows.position
-    next_seq = record.next_seq
+    next_seq, first_seq, crashed = record.next_seq, record.first_seq, record.crashed
     before = record.position[0]
     for event in range(len(seq)):
         what = kind_code[kind[event]]
@@ -268,23 +287,31 @@ def follow(rows: Rows, record: Record) -> bool:
         if seq[event] != next_seq[p]:
             if next_seq[p] != UNSEEN or seq[event] < 0:
                 return False
-            record.first_seq[p] = seq[event]
+            first_seq[p] = seq[event]
         next_seq[p] = seq[event] + 1
         before = position[event]
         if what == CRASH:
-            record.crashed[p] = True
+            crashed[p] = True
     record.position[0] = before
     return True
 
 
-def address(rows: Rows, event: int, p: int, column: Column, first: int) -> int:
+def address(
+    destination: Column,
+    code: Column,
+    begin: int,
+    stop: int,
+    p: int,
+    column: Column,
+    first: int,
+) -> int:
     """Put the destinations of a send at p, other than p, into `column` from `first` on, in order;
-    gives the end of them, or -1 if there is none or one twice."""
+    gives the end of them, or -1 if one is null or named twice."""
     end = first
     in_order = True
     before = -1
-    for place in range(rows.destination_start[event], rows.destination_start[event + 1]):
-        q = rows.destination_code[rows.destination[place]]
+    for place in range(begin, stop):
+        q = code[destination[place]]
         if q < 0:
             return -1
         if q == p:

@@ -59,7 +59,7 @@ def _times_of(last: Integers, column: Integers, rank: Integers, time: Times) -> 
     """When the copy of this rank at the same process had its time: minus infinity for rank 0, which
     none has, and infinity where it never came."""
     ranked = rank != NEVER
-    first = np.zeros(int(column.max(initial=-1)) + 2, np.int64)
+    first = np.zeros(int(column.max(initial=0)) + 2, np.int64)
     np.cumsum(np.bincount(column[ranked], minlength=len(first) - 1), out=first[1:])
     times = np.full(int(first[-1]) + 1, -np.inf)  # the last one is nobody's
     times[first[column[ranked]] + rank[ranked] - 1] = time[ranked]

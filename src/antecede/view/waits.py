@@ -89,7 +89,7 @@ def _by_rank(column: Column, rank: Column, event: Integers, wanted: Column) -> I
     """For each copy the event of that copy to the same process whose rank is wanted."""
     ranked = np.flatnonzero(rank != NEVER)
     order = ranked[np.lexsort((rank[ranked], column[ranked]))]
-    first = np.searchsorted(column[order], np.arange(int(column.max(initial=-1)) + 1))
+    first = np.searchsorted(column[order], np.arange(int(column.max(initial=0)) + 1))
     found = np.full(len(wanted), NOTHING)
     found[wanted == NEVER] = NEVER_CAME
     some = np.flatnonzero((wanted > 0) & (wanted != NEVER))
