@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from antecede.campaigns.file import load_campaign
 from antecede.campaigns.plan import make_plan
-from antecede.pipeline.campaign import Progress, run_campaign
+from antecede.pipeline.campaigns.campaign import Progress, run_campaign
 from bench.spark import _tree as tree
 
 FILE: Final = """name = "bench"

@@ -164,7 +164,7 @@ def page() -> str:
 
 def main() -> None:
     """Runs and events per second on each master."""
-    from antecede.pipeline.fuzz import fuzz  # noqa: PLC0415 - Spark takes long
+    from antecede.pipeline.campaigns.fuzz import fuzz  # noqa: PLC0415 - Spark takes long
     from antecede.pipeline.session import build_session  # noqa: PLC0415
 
     for master in (None, "local[1]", "local[2]"):

@@ -98,9 +98,9 @@ def measure(engine: str, small: str, trace: str) -> Measured:
 
 
 def _measure_spark(master: str, small: str, trace: str) -> Measured:
-    from antecede.pipeline.job import Limits  # noqa: PLC0415 - see above
+    from antecede.pipeline.audit.job import Limits  # noqa: PLC0415 - see above
+    from antecede.pipeline.audit.verify import verify_on_spark  # noqa: PLC0415
     from antecede.pipeline.session import build_session  # noqa: PLC0415
-    from antecede.pipeline.verify import verify_on_spark  # noqa: PLC0415
 
     limits = Limits(run_rows=0)  # however small, as one huge run
     begin = time.perf_counter()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 from antecede.campaigns.file import Campaign, load_campaign
 from antecede.campaigns.plan import make_plan
 from antecede.errors import Misuse
-from antecede.pipeline.campaign import run_campaign
+from antecede.pipeline.campaigns.campaign import run_campaign
 from bench.docs import ROOT
 
 if TYPE_CHECKING:

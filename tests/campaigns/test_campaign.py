@@ -23,8 +23,8 @@ from antecede.campaigns.plan import check_size, make_plan
 from antecede.campaigns.student import half_width
 from antecede.campaigns.tables import RUNS, TABLES, Table
 from antecede.errors import CannotWrite, Misuse
-from antecede.pipeline import campaign as pipeline
-from antecede.pipeline.campaign import Finished, Progress, run_campaign
+from antecede.pipeline.campaigns import campaign as pipeline
+from antecede.pipeline.campaigns.campaign import Finished, Progress, run_campaign
 from antecede.simulate import load_scenario, simulate
 from tests.campaigns import faults
 from tests.campaigns.files import SMALL, save

@@ -11,7 +11,7 @@ from antecede.cli import app
 from antecede.cli._campaign import describe
 from antecede.errors import BadFile, CannotWrite, Misuse
 from antecede.orders.none import Unordered
-from antecede.pipeline.campaign import Progress
+from antecede.pipeline.campaigns.campaign import Progress
 from tests.campaigns.files import SMALL, save
 
 

@@ -11,7 +11,7 @@ from antecede.fuzzing import options
 from antecede.fuzzing.chance import Chance
 from antecede.fuzzing.ledger import locked
 from antecede.fuzzing.slices import run_slice
-from antecede.pipeline import fuzz as running
+from antecede.pipeline.campaigns import fuzz as running
 from tests.cli.conftest import Antecede, antecede
 
 __all__ = ["antecede"]

@@ -8,7 +8,7 @@ import pytest
 from antecede.errors import BadFile, CannotWrite
 from antecede.fuzzing.ledger import FAILURES, SLICES, Ledger
 from antecede.fuzzing.slices import Done, Found, Slice
-from antecede.pipeline.fuzz import SHRUNK, fuzz
+from antecede.pipeline.campaigns.fuzz import SHRUNK, fuzz
 from tests.fuzzing.planted import planted_bugs
 
 FOUND = Found("fifo", 7, "early", "p1 delivered p0:2 before p0:1")

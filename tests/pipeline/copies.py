@@ -6,8 +6,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from antecede.pipeline.flow import NONE, Positions
-from antecede.pipeline.store import COPIES, Store, open_store
+from antecede.pipeline.audit.flow import NONE, Positions
+from antecede.pipeline.audit.store import COPIES, Store, open_store
 from antecede.trace import APP, DELIVER, RECEIVE, SEND, Run
 
 

@@ -6,8 +6,8 @@ from typing import Any, cast
 
 from pyspark.sql import SparkSession
 
-from antecede.pipeline.job import Job, Limits
-from antecede.pipeline.source import look_at
+from antecede.pipeline.audit.job import Job, Limits
+from antecede.pipeline.audit.source import look_at
 
 
 class PlainJob(Job):

@@ -15,8 +15,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from antecede.errors import CannotWrite, Misuse
-from antecede.pipeline import cluster as clusters
-from antecede.pipeline.cluster import Cluster
+from antecede.pipeline.cluster import standalone as clusters
+from antecede.pipeline.cluster.standalone import Cluster
 from antecede.verify import verify_trace
 from tests.campaigns.test_campaign import outcome, run
 from tests.pipeline.clusters import FakeSpark, make_python, processes_in, wait_until

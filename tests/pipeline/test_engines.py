@@ -9,8 +9,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from antecede.errors import BadTrace
-from antecede.pipeline.job import Limits
-from antecede.pipeline.verify import verify_on_spark
+from antecede.pipeline.audit.job import Limits
+from antecede.pipeline.audit.verify import verify_on_spark
 from antecede.verify import Verdict, verify_into, verify_trace
 from tests.pipeline.traces import crash, crossing, random_rows, write
 from tests.trace import test_rules
@@ -97,7 +97,7 @@ def test_a_lead_of_nothing_without_stragglers_would_differ(
     trace = write(tmp_path / "run.parquet", ("r", rows))
     limits = Limits(run_rows=0, windows=3, lead=0)
     assert verify_on_spark(spark, trace, limits=limits).violations == 1
-    monkeypatch.setattr("antecede.pipeline.huge._late", lambda *_: [])
+    monkeypatch.setattr("antecede.pipeline.audit.huge._late", lambda *_: [])
     assert verify_on_spark(spark, trace, limits=limits).violations == 0
 
 

@@ -11,8 +11,8 @@ from typer.testing import CliRunner
 
 from antecede.cli import app
 from antecede.errors import BadFile, BadTrace
-from antecede.pipeline.job import Limits
-from antecede.pipeline.verify import verify_on_spark
+from antecede.pipeline.audit.job import Limits
+from antecede.pipeline.audit.verify import verify_on_spark
 from antecede.trace import TraceWriter
 from antecede.verify import Verdict, verify_trace
 from tests.pipeline.traces import random_rows, write

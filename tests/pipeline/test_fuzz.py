@@ -7,7 +7,7 @@ from pyspark.sql import SparkSession
 from antecede.fuzzing import draw
 from antecede.fuzzing.ledger import FAILURES, SLICES, Ledger
 from antecede.fuzzing.slices import Done, Found, Slice
-from antecede.pipeline.fuzz import fuzz
+from antecede.pipeline.campaigns.fuzz import fuzz
 from antecede.simulate import load_scenario
 
 PROTOCOLS = ("fifo", "vector")

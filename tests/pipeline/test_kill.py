@@ -9,8 +9,8 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from antecede.pipeline.job import Limits
-from antecede.pipeline.verify import verify_on_spark
+from antecede.pipeline.audit.job import Limits
+from antecede.pipeline.audit.verify import verify_on_spark
 from antecede.verify import verify_trace
 from tests.pipeline.traces import write
 from tests.trace.builders import positioned, send
@@ -18,9 +18,9 @@ from tests.trace.builders import positioned, send
 WINDOWS = 400
 CODE = f"""
 import sys
-from antecede.pipeline.job import Limits
+from antecede.pipeline.audit.job import Limits
 from antecede.pipeline.session import build_session
-from antecede.pipeline.verify import verify_on_spark
+from antecede.pipeline.audit.verify import verify_on_spark
 spark = build_session("local[1]", short=True)
 limits = Limits(run_rows=0, windows={WINDOWS})
 verify_on_spark(spark, sys.argv[1], out=sys.argv[2], limits=limits)

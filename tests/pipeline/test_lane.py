@@ -12,12 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from antecede.errors import BadTrace
-from antecede.pipeline import lane, sweep
-from antecede.pipeline.census import find_runs
-from antecede.pipeline.job import Limits
-from antecede.pipeline.lane import take_lane
-from antecede.pipeline.settle import Settled
-from antecede.pipeline.store import COPIES, Log
+from antecede.pipeline.audit import lane, sweep
+from antecede.pipeline.audit.census import find_runs
+from antecede.pipeline.audit.job import Limits
+from antecede.pipeline.audit.lane import take_lane
+from antecede.pipeline.audit.settle import Settled
+from antecede.pipeline.audit.store import COPIES, Log
 from antecede.trace import read_trace
 from antecede.verify import Verdict, verify_trace
 from tests.pipeline.copies import copy_rows

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from antecede.pipeline.merge import COLUMNS, Sorted, merge
+from antecede.pipeline.audit.merge import COLUMNS, Sorted, merge
 from antecede.trace import LAYERS, Run
 from antecede.trace.events import NULL
 from tests.pipeline.traces import rows_of

@@ -10,10 +10,10 @@ from pyspark.sql import SparkSession
 from antecede.campaigns.file import load_campaign
 from antecede.campaigns.plan import make_plan
 from antecede.errors import CannotWrite, Misuse
-from antecede.pipeline import reach
-from antecede.pipeline.elsewhere import prepare
+from antecede.pipeline.audit.verify import verify_on_spark
+from antecede.pipeline.campaigns.elsewhere import prepare
+from antecede.pipeline.cluster import reach
 from antecede.pipeline.spread import spread
-from antecede.pipeline.verify import verify_on_spark
 from tests.campaigns.files import SMALL, save
 from tests.campaigns.test_campaign import run
 from tests.pipeline import tasks

@@ -3,9 +3,9 @@
 import pyarrow as pa
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from antecede.pipeline.flow import no_copies
-from antecede.pipeline.source import EVENTS, USED
-from antecede.pipeline.store import COPIES
+from antecede.pipeline.audit.flow import no_copies
+from antecede.pipeline.audit.source import EVENTS, USED
+from antecede.pipeline.audit.store import COPIES
 from antecede.trace import SCHEMA
 from antecede.trace.loader import STAMPS
 

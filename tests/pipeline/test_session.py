@@ -77,7 +77,7 @@ def test_the_package_travels_whole(tmp_path: Path) -> None:
     assert "antecede/verify/kernel.py" in ZipFile(archive).namelist()
     code = (
         f"import sys; sys.path.insert(0, {str(archive)!r}); "
-        "import antecede.pipeline.windows as w; print(w.__file__); "
+        "import antecede.pipeline.audit.windows as w; print(w.__file__); "
         "from antecede.simulate.graphs import load_graph; load_graph('trio'); "
         "from antecede.topology import load_topology; load_topology('Abilene')"
     )

@@ -7,10 +7,10 @@ from random import Random
 import numpy as np
 import pytest
 
-from antecede.pipeline.culprits import find_culprits
-from antecede.pipeline.flow import Positions
-from antecede.pipeline.store import Store
-from antecede.pipeline.windows import (
+from antecede.pipeline.audit.culprits import find_culprits
+from antecede.pipeline.audit.flow import Positions
+from antecede.pipeline.audit.store import Store
+from antecede.pipeline.audit.windows import (
     Findings,
     Plan,
     check_stragglers,

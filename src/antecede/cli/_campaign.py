@@ -21,7 +21,7 @@ from antecede.pipeline.spread import HERE
 from antecede.shipped import find as find_shipped
 
 if TYPE_CHECKING:
-    from antecede.pipeline.campaign import Finished, Progress
+    from antecede.pipeline.campaigns.campaign import Finished, Progress
 
 SHOWN = 5
 """Reasons and failures told to a person; the tables have them all."""
@@ -64,7 +64,7 @@ def run(
 
     Example: antecede campaign run demo --out build/demo
     """
-    from antecede.pipeline.campaign import run_campaign  # noqa: PLC0415 - only where needed
+    from antecede.pipeline.campaigns.campaign import run_campaign  # noqa: PLC0415 - only where needed
     from antecede.pipeline.session import build_session  # noqa: PLC0415 - see above
 
     file = find_shipped("campaigns", file)

@@ -12,7 +12,7 @@ import typer
 from antecede.cli._shared import ANSWER_IS_NO
 
 if TYPE_CHECKING:
-    from antecede.pipeline.cluster import Cluster
+    from antecede.pipeline.cluster.standalone import Cluster
 
 LOOK_S = 0.5
 
@@ -33,7 +33,7 @@ def cluster(
 
     Example: antecede cluster --workers 2
     """
-    from antecede.pipeline.cluster import Cluster  # noqa: PLC0415 - only where needed
+    from antecede.pipeline.cluster.standalone import Cluster  # noqa: PLC0415 - only where needed
 
     signal.signal(signal.SIGTERM, _interrupt)
     try:

@@ -93,7 +93,7 @@ def _run(
     minutes: float | None,
     master: str,
 ) -> list[Finding]:
-    from antecede.pipeline.fuzz import fuzz as run_fuzz  # noqa: PLC0415 - only where needed
+    from antecede.pipeline.campaigns.fuzz import fuzz as run_fuzz  # noqa: PLC0415 - only where needed
 
     spark = None
     if master != HERE:

@@ -103,7 +103,7 @@ def verify_with_spark(
     small = count_rows(trace) < SHORT_ROWS
     with Console(stderr=True).status("starting Spark") as status:
         spark = build_session(master, short=small)
-        from antecede.pipeline.verify import verify_on_spark  # noqa: PLC0415 - see above
+        from antecede.pipeline.audit.verify import verify_on_spark  # noqa: PLC0415 - see above
 
         try:
             return verify_on_spark(spark, trace, layer, out=out, force=force, tell=status.update)

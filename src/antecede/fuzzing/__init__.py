@@ -1,7 +1,8 @@
 """Runs drawn from seeds, judged, and shrunk where they fail.
 
 `draw` makes the scenario of a seed, `judge` runs it and says what went wrong, `shrink` finds the
-smallest scenario that goes wrong in the same way. `antecede.pipeline.fuzz` does so on Spark.
+smallest scenario that goes wrong in the same way. `antecede.pipeline.campaigns.fuzz` does so on
+Spark.
 """
 
 from antecede.fuzzing.drawing import draw

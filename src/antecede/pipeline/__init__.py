@@ -1,2 +1,2 @@
-"""Spark jobs. Nothing here is imported by the rest of the package until Spark is asked for, and the
-session is made in one place (`antecede.pipeline.session`) and passed in."""
+"""Work on Spark, in three rooms: campaigns (with fuzzing), the audit of huge traces, and clusters.
+All share the session and the way to spread work. Nothing else in Antecede knows pyspark."""

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 import antecede
 from antecede.errors import Misuse
-from antecede.pipeline import reach
+from antecede.pipeline.cluster import reach
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -11,13 +11,13 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from antecede.errors import BrokenInvariant
-from antecede.pipeline import relations
-from antecede.pipeline.job import Job
-from antecede.pipeline.placing import place_events
-from antecede.pipeline.rules import Suspect, first_error
-from antecede.pipeline.runs import RunRows
-from antecede.pipeline.source import ROW
-from antecede.pipeline.store import Log
+from antecede.pipeline.audit import relations
+from antecede.pipeline.audit.job import Job
+from antecede.pipeline.audit.placing import place_events
+from antecede.pipeline.audit.rules import Suspect, first_error
+from antecede.pipeline.audit.runs import RunRows
+from antecede.pipeline.audit.source import ROW
+from antecede.pipeline.audit.store import Log
 from antecede.trace.schema import CRASH, DELIVER, LAYERS, SEND
 
 FILE_COPIES: Final = 4_000_000

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from antecede.errors import BadInput
-from antecede.pipeline.source import File
+from antecede.pipeline.audit.source import File
 from antecede.trace.loader import Loader
 from antecede.trace.reader import read_tables
 from antecede.verify.audit import judge_copies, subject_of, verdict_on

@@ -2,8 +2,8 @@
 
 A master and some workers, each a process of its own with a session of its own, on loopback
 addresses and ports that were free. They live as long as the object that started them: when it is
-closed, or its process dies in whatever way, a reaper (`antecede.pipeline.reaper`) ends them with
-all that they have started and removes their files.
+closed, or its process dies in whatever way, a reaper (`antecede.pipeline.cluster.reaper`) ends them
+with all that they have started and removes their files.
 """
 
 import os
@@ -19,7 +19,7 @@ from types import TracebackType
 from typing import Final, Self
 
 from antecede.errors import CannotWrite, Misuse
-from antecede.pipeline import reaper
+from antecede.pipeline.cluster import reaper
 from antecede.pipeline.session import INSTALL, find_java
 
 LOOPBACK: Final = "127.0.0.1"

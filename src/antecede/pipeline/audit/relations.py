@@ -2,7 +2,7 @@
 out.
 
 Rows become integers, deliveries meet their sends, and what the rules of the format forbid is
-counted on the way. What is forbidden is named elsewhere (`antecede.pipeline.rules`), only if there
+counted on the way. What is forbidden is named elsewhere (`rules`), only if there
 is any.
 """
 
@@ -12,7 +12,7 @@ from typing import Final
 from pyspark.sql import Column, DataFrame, SparkSession, Window, WindowSpec
 from pyspark.sql import functions as F
 
-from antecede.pipeline.source import ROW
+from antecede.pipeline.audit.source import ROW
 from antecede.trace.schema import APP, DELIVER, KINDS, LAYERS, RECEIVE, SEND
 
 MESSAGE: Final = ("layer", "sender", "number")

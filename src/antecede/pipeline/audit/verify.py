@@ -14,12 +14,12 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from antecede.errors import BadFile, BadInput
-from antecede.pipeline import reach
-from antecede.pipeline.census import find_runs
-from antecede.pipeline.huge import verify_huge
-from antecede.pipeline.job import Job, Limits
-from antecede.pipeline.runs import Lot, RunRows, pack, verify_lot
-from antecede.pipeline.source import Source, look_at
+from antecede.pipeline.audit.census import find_runs
+from antecede.pipeline.audit.huge import verify_huge
+from antecede.pipeline.audit.job import Job, Limits
+from antecede.pipeline.audit.runs import Lot, RunRows, pack, verify_lot
+from antecede.pipeline.audit.source import Source, look_at
+from antecede.pipeline.cluster import reach
 from antecede.verify.check import layer_code
 from antecede.verify.output import Output, output_folder
 from antecede.verify.verdict import Verdict

@@ -12,7 +12,7 @@ from pyspark.sql import Column, DataFrame, Row, Window
 from pyspark.sql import functions as F
 
 from antecede.errors import BadTrace
-from antecede.pipeline.relations import (
+from antecede.pipeline.audit.relations import (
     MESSAGE,
     UNKNOWN_WORD,
     has_null_name,
@@ -20,7 +20,7 @@ from antecede.pipeline.relations import (
     layer_code,
     local_order,
 )
-from antecede.pipeline.source import ROW
+from antecede.pipeline.audit.source import ROW
 from antecede.trace import rules
 from antecede.trace.events import Sources
 from antecede.trace.extension import LINEAR_EXTENSION

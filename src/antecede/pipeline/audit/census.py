@@ -11,9 +11,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from antecede.errors import BadFile, BadInput, BadTrace, BrokenInvariant
-from antecede.pipeline.job import Job
-from antecede.pipeline.runs import RunRows
-from antecede.pipeline.source import File
+from antecede.pipeline.audit.job import Job
+from antecede.pipeline.audit.runs import RunRows
+from antecede.pipeline.audit.source import File
 from antecede.trace.names import Names
 from antecede.trace.reader import open_checked, unreadable
 from antecede.trace.rules import NOT_NULL

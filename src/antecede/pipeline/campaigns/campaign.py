@@ -27,7 +27,8 @@ from antecede.campaigns.runs import FAILED, OK, Outcome, commit, execute, failur
 from antecede.campaigns.tables import HISTOGRAMS, RUNS, SETTING, SKIPPED, SUMMARY
 from antecede.campaigns.tabulate import PLACES, interesting, write_tables
 from antecede.errors import AntecedeError, CannotWrite, Misuse
-from antecede.pipeline import elsewhere, reach
+from antecede.pipeline.campaigns import elsewhere
+from antecede.pipeline.cluster import reach
 from antecede.pipeline.spread import WorkLost, spread
 from antecede.simulate import make_scenario
 from antecede.simulate.duty import owes_all
@@ -193,7 +194,7 @@ class _Work:
             folder.commit_tables()
 
     def _make_on(self, spark: "SparkSession") -> None:
-        from antecede.pipeline import tabling  # noqa: PLC0415 - needs Spark, which takes a second
+        from antecede.pipeline.campaigns import tabling  # noqa: PLC0415 - needs Spark
 
         folder, place = self._folder, str(self._folder.path)
         with _refusing_spark(folder):

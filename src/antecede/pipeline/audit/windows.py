@@ -17,9 +17,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from antecede.pipeline.flow import NONE, Copies, Integers, Positions
-from antecede.pipeline.store import PIECE, Store
-from antecede.pipeline.stream import Last, Scale, Stream
+from antecede.pipeline.audit.flow import NONE, Copies, Integers, Positions
+from antecede.pipeline.audit.store import PIECE, Store
+from antecede.pipeline.audit.stream import Last, Scale, Stream
 from antecede.verify.delays import Delays, split_times
 from antecede.verify.findings import FindingsWriter, Naming
 from antecede.verify.verdict import WITNESS_LIMIT

@@ -15,9 +15,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from antecede.errors import BadInput
-from antecede.pipeline.examine import Examined
-from antecede.pipeline.flow import NONE
-from antecede.pipeline.stretch import Layout, Span, Stretch, find_stretch
+from antecede.pipeline.audit.examine import Examined
+from antecede.pipeline.audit.flow import NONE
+from antecede.pipeline.audit.stretch import Layout, Span, Stretch, find_stretch
 from antecede.trace.events import Events, Integers
 from antecede.trace.joined import Joined
 from antecede.trace.prepare import prepare

@@ -4,7 +4,7 @@ It is open to runs whose rows stand in the order of their positions, as our reco
 The driver sees of each window a digest of some numbers per process, and finds out whether the
 windows fit together. If they do, and no message flies for longer than the tasks looked, the sum of
 their findings is the verdict. Whatever breaks a rule, or may do so, goes the long way instead
-(`antecede.pipeline.huge`), which says what is wrong.
+(`antecede.pipeline.audit.huge`), which says what is wrong.
 """
 
 from collections.abc import Sequence
@@ -16,14 +16,14 @@ from pathlib import Path
 import numpy as np
 
 from antecede.errors import BadInput
-from antecede.pipeline.flow import NONE, Positions
-from antecede.pipeline.following import write_window
-from antecede.pipeline.job import Job
-from antecede.pipeline.runs import RunRows, groups_of
-from antecede.pipeline.settle import Border, Settled, settle
-from antecede.pipeline.store import Log
-from antecede.pipeline.stretch import Layout
-from antecede.pipeline.sweep import Swept, sweep_window
+from antecede.pipeline.audit.flow import NONE, Positions
+from antecede.pipeline.audit.following import write_window
+from antecede.pipeline.audit.job import Job
+from antecede.pipeline.audit.runs import RunRows, groups_of
+from antecede.pipeline.audit.settle import Border, Settled, settle
+from antecede.pipeline.audit.store import Log
+from antecede.pipeline.audit.stretch import Layout
+from antecede.pipeline.audit.sweep import Swept, sweep_window
 from antecede.trace.schema import LAYERS
 from antecede.verify.delays import Delays
 from antecede.verify.verdict import WITNESS_LIMIT, Verdict

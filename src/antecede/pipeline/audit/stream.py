@@ -10,7 +10,7 @@ from typing import Any, Final, Self
 import numpy as np
 import numpy.typing as npt
 
-from antecede.pipeline.flow import NONE, Copies, Flags, Flow, Integers, Positions, Step, Times
+from antecede.pipeline.audit.flow import NONE, Copies, Flags, Flow, Integers, Positions, Step, Times
 from antecede.trace.joined import NEVER, Prepared
 from antecede.verify.passes import empty_cells, scan_to_the_end
 

@@ -1,4 +1,4 @@
-"""One huge run. Most take the fast lane (`antecede.pipeline.lane`). The others are prepared, by SQL
+"""One huge run. Most take the fast lane (`lane`). The others are prepared, by SQL
 where need be: their copies are written in the order of their sends; then tasks judge windows of
 these, with an eye to stragglers, and the driver adds up.
 
@@ -14,15 +14,15 @@ import numpy as np
 from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F
 
-from antecede.pipeline import relations
-from antecede.pipeline.culprits import Culprit, find_culprits
-from antecede.pipeline.flow import NONE, Positions
-from antecede.pipeline.job import Job
-from antecede.pipeline.lane import take_lane
-from antecede.pipeline.preparing import prepare_by_sql
-from antecede.pipeline.runs import RunRows
-from antecede.pipeline.store import Log, Store, open_store
-from antecede.pipeline.windows import (
+from antecede.pipeline.audit import relations
+from antecede.pipeline.audit.culprits import Culprit, find_culprits
+from antecede.pipeline.audit.flow import NONE, Positions
+from antecede.pipeline.audit.job import Job
+from antecede.pipeline.audit.lane import take_lane
+from antecede.pipeline.audit.preparing import prepare_by_sql
+from antecede.pipeline.audit.runs import RunRows
+from antecede.pipeline.audit.store import Log, Store, open_store
+from antecede.pipeline.audit.windows import (
     Findings,
     Plan,
     check_stragglers,

@@ -1,5 +1,5 @@
 """Positions for a run that has none, or some: SQL sorts, one task merges
-(`antecede.pipeline.merge`), and where there is no order the error says why."""
+(`antecede.pipeline.audit.merge`), and where there is no order the error says why."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -11,10 +11,10 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from antecede.errors import BadTrace
-from antecede.pipeline.job import Job
-from antecede.pipeline.merge import Sorted, Stuck, merge
-from antecede.pipeline.rules import Suspect, first_error
-from antecede.pipeline.source import ROW
+from antecede.pipeline.audit.job import Job
+from antecede.pipeline.audit.merge import Sorted, Stuck, merge
+from antecede.pipeline.audit.rules import Suspect, first_error
+from antecede.pipeline.audit.source import ROW
 from antecede.trace.extension import LINEAR_EXTENSION, NO_CYCLE
 from antecede.trace.schema import KINDS, LAYERS, SEND
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from antecede.campaigns.plan import PlannedRun
-from antecede.pipeline import reach
+from antecede.pipeline.cluster import reach
 from antecede.topology.load import LARGEST
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from antecede.pipeline.flow import NONE, Copies, no_copies
+from antecede.pipeline.audit.flow import NONE, Copies, no_copies
 
 PIECE: Final = 1_000_000
 """How many copies a task takes at a time."""

@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from antecede.compiled import loop_for
-from antecede.pipeline.columns import Columns
-from antecede.pipeline.flow import NONE
+from antecede.pipeline.audit.columns import Columns
+from antecede.pipeline.audit.flow import NONE
 from antecede.trace.events import NULL, Codes, Events, Integers, Words, offsets_of
 from antecede.trace.schema import DELIVER, LAYERS, SEND, VIEW
 

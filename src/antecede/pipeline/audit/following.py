@@ -1,4 +1,4 @@
-"""The prepared copies of a window (`antecede.pipeline.store`), straight from its rows: for a run
+"""The prepared copies of a window (`store`), straight from its rows: for a run
 with stragglers, which need a second look."""
 
 from pathlib import Path
@@ -11,11 +11,11 @@ import pyarrow.parquet as pq
 
 from antecede.compiled import loop_for
 from antecede.errors import BrokenInvariant
-from antecede.pipeline.flow import NONE, Copies, Integers, Positions, Times
-from antecede.pipeline.settle import PATCH
-from antecede.pipeline.store import COPIES
-from antecede.pipeline.stretch import Layout, Span, read_stretch
-from antecede.pipeline.sweep import in_layer
+from antecede.pipeline.audit.flow import NONE, Copies, Integers, Positions, Times
+from antecede.pipeline.audit.settle import PATCH
+from antecede.pipeline.audit.store import COPIES
+from antecede.pipeline.audit.stretch import Layout, Span, read_stretch
+from antecede.pipeline.audit.sweep import in_layer
 from antecede.trace.events import Events
 from antecede.trace.schema import DELIVER, RECEIVE, SEND
 

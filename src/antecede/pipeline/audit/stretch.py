@@ -3,7 +3,7 @@ see where its messages went and where its deliveries came from.
 
 Messages fly for a short while, so one row group on either side will mostly do. Where it does not,
 the task takes more of them as long as that helps, up to a limit; what is then still unknown it
-leaves to `antecede.pipeline.settle`.
+leaves to `antecede.pipeline.audit.settle`.
 """
 
 import sys
@@ -12,8 +12,8 @@ from itertools import groupby
 
 import numpy as np
 
-from antecede.pipeline.columns import Columns, GroupReader
-from antecede.pipeline.examine import Examined, Extent, examine
+from antecede.pipeline.audit.columns import Columns, GroupReader
+from antecede.pipeline.audit.examine import Examined, Extent, examine
 from antecede.trace.schema import DELIVER
 
 

@@ -18,8 +18,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from antecede.pipeline.flow import NONE, Integers, Positions
-from antecede.pipeline.sweep import LATE, OPEN
+from antecede.pipeline.audit.flow import NONE, Integers, Positions
+from antecede.pipeline.audit.sweep import LATE, OPEN
 from antecede.trace.schema import DELIVER
 
 MOST: Final = 2_000_000

@@ -8,9 +8,9 @@ from typing import TypeVar
 
 from pyspark.sql import DataFrame, SparkSession
 
-from antecede.pipeline.source import Source, read_events
-from antecede.pipeline.store import PIECE
-from antecede.pipeline.windows import SHARD
+from antecede.pipeline.audit.source import Source, read_events
+from antecede.pipeline.audit.store import PIECE
+from antecede.pipeline.audit.windows import SHARD
 
 Spec = TypeVar("Spec")
 Result = TypeVar("Result")

@@ -11,10 +11,10 @@ import numpy as np
 
 from antecede.compiled import loop_for
 from antecede.errors import BrokenInvariant
-from antecede.pipeline.flow import NONE, Copies, Flow, Integers, Positions
-from antecede.pipeline.store import Store
-from antecede.pipeline.stream import BEYOND, NO_PREDECESSOR, Pass, Scale
-from antecede.pipeline.windows import Early
+from antecede.pipeline.audit.flow import NONE, Copies, Flow, Integers, Positions
+from antecede.pipeline.audit.store import Store
+from antecede.pipeline.audit.stream import BEYOND, NO_PREDECESSOR, Pass, Scale
+from antecede.pipeline.audit.windows import Early
 from antecede.verify.witness import search_forth
 
 

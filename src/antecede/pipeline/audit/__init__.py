@@ -1,0 +1,1 @@
+"""The verification of traces of any size on Spark."""

@@ -1,0 +1,1 @@
+"""Campaigns and fuzzing on Spark: many runs, each by itself, dealt out to executors."""

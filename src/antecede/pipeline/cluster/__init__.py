@@ -1,0 +1,1 @@
+"""Clusters: one on this machine, and whether any can do the work."""
