@@ -17,7 +17,7 @@ from antecede.message import Membership, Message, MessageId, ProcessSet, members
 from antecede.order import Deliver, Packet, Transmit
 from antecede.orders._surroundings import Surroundings
 from antecede.orders.histories import Histories, HistoriesOptions
-from antecede.overlays._zones import Zone, Zones, structure
+from antecede.overlays.separators.zones import Zone, Zones, structure
 from antecede.topology.separator import Separator
 
 Local = Literal["direct", "together", "server", "each"]

@@ -201,6 +201,8 @@ class Scope(StrEnum):
     """A message addressed here that brings word of the count-th event of the process' clock."""
     HOP = "hop"
     """The hop message with this number, of the overlay that carries the messages."""
+    HEADER = "header"
+    """Word that the message with this number is on its way, which keeps its place for it."""
     BLOCK = "block"
     """All that the process sends in the group with numbers up to `count`: messages delivered, and
     word that there are no more."""
@@ -221,6 +223,8 @@ class Awaited(msgspec.Struct, frozen=True, order=True):
                 return f"message {self.process}:{self.count}"
             case Scope.HOP:
                 return f"hop message {self.process}:{self.count}"
+            case Scope.HEADER:
+                return f"the header of message {self.process}:{self.count}"
             case Scope.HERE:
                 return f"packets of process {self.process} to this one, up to number {self.count}"
             case Scope.GROUP:
@@ -282,9 +286,10 @@ class Order(ABC):
 
     name: ClassVar[str]
     """The name of its file, with hyphens; the registry sets it."""
-    traits: ClassVar[Traits]
-    stamp_type: ClassVar[type[Stamp]]
-    state_type: ClassVar[type[msgspec.Struct]]
+    traits: Traits
+    """Those under its options; of a class, those under the defaults."""
+    stamp_type: type[Stamp]
+    state_type: type[msgspec.Struct]
     options_type: ClassVar[type[Options]] = Options
 
     state: Any
@@ -297,8 +302,14 @@ class Order(ABC):
         self.process = process
         self.membership = membership
         self.options: Any = self.options_type() if options is None else options
+        self.traits = self.traits_under(self.options)
         self.state = self.initial_state()
         self.resume()
+
+    @classmethod
+    def traits_under(cls, options: Options) -> Traits:
+        """What it needs and gives under these options."""
+        return cls.traits
 
     @abstractmethod
     def initial_state(self) -> msgspec.Struct:
@@ -325,6 +336,10 @@ class Order(ABC):
         after a crash is a new one, for it has forgotten everything. `talks_with`: with whom it will
         talk most, if that is known."""
         raise Misuse(f"{self.name} lets nobody in")
+
+    def owes_despite(self, crashed: ProcessSet) -> bool:
+        """Whether what survivors send to survivors has to arrive although these crash."""
+        return self.traits.survives_crashes
 
     @abstractmethod
     def held(self) -> list[Held]:

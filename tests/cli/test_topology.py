@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from antecede.message import members
-from antecede.overlays.separators import Separators
+from antecede.overlays.separators import Tree
 from antecede.simulate import make_scenario
 from tests.cli.conftest import Antecede
 
@@ -78,7 +78,7 @@ def test_routed_lists_what_the_overlay_uses(antecede: Antecede, source: str) -> 
     names = deployment.topology.names
     used = set()
     for process in range(made.membership.size):
-        order = Separators(process, made.membership, made.order_options)
+        order = Tree(process, made.membership, made.order_options)
         surroundings = order._order._surroundings
         assert surroundings is not None
         for one in surroundings.separators:

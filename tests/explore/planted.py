@@ -179,8 +179,8 @@ class Recording(Order):
         self.log = []
         self.process = inner.process
         self.membership = membership
-        self.traits = inner.traits  # type: ignore[misc]
-        self.stamp_type = inner.stamp_type  # type: ignore[misc]
+        self.traits = inner.traits
+        self.stamp_type = inner.stamp_type
 
     def initial_state(self) -> msgspec.Struct:
         return self.inner.initial_state()

@@ -6,8 +6,8 @@ from itertools import product
 from antecede.explore import Exploration, Explorer, OrderFactory, Program, Send
 from antecede.message import Membership, Message, members
 from antecede.order import Order
-from antecede.overlays._zones import Zones
-from antecede.overlays.separators import Separators, SeparatorsOptions
+from antecede.overlays.separators import Separators, SeparatorsOptions, Tree
+from antecede.overlays.separators.zones import Zones
 
 TWIN_STAR: Zones = (((0,), (3, 4)), ((1,), (3, 4)), ((2,), (3, 4)))
 """Applications 0, 1 and 2 around one set of two routers."""
@@ -33,7 +33,7 @@ def size_of(zones: Zones) -> int:
     return 1 + max(process for zone in zones for one in zone for process in one)
 
 
-def factory(order: type[Separators], options: SeparatorsOptions) -> OrderFactory:
+def factory(order: type[Separators] | type[Tree], options: SeparatorsOptions) -> OrderFactory:
     def make(process: int, membership: Membership) -> Order:
         return order(process, membership, options)
 
@@ -70,7 +70,7 @@ def explore_all(make: OrderFactory, size: int, todo: Iterator[Program]) -> Explo
     return total
 
 
-class PerMessage(Separators):
+class PerMessage(Tree):
     """The routers of a set take messages in turn."""
 
     def forwarder(self, message: Message, place: int) -> int:
@@ -78,7 +78,7 @@ class PerMessage(Separators):
         return routers[message.id.number % len(routers)]
 
 
-class PerSource(Separators):
+class PerSource(Tree):
     """Each router of a set serves some senders."""
 
     def forwarder(self, message: Message, place: int) -> int:
@@ -86,7 +86,7 @@ class PerSource(Separators):
         return routers[message.id.sender % len(routers)]
 
 
-class PerDestination(Separators):
+class PerDestination(Tree):
     """Each router of a set serves some sets of destinations."""
 
     def forwarder(self, message: Message, place: int) -> int:

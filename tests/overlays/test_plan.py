@@ -5,8 +5,8 @@ from random import Random
 import pytest
 
 from antecede.errors import BadInput, Misuse
-from antecede.overlays._plan import plan_zones
-from antecede.overlays._zones import Links, structure
+from antecede.overlays.separators.plan import plan_zones
+from antecede.overlays.separators.zones import Links, structure
 from antecede.topology import attach, load_topology, zoo
 
 

@@ -8,8 +8,8 @@ import pytest
 from antecede.errors import MalformedStamp, Misuse
 from antecede.message import Membership, Message, MessageId, members
 from antecede.order import Awaited, Deliver, Packet, Scope, Transmit
-from antecede.overlays._zones import Zones
 from antecede.overlays.separators import Hop, Separators, SeparatorsOptions
+from antecede.overlays.separators.zones import Zones
 from antecede.topology import attach, load_topology
 from tests.overlays.networks import (
     CHAPTER_5,

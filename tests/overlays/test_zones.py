@@ -4,7 +4,7 @@ import pytest
 
 from antecede.errors import Misuse
 from antecede.message import members, process_set
-from antecede.overlays._zones import Links, Zones, structure
+from antecede.overlays.separators.zones import Links, Zones, structure
 from tests.overlays.networks import CHAPTER_5, TWIN_PATH, TWIN_STAR, size_of
 
 

@@ -8,8 +8,8 @@ import pytest
 from antecede.errors import Misuse
 from antecede.explore import replay
 from antecede.message import Message, ProcessSet, members
-from antecede.overlays import _zones
-from antecede.overlays.separators import Separators, SeparatorsOptions
+from antecede.overlays.separators import Separators, SeparatorsOptions, Tree
+from antecede.overlays.separators import zones as _zones
 from antecede.simulate import make_scenario, simulate
 from antecede.verify import verify_trace
 from tests.overlays.networks import (
@@ -40,7 +40,10 @@ def figure(tmp_path: Path) -> str:
 
 
 def judged(
-    topology: str, out: Path, order: type[Separators] = Separators, forwarding: str = "one"
+    topology: str,
+    out: Path,
+    order: type[Separators] | type[Tree] = Separators,
+    forwarding: str = "one",
 ) -> tuple[int, int]:
     """How many deliveries come too early: of messages end to end, and of hops."""
     scenario = make_scenario(
@@ -64,7 +67,7 @@ def judged(
 
 @pytest.mark.parametrize("shared", SHARED)
 def test_shared_forwarding_breaks_the_order_end_to_end_and_no_hop_is_out_of_order(
-    shared: type[Separators], figure: str, tmp_path: Path
+    shared: type[Tree], figure: str, tmp_path: Path
 ) -> None:
     app, hop = judged(figure, tmp_path / "trace.parquet", shared)
     assert app > 0
@@ -79,7 +82,7 @@ def test_one_forwarder_a_link_or_all_keep_the_order(
 
 
 @pytest.mark.parametrize("shared", SHARED)
-def test_the_explorer_finds_a_shortest_schedule(shared: type[Separators]) -> None:
+def test_the_explorer_finds_a_shortest_schedule(shared: type[Tree]) -> None:
     size = size_of(TWIN_STAR)
     found = explore_all(factory(shared, STAR), size, programs(size, 3, 2, sets=True))
     assert found.failure is not None
@@ -87,7 +90,7 @@ def test_the_explorer_finds_a_shortest_schedule(shared: type[Separators]) -> Non
     assert replay(found.failure, factory(Separators, STAR)) is None
 
 
-class Whoever(Separators):
+class Whoever(Tree):
     """Whoever gets a message forwards it."""
 
     def forwarder(self, message: Message, place: int) -> int:

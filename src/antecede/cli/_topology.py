@@ -10,8 +10,8 @@ from antecede.cli._plain import Command, CommandGroup
 from antecede.cli._shared import JsonFlag, print_json, print_table
 from antecede.errors import CannotWrite, Misuse
 from antecede.message import ProcessSet, members
-from antecede.overlays._plan import plan_zones
-from antecede.overlays._zones import Place, structure
+from antecede.overlays.separators.plan import plan_zones
+from antecede.overlays.separators.zones import Place, structure
 from antecede.topology import Choice, Separator, Topology, attach, choose_separators, load_topology
 from antecede.topology.choose import PER_NODE
 from antecede.topology.load import GENERATORS

@@ -180,7 +180,8 @@ def _crashes(order: type[Order], size: int, span_s: float, chance: Chance) -> li
     """Of fewer than half of the processes. Some of them come back, where they are let in. Where
     others go on without them, many crashes are near another: at once, while it is found out, or
     while somebody comes back."""
-    if size < 3 or not chance.happens(0.4 if order.traits.survives_crashes else 0.05):
+    share = 0.4 if order.traits.survives_crashes else 0.2 if issubclass(order, Overlay) else 0.05
+    if size < 3 or not chance.happens(share):
         return []
     processes = chance.some(range(size), chance.small(1, (size - 1) // 2))
     crashes: list[Fields] = []

@@ -72,6 +72,9 @@ def _piggyback(fields: Fields, chance: Chance) -> Drawn:
 
 
 def _separators(fields: Fields, chance: Chance) -> Drawn:
+    """Flooding stands on FIFO links, and links that lose packets are none."""
+    if not fields["network"].get("loss") and chance.happens(0.3):
+        return {"routes": "flood", "forwarding": chance.pick(["one", "all"])}
     return {
         "routes": chance.pick(["direct", "tree"]),
         "forwarding": chance.pick(["one", "all"]),
@@ -79,6 +82,11 @@ def _separators(fields: Fields, chance: Chance) -> Drawn:
         "own_implied": chance.happens(0.5),
         "gateways": chance.happens(0.5),
     }
+
+
+def _separators_need(fields: Fields) -> Drawn:
+    """Where routers crash, the others of their set have to forward, too."""
+    return {"forwarding": "all"} if fields["crashes"] else {}
 
 
 def _vector(fields: Fields, chance: Chance) -> Drawn:
@@ -158,4 +166,7 @@ _OPTIONS: dict[str, Callable[[Fields, Chance], Drawn]] = {
     "vector": _vector,
 }
 
-_NEEDED: dict[str, Callable[[Fields], Drawn]] = {"daisy": _daisy_needs}
+_NEEDED: dict[str, Callable[[Fields], Drawn]] = {
+    "daisy": _daisy_needs,
+    "separators": _separators_need,
+}

@@ -15,7 +15,7 @@ could. Repaired in two ways (`evidence`):
 Evidence of third processes counts for whoever hears it.
 """
 
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 from antecede.errors import MalformedStamp, Misuse
 from antecede.message import (
@@ -63,8 +63,8 @@ class ConfirmingState(State):
 
 class Confirming(Histories):
     options_type = ConfirmingOptions
-    stamp_type: ClassVar[type[Timestamp]] = Confirmation
-    state_type: ClassVar[type[State]] = ConfirmingState
+    stamp_type: type[Timestamp] = Confirmation
+    state_type: type[State] = ConfirmingState
     state: ConfirmingState
     options: ConfirmingOptions
 

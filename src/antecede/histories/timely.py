@@ -18,7 +18,7 @@ Invariant: the number of a message that is not late and has not been delivered h
 
 from heapq import heappop, heappush
 from math import inf, isfinite, nextafter
-from typing import Any, ClassVar
+from typing import Any
 
 import msgspec
 
@@ -63,8 +63,8 @@ class TimelyState(State):
 
 class Timely(Histories):
     options_type = TimelyOptions
-    stamp_type: ClassVar[type[Timestamp]] = DatedTimestamp
-    state_type: ClassVar[type[State]] = TimelyState
+    stamp_type: type[Timestamp] = DatedTimestamp
+    state_type: type[State] = TimelyState
     state: TimelyState
     options: TimelyOptions
 

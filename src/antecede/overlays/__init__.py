@@ -6,7 +6,8 @@ A file ``overlays/some_name.py`` that does not begin with an underscore is the p
 
 from abc import abstractmethod
 
-from antecede.message import MessageId, ProcessSet
+from antecede.errors import Misuse
+from antecede.message import Message, MessageId, ProcessSet, members
 from antecede.order import Count, Order, Stamp
 
 __all__ = ["HopStamp", "Overlay"]
@@ -32,3 +33,12 @@ class Overlay(Order):
     @abstractmethod
     def hosts(self) -> ProcessSet:
         """The processes that applications can live at; the others only forward."""
+
+    def check_addressing(self, message: Message) -> None:
+        super().check_addressing(message)
+        routers = (message.destinations | 1 << self.process) & ~self.hosts
+        if routers:
+            raise Misuse(
+                f"message {message.id}: no application lives at {list(members(routers))}, which "
+                f"only forward"
+            )

@@ -39,12 +39,19 @@ def loses(scenario: Scenario) -> bool:
 
 def duty(scenario: Scenario) -> Duty:
     """What the protocol owes in this scenario."""
-    traits = scenario.order.traits
-    if scenario.crashes and not traits.survives_crashes:
+    traits = scenario.traits
+    if scenario.crashes and not _owes_despite_crashes(scenario):
         return Duty.NOTHING
     if not loses(scenario) or traits.repairs_loss:
         return Duty.SURVIVORS
     return Duty.ARRIVED if traits.survives_loss else Duty.NOTHING
+
+
+def _owes_despite_crashes(scenario: Scenario) -> bool:
+    """Whether those who crash leave somebody in the place of each that others need."""
+    crashed = scenario.members(crash.process for crash in scenario.crashes)
+    order = scenario.order(0, scenario.membership, scenario.order_options)
+    return order.owes_despite(crashed)
 
 
 def owes_all(scenario: Scenario) -> bool:

@@ -14,7 +14,7 @@ from pydantic_core import PydanticCustomError
 
 from antecede.errors import AntecedeError, Misuse
 from antecede.message import Membership, ProcessSet, members, process_set
-from antecede.order import Addressing, Channels, Gives, Options, Order
+from antecede.order import Addressing, Channels, Gives, Options, Order, Traits
 from antecede.overlays import Overlay
 from antecede.protocols import find, parse_options
 from antecede.simulate.deployment import Deployment, deploy
@@ -243,6 +243,11 @@ class Scenario(Part):
     def order(self) -> type[Order]:
         return find(self.protocol)
 
+    @property
+    def traits(self) -> Traits:
+        """What the protocol needs and gives under its options."""
+        return self.order.traits_under(self.order_options)
+
     @cached_property
     def order_options(self) -> Options:
         deployment = self.deployment
@@ -277,13 +282,13 @@ class Scenario(Part):
     def fifo_links(self) -> bool:
         """Links are FIFO where the scenario says so, and where the protocol needs it, as a
         transport under it would make them."""
-        return self.network.fifo or self.order.traits.channels is Channels.FIFO
+        return self.network.fifo or self.traits.channels is Channels.FIFO
 
     @property
     def promises_order(self) -> bool:
         """Whether the protocol promises causal order on such a network: a FIFO channel that loses
         packets is not one."""
-        traits, network = self.order.traits, self.network
+        traits, network = self.traits, self.network
         loses = network.loss or any(link.loss for link in network.links)
         loses = loses or any(partition.packets == "lost" for partition in network.partitions)
         return traits.gives is Gives.CAUSAL and not (traits.channels is Channels.FIFO and loses)

@@ -11,7 +11,7 @@ from functools import lru_cache
 
 from antecede.errors import Misuse
 from antecede.message import ProcessSet, members, process_set
-from antecede.overlays._zones import Links, Zones
+from antecede.overlays.separators.zones import Links, Zones
 from antecede.topology.blocks import find_blocks
 from antecede.topology.model import Topology, build, check_connected
 

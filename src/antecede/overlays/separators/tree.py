@@ -1,4 +1,4 @@
-"""Causal separators on a routed overlay (Rodrigues, Verissimo): rules R1 to R9, hop by hop.
+"""Routes along a tree: rules R1 to R9 of Rodrigues and Verissimo, hop by hop.
 
 The extended communication graph: application processes are linked to the servers of their nodes,
 these to routers, and a multicast becomes a chain of hop messages between neighbours. Every hop is
@@ -6,7 +6,7 @@ stamped and ordered by `histories`, among hop messages, and every set of routers
 what lies on its different sides: it filters by R9. A stamp so grows with the neighbourhood of a
 link, not with the system.
 
-A process knows the zones that its set stands in (`_zones` says what sets and zones are, and which
+A process knows the zones that its set stands in (`zones` says what sets and zones are, and which
 conditions they keep); the hop messages it has sent; the histories of the hops; and, of the hop
 messages that it holds, the application messages they carry. It delivers a message that is addressed
 to it when the hop that brought it is delivered, and forwards it at once into every other zone that
@@ -25,7 +25,6 @@ support causal multicast in large-scale systems", report, INESC 1994; in part at
 """
 
 from functools import lru_cache
-from typing import Annotated, Literal
 
 import msgspec
 
@@ -49,51 +48,21 @@ from antecede.order import (
     Held,
     Options,
     Packet,
-    Says,
     Scope,
     Traits,
     Transmit,
-    stated,
 )
 from antecede.orders._surroundings import Surroundings
 from antecede.orders.histories import Histories, HistoriesOptions, Timestamp
 from antecede.orders.histories import State as HopState
 from antecede.overlays import HopStamp, Overlay
-from antecede.overlays._plan import plan_zones
-from antecede.overlays._zones import Links, Place, Port, Structure, Zone, Zones, structure
+from antecede.overlays.separators.options import SeparatorsOptions
+from antecede.overlays.separators.plan import plan_zones
+from antecede.overlays.separators.zones import Place, Port, Structure, Zone, structure
 from antecede.topology.separator import Separator
 
 _LISTED_BYTES = 3
 """What a process takes in a list."""
-
-
-class SeparatorsOptions(Options, frozen=True):
-    """`links`: who is linked to whom. `applications`: how many processes, the first ones,
-    applications live at; without it, all. `zones`: for each zone its sets of processes; without
-    them they are chosen (`_plan`). `routes`: whether, when they are chosen, processes that are all
-    linked with each other talk directly, or along a tree. `forwarding`: whether one router of a set
-    forwards into a zone, or all. `filters`: the sets that apply R9. `own_implied` and `gateways`:
-    see `histories`."""
-
-    says = stated(
-        links=Says.NUMBERS,
-        applications=Says.NUMBERS,
-        zones=Says.NUMBERS,
-        routes=Says.NOTHING,
-        forwarding=Says.NOTHING,
-        filters=Says.NUMBERS,
-        own_implied=Says.NOTHING,
-        gateways=Says.NOTHING,
-    )
-
-    links: Links = ()
-    applications: Annotated[int, msgspec.Meta(ge=1)] | None = None
-    zones: Zones = ()
-    routes: Literal["direct", "tree"] = "direct"
-    forwarding: Literal["one", "all"] = "one"
-    filters: Literal["all", "none"] | tuple[tuple[int, ...], ...] = "all"
-    own_implied: bool = True
-    gateways: bool = True
 
 
 class Hop(HopStamp, frozen=True):
@@ -118,7 +87,8 @@ class State(msgspec.Struct, array_like=True):
     passed: dict[int, int]
 
 
-class Separators(Overlay):
+class Tree(Overlay):
+    name = "separators"
     traits = Traits(
         title="separators on a routed overlay",
         paper="Rodrigues, Verissimo 1994",
@@ -170,15 +140,6 @@ class Separators(Overlay):
         return self._hosts
 
     # Sending and forwarding.
-
-    def check_addressing(self, message: Message) -> None:
-        super().check_addressing(message)
-        routers = (message.destinations | 1 << self.process) & ~self._hosts
-        if routers:
-            raise Misuse(
-                f"message {message.id}: no application lives at {list(members(routers))}, which "
-                f"only forward"
-            )
 
     def send(self, message: Message, now: float = 0.0) -> list[Effect]:
         self.check_addressing(message)
@@ -262,7 +223,22 @@ class Separators(Overlay):
             raise MalformedStamp("destinations", f"does not lead to process {self.process}")
         return message, Message(MessageId(packet.source, packet.stamp.number), to)
 
-    # What it knows.
+    # What it promises and knows.
+
+    @classmethod
+    def traits_under(cls, options: Options) -> Traits:
+        """Where all routers of a set forward, none of them is needed in particular."""
+        is_shared = isinstance(options, SeparatorsOptions) and options.forwarding == "all"
+        return msgspec.structs.replace(cls.traits, survives_crashes=is_shared)
+
+    def owes_despite(self, crashed: ProcessSet) -> bool:
+        """As long as somebody is left of every set that forwards: routers of a set stand in for
+        each other."""
+        places = self._structure.places
+        return all(
+            len(places[process].zones) < 2 or places[process].members & ~crashed
+            for process in members(crashed)
+        )
 
     def held(self) -> list[Held]:
         """Where all forward, copies of a message that has passed are not held, and of the others

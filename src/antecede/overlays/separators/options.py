@@ -1,0 +1,31 @@
+"""What can be chosen about the routed overlay."""
+
+from typing import Annotated, Literal
+
+import msgspec
+
+from antecede.order import Options
+from antecede.overlays.separators.zones import Links, Zones
+
+
+class SeparatorsOptions(Options, frozen=True):
+    """`links`: who is linked to whom. `applications`: how many processes, the first ones,
+    applications live at; without it, all.
+
+    `routes`: which ways messages take. `direct` and `tree`: along a tree of sets and zones, where
+    processes that are all linked with each other talk directly, or not (`tree`). `flood`: headers
+    over all links, messages along shortest ways (`flood`). `forwarding`: whether one router
+    forwards a message, or all; with `flood`, whether a message takes one way, or goes with its
+    header everywhere.
+
+    For trees alone: `zones`: for each zone its sets of processes; without them they are chosen
+    (`plan`). `filters`: the sets that apply R9. `own_implied` and `gateways`: see `histories`."""
+
+    links: Links = ()
+    applications: Annotated[int, msgspec.Meta(ge=1)] | None = None
+    zones: Zones = ()
+    routes: Literal["direct", "tree", "flood"] = "direct"
+    forwarding: Literal["one", "all"] = "one"
+    filters: Literal["all", "none"] | tuple[tuple[int, ...], ...] = "all"
+    own_implied: bool = True
+    gateways: bool = True

@@ -1,0 +1,92 @@
+"""The routed overlay: `routes` says which machine runs at a process.
+
+Each machine is an overlay of its own, with its own stamps, state and traits; this one hands on.
+"""
+
+from typing import Any
+
+import msgspec
+
+from antecede.errors import Misuse
+from antecede.message import Membership, Message, MessageId, ProcessSet
+from antecede.order import Effect, Held, Options, Packet, Stamp, Traits
+from antecede.overlays import Overlay
+from antecede.overlays.separators.flood import Flood
+from antecede.overlays.separators.options import SeparatorsOptions
+from antecede.overlays.separators.tree import Hop, State, Tree
+
+MACHINES: dict[str, type[Overlay]] = {"direct": Tree, "tree": Tree, "flood": Flood}
+"""By what `routes` says."""
+
+
+class Separators(Overlay):
+    traits = Tree.traits
+    options_type = SeparatorsOptions
+    stamp_type: type[Stamp] = Hop
+    state_type: type[msgspec.Struct] = State
+
+    def __init__(
+        self, process: int, membership: Membership, options: Options | None = None
+    ) -> None:
+        chosen = self.options_type() if options is None else options
+        if not isinstance(chosen, SeparatorsOptions):
+            raise Misuse(f"{type(chosen).__name__} are no options of separators")
+        self.machine = MACHINES[chosen.routes](process, membership, chosen)
+        self.stamp_type = self.machine.stamp_type
+        self.state_type = self.machine.state_type
+        super().__init__(process, membership, chosen)
+
+    @classmethod
+    def traits_under(cls, options: Options) -> Traits:
+        routes = options.routes if isinstance(options, SeparatorsOptions) else "direct"
+        return MACHINES[routes].traits_under(options)
+
+    @property
+    def state(self) -> Any:
+        return self.machine.state
+
+    @state.setter
+    def state(self, state: Any) -> None:
+        self.machine.state = state
+
+    def initial_state(self) -> Any:
+        return self.machine.initial_state()
+
+    def resume(self) -> None:
+        self.machine.resume()
+
+    @property
+    def hosts(self) -> ProcessSet:
+        return self.machine.hosts
+
+    @property
+    def hops(self) -> list[MessageId]:
+        return self.machine.hops
+
+    @hops.setter
+    def hops(self, hops: list[MessageId]) -> None:
+        self.machine.hops = hops
+
+    def check_addressing(self, message: Message) -> None:
+        self.machine.check_addressing(message)
+
+    def send(self, message: Message, now: float = 0.0) -> list[Effect]:
+        return self.machine.send(message, now)
+
+    def receive(self, packet: Packet[Any], now: float = 0.0) -> list[Effect]:
+        return self.machine.receive(packet, now)
+
+    def wake(self, now: float) -> list[Effect]:
+        return self.machine.wake(now)
+
+    def owes_despite(self, crashed: ProcessSet) -> bool:
+        return self.machine.owes_despite(crashed)
+
+    def held(self) -> list[Held]:
+        return self.machine.held()
+
+    def entries(self) -> int:
+        return self.machine.entries()
+
+    def entries_bound(self) -> int | None:
+        return self.machine.entries_bound()
