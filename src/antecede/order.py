@@ -201,8 +201,8 @@ class Scope(StrEnum):
     """A message addressed here that brings word of the count-th event of the process' clock."""
     HOP = "hop"
     """The hop message with this number, of the overlay that carries the messages."""
-    HEADER = "header"
-    """Word that the message with this number is on its way, which keeps its place for it."""
+    REPORT = "report"
+    """What the process has deposited for the region (`group`), up to the count-th time."""
     BLOCK = "block"
     """All that the process sends in the group with numbers up to `count`: messages delivered, and
     word that there are no more."""
@@ -223,8 +223,11 @@ class Awaited(msgspec.Struct, frozen=True, order=True):
                 return f"message {self.process}:{self.count}"
             case Scope.HOP:
                 return f"hop message {self.process}:{self.count}"
-            case Scope.HEADER:
-                return f"the header of message {self.process}:{self.count}"
+            case Scope.REPORT:
+                return (
+                    f"reports of process {self.process} on what it left out for region "
+                    f"{self.group}, up to number {self.count}"
+                )
             case Scope.HERE:
                 return f"packets of process {self.process} to this one, up to number {self.count}"
             case Scope.GROUP:

@@ -128,7 +128,7 @@ def locate(network: Network, process: int, awaited: Awaited) -> Sequence[Fact | 
             return _up_to(awaited.count, flights)
         case Scope.HOP:
             return [f for f in flights if f.packet.stamp.number == awaited.count]
-        case Scope.TIME | Scope.BLOCK | Scope.HEADER:
+        case Scope.TIME | Scope.BLOCK | Scope.REPORT:
             return []
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from random import Random
 from typing import Any
 
+from antecede.errors import AntecedeError
 from antecede.message import Message, MessageId, ProcessSet, members, process_set
 from antecede.order import Channels, Deliver, Effect, Order, Packet, Transmit, Wake
 
@@ -132,7 +133,12 @@ class Lab:
         self.crashed |= 1 << process
 
     def _perform(self, process: int, event: Callable[[], list[Effect]]) -> None:
-        for effect in event():
+        try:
+            effects = event()
+        except AntecedeError as error:  # among honest processes nothing is refused
+            self.failure = f"{process}: {type(error).__name__}: {error}"
+            return
+        for effect in effects:
             if isinstance(effect, Transmit):
                 for to in members(effect.to):
                     link = (process, to)

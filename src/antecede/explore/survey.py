@@ -98,8 +98,9 @@ class Explorer:
         self._factory = factory
         self._membership = membership
         self._settings = settings = settings or Settings()
-        traits = factory(0, membership).traits
-        if traits.survives_crashes:
+        order = factory(0, membership)
+        traits = order.traits
+        if getattr(order.options, "suspect_after_s", 0.0):
             raise Misuse(
                 f"{traits.title} watches the clock to see who has crashed: wake-ups never end, "
                 "each makes a new state, and so there is no last one to explore; draw schedules at "

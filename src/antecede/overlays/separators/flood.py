@@ -4,7 +4,7 @@ A header says which message is on its way, and to whom. Over FIFO links every no
 header once over every link but the one that brought it, in the order in which headers first came;
 so they come to every node in causal order (docs/separators.md has the proof). The message itself
 takes a shortest way (`forwarding=one`), or travels with its header (`all`). A destination delivers
-in the order of headers.
+in the order of headers; a message follows its header over every link, and never comes before it.
 
 A process knows how many hop messages it has sent; of each sender, how many headers have come, which
 come in the order of their numbers; the headers that name it and wait for delivery, in their order;
@@ -42,7 +42,6 @@ from antecede.order import (
     Held,
     Options,
     Packet,
-    Scope,
     Traits,
     Transmit,
 )
@@ -215,6 +214,8 @@ class Flood(Overlay):
             raise MalformedStamp("number", f"is {number}; messages are numbered from 1")
         if not message.destinations or message.destinations & ~self._hosts:
             raise MalformedStamp("destinations", "contains processes that no application lives at")
+        if isinstance(stamp, Payload) and number > self.state.headers.get(sender, 0):
+            raise MalformedStamp("number", f"is {number}: {sender}:{number} overtakes its header")
         to = set_from_bytes(stamp.to) if isinstance(stamp, Payload) else 0
         if to & ~message.destinations or (isinstance(stamp, Payload) and not to):
             raise MalformedStamp("to", "is not among the destinations")
@@ -233,14 +234,11 @@ class Flood(Overlay):
         return are_connected(self._network, self._hosts & ~crashed, crashed)
 
     def held(self) -> list[Held]:
-        """What has come waits for its own header, or for all that is before it in the queue."""
+        """What has come waits for all that is before it in the queue."""
         found = []
         for message in sorted(self.state.arrived):
-            if message in self.state.queue:
-                before = self.state.queue[: self.state.queue.index(message)]
-                awaited = [Awaited(sender, number) for sender, number in sorted(before)]
-            else:
-                awaited = [Awaited(message.sender, message.number, Scope.HEADER)]
+            before = self.state.queue[: self.state.queue.index(message)]
+            awaited = [Awaited(sender, number) for sender, number in sorted(before)]
             found.append(Held(message, tuple(awaited)))
         return found
 

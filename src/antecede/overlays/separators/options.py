@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from antecede.order import Options
+from antecede.order import Count, Options
 from antecede.overlays.separators.zones import Links, Zones
 
 
@@ -16,7 +16,9 @@ class SeparatorsOptions(Options, frozen=True):
     processes that are all linked with each other talk directly, or not (`tree`). `flood`: headers
     over all links, messages along shortest ways (`flood`). `forwarding`: whether one router
     forwards a message, or all; with `flood`, whether a message takes one way, or goes with its
-    header everywhere.
+    header everywhere. `shortest`: along shortest ways, and R9 by deposits (`shortest`); `regions`:
+    the sets of nodes whose borders filter, without them chosen ones; `tidy`: after how many
+    deliveries a process tells everybody what it has delivered, 0 for never.
 
     For trees alone: `zones`: for each zone its sets of processes; without them they are chosen
     (`plan`). `filters`: the sets that apply R9. `own_implied` and `gateways`: see `histories`."""
@@ -24,8 +26,10 @@ class SeparatorsOptions(Options, frozen=True):
     links: Links = ()
     applications: Annotated[int, msgspec.Meta(ge=1)] | None = None
     zones: Zones = ()
-    routes: Literal["direct", "tree", "flood"] = "direct"
+    routes: Literal["direct", "tree", "flood", "shortest"] = "direct"
     forwarding: Literal["one", "all"] = "one"
     filters: Literal["all", "none"] | tuple[tuple[int, ...], ...] = "all"
     own_implied: bool = True
     gateways: bool = True
+    regions: tuple[tuple[int, ...], ...] | None = None
+    tidy: Count = 32

@@ -13,9 +13,15 @@ from antecede.order import Effect, Held, Options, Packet, Stamp, Traits
 from antecede.overlays import Overlay
 from antecede.overlays.separators.flood import Flood
 from antecede.overlays.separators.options import SeparatorsOptions
+from antecede.overlays.separators.shortest import Shortest
 from antecede.overlays.separators.tree import Hop, State, Tree
 
-MACHINES: dict[str, type[Overlay]] = {"direct": Tree, "tree": Tree, "flood": Flood}
+MACHINES: dict[str, type[Overlay]] = {
+    "direct": Tree,
+    "tree": Tree,
+    "flood": Flood,
+    "shortest": Shortest,
+}
 """By what `routes` says."""
 
 
