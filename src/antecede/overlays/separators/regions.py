@@ -76,22 +76,28 @@ def border_of(near: Sequence[ProcessSet], region: ProcessSet) -> ProcessSet:
 
 @lru_cache(maxsize=16)
 def _chosen(size: int, links: Links, hosts: ProcessSet) -> Regions:
-    """Of what small separators cut off, the parts with at least two applications and at most half
-    of them: those with the smallest border first, then the largest, as long as each two are apart
-    or one inside the other."""
+    """Of what small separators cut off, the parts with at most half of the applications: those with
+    the smallest border first, then the largest, as long as each two are apart or one inside the
+    other. Of two with the same applications one is enough."""
     if not links:
         return Regions((), ())
     network = build("the network", [str(process) for process in range(size)], links)
-    near = network.neighbours
     wanted: dict[ProcessSet, int] = {}
     for candidate in find_candidates(network):
         inside = candidate.separator.front
-        border = border_of(near, inside).bit_count()
-        count = (inside & hosts).bit_count()
-        if 1 <= border <= LARGEST_CUT and count >= 2 and 2 * count <= hosts.bit_count():
+        border = border_of(network.neighbours, inside).bit_count()
+        applications = (inside & hosts).bit_count()
+        if 1 <= border <= LARGEST_CUT and 1 <= applications <= hosts.bit_count() // 2:
             wanted[inside] = border
     found: list[ProcessSet] = []
     for inside in sorted(wanted, key=lambda one: (wanted[one], -one.bit_count(), one)):
-        if all(not inside & other or not inside & ~other or not other & ~inside for other in found):
+        if all(_fit(inside, other, hosts) for other in found):
             found.append(inside)
-    return _bordered(near, found)
+    return _bordered(network.neighbours, found)
+
+
+def _fit(one: ProcessSet, other: ProcessSet, hosts: ProcessSet) -> bool:
+    """Whether they are apart, or one with fewer applications is inside the other."""
+    if not one & other:
+        return True
+    return bool((one ^ other) & hosts) and (not one & ~other or not other & ~one)

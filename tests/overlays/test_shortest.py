@@ -1,0 +1,208 @@
+"""Rule R9 on networks with cycles: contexts that are deposited at the borders of regions."""
+
+import pytest
+
+from antecede.errors import MalformedStamp, Misuse
+from antecede.message import Membership, Message, MessageId, members
+from antecede.order import Awaited, Packet, Scope
+from antecede.overlays.separators import Separators, SeparatorsOptions
+from antecede.overlays.separators.regions import border_of, regions_of
+from antecede.overlays.separators.shortest import Copy, Report, Shortest, Word
+from antecede.overlays.separators.ways import linked
+from antecede.topology import attach, load_topology
+from tests.mutants import Mutant, mutated
+from tests.overlays.graphs import SQUARE
+from tests.overlays.search import make_lab, run
+from tests.papers.harness import Network
+
+ONE = SeparatorsOptions(links=SQUARE, routes="shortest", regions=((1,),))
+"""0 - 1 - 2 - 3 - 0; region {1} with its border {0, 2}."""
+
+
+def team(options: SeparatorsOptions, size: int = 4) -> list[Separators]:
+    return [Separators(process, Membership(size), options) for process in range(size)]
+
+
+def test_what_concerns_nobody_inside_stays_at_the_border() -> None:
+    net = Network(team(ONE))
+    net.send(3, 0, 2)
+    net.arrive(net.find(0, 3))
+    stamp = net.find(1, 0, net.send(0, 1)).packet.stamp
+    assert (stamp.known, stamp.tokens) == (((0, 1, b"\2"),), ((0, 0, 1),))
+    reports = [f.packet.stamp for f in net.in_flight if isinstance(f.packet.stamp, Report)]
+    assert [one.known for one in reports] == [((0, 1, b"\2"), (3, 1, b"\4"))]
+
+
+def held_up() -> Network:
+    """The study's schedule: 3 sends n to 0 and 2; 0 delivers it, sends m to 1, and leaves n out;
+    its report to 2 is slow; 1 sends m' to 2, where n is on its way."""
+    net = Network(team(ONE))
+    net.send(3, 0, 2)
+    net.arrive(net.find(0, 3))
+    m = net.send(0, 1)
+    net.bring(m, 1)
+    net.send(1, 2)
+    net.arrive(net.find(2, 1, MessageId(1, 1)))
+    return net
+
+
+def test_a_message_is_held_until_the_log_can_be_opened() -> None:
+    net = held_up()
+    (held,) = net.orders[2].held()
+    assert held.awaited == (Awaited(0, 1, Scope.REPORT, 0),)
+    assert "what it left out for region 0" in held.awaited[0].sentence()
+    while reports := [f for f in net.in_flight if isinstance(f.packet.stamp, Report)]:
+        net.arrive(reports[0])
+    (held,) = net.orders[2].held()
+    assert held.awaited == (Awaited(3, 1),)
+    net.settle()
+    assert net.history.deliveries(2) == ["3:1", "1:1"]
+
+
+def test_a_held_message_survives_a_snapshot() -> None:
+    net = held_up()
+    resumed = Separators(2, Membership(4), ONE)
+    resumed.restore(net.orders[2].snapshot())
+    assert resumed.held() == net.orders[2].held()
+    assert resumed.snapshot() == net.orders[2].snapshot()
+
+
+def test_random_networks_regions_and_ways() -> None:
+    assert [seed for seed in range(400) if run(seed)] == []
+
+
+def test_states_survive_snapshots_in_the_middle() -> None:
+    for seed in range(0, 60, 3):
+        lab = make_lab(seed)
+        assert lab.run(8) == ""
+        for order in lab.orders:
+            assert isinstance(order, Separators)
+            again = Separators(order.process, order.membership, order.options)
+            again.restore(order.snapshot())
+            assert again.snapshot() == order.snapshot()
+            machine, same = order.machine, again.machine
+            assert isinstance(machine, Shortest)
+            assert isinstance(same, Shortest)
+            live = {region: one for region, one in machine._deposited.items() if one}
+            assert {region: one for region, one in same._deposited.items() if one} == live
+
+
+MUTANTS = [
+    Mutant(
+        name="told-is-as-good-as-heard",
+        old="            if log is None or log.epoch < epoch:\n"
+        "                found[token] = max(epoch, found.get(token, 0))\n"
+        "                continue\n",
+        new="            log = self.state.logs.setdefault(token, Log(0, {}))\n",
+    ),
+    Mutant(
+        name="log-gets-only-what-leaves-the-packet",
+        old="epoch, reports = self._log(region, known)",
+        new="epoch, reports = self._log(region, Context({id_: mask for id_, mask in "
+        "known.waits.items() if not mask & inside}, known.tokens))",
+    ),
+    Mutant(
+        name="opens-more-than-the-token-says",
+        old="hidden = self.state.logs[token].up_to(epoch)",
+        new="hidden = self.state.logs[token].up_to(1 << 60)",
+    ),
+    Mutant(
+        name="router-merges-its-own-history",
+        old="        one.known = self._opened(one.known)\n",
+        new="        one.known = self._opened(one.known)\n"
+        "        self.state.context.merge(one.known)\n"
+        "        one.waits.merge(Context({id_: mask & one.to for id_, mask in "
+        "self.state.context.waits.items() if mask & one.to and id_ != one.message.id}, {}))\n",
+    ),
+    Mutant(
+        name="deposits-what-it-waits-for",
+        old="            known, reports = self._deposit(one.known, next_)\n",
+        new="            waits, reports = self._deposit(waits, next_)\n"
+        "            effects += reports\n"
+        "            known, reports = self._deposit(one.known, next_)\n",
+    ),
+    Mutant(
+        name="filters-out-of-a-region-that-is-left",
+        old="if any(inside & ~self.regions.inside[outer] for outer, _ in known.tokens):",
+        new="if not inside:",
+    ),
+    Mutant(
+        name="strikes-what-is-not-delivered",
+        old="        self.state.context.merge(one.known)\n        facts",
+        new="        self.state.context.merge(one.known)\n"
+        "        for id_ in self.state.context.waits:\n"
+        "            self.state.context.waits[id_] &= ~(1 << self.process)\n"
+        "        facts",
+    ),
+]
+FOUND = {
+    "told-is-as-good-as-heard": 728,
+    "log-gets-only-what-leaves-the-packet": 0,
+    "opens-more-than-the-token-says": 19,
+    "router-merges-its-own-history": 0,
+    "deposits-what-it-waits-for": 0,
+    "filters-out-of-a-region-that-is-left": 3,
+    "strikes-what-is-not-delivered": 0,
+}
+"""A seed that shows each."""
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
+def test_a_tempting_version_is_wrong(mutant: Mutant) -> None:
+    seed = FOUND[mutant.name]
+    assert run(seed, mutated("separators", mutant))
+    assert not run(seed)
+
+
+@pytest.mark.parametrize("source", ["Abilene", "ring:4,3,2", "tree:2,2,2"])
+def test_regions_have_small_borders_and_are_nested(source: str) -> None:
+    topology = attach(load_topology(source))
+    applications = topology.hosts.bit_count()
+    options = SeparatorsOptions(links=topology.links, applications=applications, routes="shortest")
+    near = linked(topology.size, topology.links)
+    regions = regions_of(near, topology.hosts, options)
+    assert len(regions.inside) > applications
+    for inside, border in zip(regions.inside, regions.border, strict=True):
+        assert border == border_of(near, inside)
+        assert 1 <= border.bit_count() <= 3
+        for other in regions.inside:
+            assert inside & other in (0, inside, other)
+
+
+@pytest.mark.parametrize(
+    ("packet", "field"),
+    [
+        (Packet(2, None, Word(1, 1, 0, 1, (), ())), "source"),
+        (Packet(1, None, Word(1, 1, 9, 1, (), ())), "origin"),
+        (Packet(1, None, Copy(1, 1, b"\1", (), (), (), ())), "message"),
+        (Packet(1, Message(MessageId(1, 1), 1), Copy(1, 1, b"\2", (), (), (), ())), "to"),
+        (Packet(1, Message(MessageId(9, 1), 1), Copy(1, 1, b"\1", (), (), (), ())), "message"),
+        (Packet(1, None, Report(1, 1, b"\1", 0, 1, 1, (), ())), "member"),
+        (Packet(1, None, Report(1, 1, b"\2", 0, 2, 1, (), ())), "to"),
+        (Packet(1, None, Report(1, 1, b"\1", 0, 2, 1, ((0, 0, b"\1"),), ())), r"known\[0\]"),
+        (Packet(1, None, Report(1, 1, b"\1", 0, 2, 1, (), ((7, 2, 1),))), "tokens"),
+    ],
+)
+def test_what_cannot_be_is_refused(packet: Packet[Copy | Report | Word], field: str) -> None:
+    order = Separators(0, Membership(4), ONE)
+    before = order.snapshot()
+    with pytest.raises(MalformedStamp, match=field):
+        order.receive(packet)
+    assert order.snapshot() == before
+
+
+def test_regions_of_processes_that_there_are_not_are_refused() -> None:
+    with pytest.raises(Misuse, match=r"regions: \[9\]"):
+        Separators(0, Membership(4), SeparatorsOptions(routes="shortest", regions=((9,),)))
+
+
+def test_logs_and_contexts_forget_what_is_delivered() -> None:
+    kept = {}
+    for tidy in (0, 1):
+        options = SeparatorsOptions(links=SQUARE, routes="shortest", regions=((1,),), tidy=tidy)
+        net = Network(team(options))
+        for number in range(40):
+            net.send(number % 4, *members(0b1111 & ~(1 << number % 4)))
+            net.settle()
+        kept[tidy] = sum(order.entries() for order in net.orders)
+    assert kept[1] < 20 < kept[0]
