@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from antecede.message import members
-from antecede.overlays.separators import Tree
+from antecede.overlays.separators.tree import Tree
 from antecede.simulate import make_scenario
 from tests.cli.conftest import Antecede
 

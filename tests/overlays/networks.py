@@ -6,7 +6,8 @@ from itertools import product
 from antecede.explore import Exploration, Explorer, OrderFactory, Program, Send
 from antecede.message import Membership, Message, members
 from antecede.order import Order
-from antecede.overlays.separators import Separators, SeparatorsOptions, Tree
+from antecede.overlays.separators import Separators, SeparatorsOptions
+from antecede.overlays.separators.tree import Tree
 from antecede.overlays.separators.zones import Zones
 
 TWIN_STAR: Zones = (((0,), (3, 4)), ((1,), (3, 4)), ((2,), (3, 4)))

@@ -8,8 +8,9 @@ import pytest
 from antecede.errors import Misuse
 from antecede.explore import replay
 from antecede.message import Message, ProcessSet, members
-from antecede.overlays.separators import Separators, SeparatorsOptions, Tree
+from antecede.overlays.separators import Separators, SeparatorsOptions
 from antecede.overlays.separators import zones as _zones
+from antecede.overlays.separators.tree import Tree
 from antecede.simulate import make_scenario, simulate
 from antecede.verify import verify_trace
 from tests.overlays.networks import (

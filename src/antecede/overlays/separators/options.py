@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from antecede.order import Count, Options
+from antecede.order import Count, Options, Says, stated
 from antecede.overlays.separators.zones import Links, Zones
 
 
@@ -22,6 +22,19 @@ class SeparatorsOptions(Options, frozen=True):
 
     For trees alone: `zones`: for each zone its sets of processes; without them they are chosen
     (`plan`). `filters`: the sets that apply R9. `own_implied` and `gateways`: see `histories`."""
+
+    says = stated(
+        links=Says.NUMBERS,
+        applications=Says.NUMBERS,
+        zones=Says.NUMBERS,
+        routes=Says.NOTHING,
+        forwarding=Says.NOTHING,
+        filters=Says.NUMBERS,
+        own_implied=Says.NOTHING,
+        gateways=Says.NOTHING,
+        regions=Says.NUMBERS,
+        tidy=Says.NOTHING,
+    )
 
     links: Links = ()
     applications: Annotated[int, msgspec.Meta(ge=1)] | None = None
