@@ -131,6 +131,9 @@ class Patience(msgspec.Struct, frozen=True, kw_only=True):
     """After how long, and how often, the broker is asked about a place; None: never."""
     limit: int = 1_000
     """How many messages of a lane may wait before the lane is paused."""
+    hold: bool = True
+    """False: nothing waits, messages are delivered as they arrive; stamps are read and made all the
+    same."""
 
 
 class Held(msgspec.Struct, frozen=True):
@@ -269,6 +272,8 @@ class HoldBack:
 
     def _unmet(self, item: Item) -> Iterator[Need]:
         """What a message still waits for, in the order of its needs."""
+        if not self.patience.hold:
+            return
         queues = self.state.queues
         for need in item.needs:
             queue = queues.get(need[0])

@@ -93,6 +93,12 @@ class Lanes:
         message for this reader, if there is one."""
         self._holdback.probed(self.keys.add(lane), following, end, now)
 
+    def unanswered(self, lane: str, now: float) -> None:
+        """The broker cannot be asked now: what is in this lane may well be on its way."""
+        queue = self.state.queues.queues.get(self.keys.add(lane))
+        if queue is not None:
+            queue.heard = now
+
     def take(self, now: float = 0.0) -> tuple[Deliver | None, list[Effect]]:
         """The next message for the application, if one is ready, which becomes part of the past.
         Its lane and what it goes without are told by key (`keys.name`)."""

@@ -1,0 +1,377 @@
+"""Kafka: a partition is a lane, the offset after a message its place.
+
+Synchronous, as the client is.
+
+::
+
+    with causal({"bootstrap.servers": "…"}, reads=["questions", "answers"], group="carol") as bus:
+        bus.publish("questions", b"Where?", key=b"lunch")
+        for message in bus:
+            ...
+
+Partitions are those that the consumer group assigns to this member, or all of them without a group.
+What is committed are offsets, as always, with the group's past as their metadata. Ends of
+partitions (`enable.partition.eof`) tell of offsets that hold no message: compacted ones, marks of
+transactions.
+"""
+
+import logging
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from types import TracebackType
+from typing import Any, Final, Literal, Self
+from zlib import crc32
+
+import msgspec
+from confluent_kafka import OFFSET_INVALID, Consumer, KafkaError, KafkaException, Producer
+from confluent_kafka import TopicPartition as Partition
+
+from antecede.brokers.bus import Message, new_publisher
+from antecede.brokers.holdback import Effect, Held, Missing, Patience, Pause, Probe, Resume
+from antecede.brokers.lanes import Lanes
+from antecede.brokers.log import Unconfirmed
+from antecede.brokers.stamps import HEADER, as_text, decode_lanes, encode_lanes, from_text
+from antecede.errors import MalformedStamp, Misuse
+
+LOGGER = logging.getLogger("antecede.brokers")
+_BATCH: Final = 500
+_ANSWER_S: Final = 10.0
+_METADATA_BYTES: Final = 4_000
+"""What a broker stores with an offset, by default."""
+_CONSUMER_ONLY: Final = ("group.", "auto.", "enable.auto", "enable.partition", "session.")
+
+
+def lane_name(topic: str, partition: int) -> str:
+    return f"{topic}/{partition}"
+
+
+def partition_of(lane: str) -> Partition:
+    topic, _, number = lane.rpartition("/")
+    return Partition(topic, int(number))
+
+
+class KafkaBus:
+    """One reader and publisher of a Kafka cluster; `causal` makes one."""
+
+    def __init__(
+        self,
+        settings: Mapping[str, Any],
+        reads: Sequence[str],
+        group: str | None,
+        start: str,
+        patience: Patience,
+        commit_every: int,
+    ) -> None:
+        self._settings = dict(settings)
+        self._reads = list(dict.fromkeys(reads))
+        self._group = group
+        self._start = start
+        self._commit_every = commit_every
+        self._machine = Lanes(new_publisher(), patience)
+        self._counts: dict[str, int] = {}
+        self._uncommitted = 0
+        self._failure: str | None = None
+        self._producer: Any = None
+        self._consumer: Any = None
+
+    def __enter__(self) -> Self:
+        common = {
+            name: value
+            for name, value in self._settings.items()
+            if not name.startswith(_CONSUMER_ONLY)
+        }
+        self._producer = Producer({**common, "enable.idempotence": True})
+        if self._reads:
+            self._consumer = Consumer(
+                {
+                    **self._settings,
+                    "group.id": self._group or f"antecede-{new_publisher():012x}",
+                    "enable.auto.commit": False,
+                    "enable.partition.eof": True,
+                    "auto.offset.reset": "earliest" if self._start == "first" else "latest",
+                }
+            )
+            if self._group is None:
+                partitions = [p for topic in self._reads for p in self._partitions(topic)]
+                self._assign(self._consumer, partitions)
+            else:
+                self._consumer.subscribe(
+                    self._reads, on_assign=self._assign, on_revoke=self._revoke, on_lost=self._lost
+                )
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        try:
+            if kind is None:
+                self.flush()
+                if self._uncommitted:
+                    self.commit()
+        finally:
+            if self._consumer is not None:
+                self._consumer.close()
+
+    # Which partitions are read
+
+    def _partitions(self, topic: str) -> list[Partition]:
+        return [Partition(topic, number) for number in range(self._count(topic))]
+
+    def _count(self, topic: str) -> int:
+        """How many partitions a topic has."""
+        count = self._counts.get(topic)
+        if count is None:
+            found = self._producer.list_topics(topic, timeout=_ANSWER_S).topics[topic]
+            if found.error is not None and not found.partitions:
+                raise Misuse(f"topic '{topic}': {found.error.str()}")
+            count = self._counts[topic] = len(found.partitions)
+        return count
+
+    def _assign(self, consumer: Any, partitions: list[Any]) -> None:
+        now = time.monotonic()
+        stored = consumer.committed(partitions, _ANSWER_S) if self._group else partitions
+        for partition in stored:
+            place = partition.offset
+            if place < 0:
+                first, end = consumer.get_watermark_offsets(partition, _ANSWER_S)
+                place = first if self._start == "first" else end
+            elif partition.metadata:
+                self._machine.observe(_past_from(partition.metadata))
+            partition.offset = place
+            self._machine.open(lane_name(partition.topic, partition.partition), place, now)
+        consumer.assign(stored)
+
+    def _revoke(self, consumer: Any, partitions: list[Any]) -> None:
+        """Somebody else reads these from now on; what was taken before is processed, for the next
+        message has been asked for."""
+        if self._uncommitted:
+            self.commit()
+        self._lost(consumer, partitions)
+
+    def _lost(self, consumer: Any, partitions: list[Any]) -> None:
+        for partition in partitions:
+            self._machine.close(lane_name(partition.topic, partition.partition))
+
+    # Reading
+
+    def __iter__(self) -> Iterator[Message]:
+        while True:
+            message = self.poll(1.0)
+            if message is not None:
+                yield message
+
+    def poll(self, timeout_s: float = 0.0) -> Message | None:
+        """The next message in causal order; None if there is none in time. Asking for it says that
+        the one before is processed."""
+        if self._uncommitted >= self._commit_every:
+            self.commit()
+        until = time.monotonic() + timeout_s
+        while True:
+            message = self._take()
+            if message is not None:
+                return message
+            if self._consumer is None:
+                raise Misuse("this bus reads no topics")
+            if self._uncommitted:
+                self.commit()
+            now = time.monotonic()
+            due = self._machine.due()
+            wait_s = max(0.0, min(until, until if due is None else due) - now)
+            if not self._fetch(wait_s) and time.monotonic() >= until:
+                return None
+
+    def _fetch(self, wait_s: float) -> bool:
+        messages = self._consumer.consume(_BATCH, 0)
+        if not messages:  # `consume` would wait until all of a batch is there
+            message = self._consumer.poll(wait_s)
+            messages = [] if message is None else [message]
+        now = time.monotonic()
+        for message in messages:
+            self._arrive(message, now)
+        if not messages:
+            for effect in self._machine.wake(now):
+                if isinstance(effect, Probe):
+                    self._probe(effect)
+                elif isinstance(effect, Missing):
+                    LOGGER.warning("%s:%d is given up", effect.lane, effect.place)
+        return bool(messages)
+
+    def _arrive(self, message: Any, now: float) -> None:
+        lane = lane_name(message.topic(), message.partition())
+        error = message.error()
+        if error is not None:
+            if error.code() == KafkaError._PARTITION_EOF:
+                self._machine.advance(lane, message.offset(), now)
+            elif not error.retriable():
+                raise KafkaException(error)
+            return
+        stamp = None
+        headers = message.headers() or ()
+        for name, value in headers:
+            if name == HEADER:
+                try:
+                    stamp = decode_lanes(value)
+                except MalformedStamp as broken:
+                    LOGGER.warning("%s:%d has a %s", lane, message.offset(), broken)
+        place = message.offset() + 1
+        self._obey(self._machine.arrive(lane, place, stamp, (message, stamp), now))
+
+    def _take(self) -> Message | None:
+        delivered, effects = self._machine.take(time.monotonic())
+        if effects:
+            self._obey(effects)
+        if delivered is None:
+            return None
+        self._uncommitted += self._group is not None
+        message, stamp = delivered.content
+        name = self._machine.keys.name
+        return Message(
+            message.topic(),
+            message.value() or b"",
+            {n: v.decode() for n, v in message.headers() or () if n != HEADER and v is not None},
+            name(delivered.lane),
+            delivered.place,
+            delivered.held_s,
+            delivered.late,
+            tuple([(name(key), place) for key, place in delivered.without]),
+            stamp,
+        )
+
+    def held(self) -> list[Held]:
+        """What waits here, and for which place of which partition."""
+        return self._machine.held()
+
+    def _obey(self, effects: list[Effect]) -> None:
+        for effect in effects:
+            if isinstance(effect, Pause):
+                self._consumer.pause([partition_of(effect.lane)])
+            elif isinstance(effect, Resume):
+                self._consumer.resume([partition_of(effect.lane)])
+
+    def _probe(self, probe: Probe) -> None:
+        partition = partition_of(probe.lane)
+        now = time.monotonic()
+        try:
+            _, end = self._consumer.get_watermark_offsets(partition, _ANSWER_S)
+            [position] = self._consumer.position([partition])
+        except KafkaException:
+            self._machine.unanswered(probe.lane, now)
+            return
+        read = probe.after if position.offset == OFFSET_INVALID else position.offset
+        # Up to its end the partition is on its way, or an end of partition will say otherwise.
+        self._machine.probed(probe.lane, read + 1 if read < end else None, end, now)
+
+    def commit(self) -> None:
+        """Store that all messages taken so far are processed."""
+        if self._group is None:
+            raise Misuse("there is nothing to commit for: give a group")
+        self._uncommitted = 0
+        frontier = self._machine.frontier()
+        metadata = as_text(msgspec.msgpack.encode(frontier.past))
+        if len(metadata) > _METADATA_BYTES:
+            LOGGER.warning("the past names too many lanes to be stored: %d", len(frontier.past))
+            metadata = ""
+        offsets = []
+        for lane, place in frontier.places.items():
+            partition = partition_of(lane)
+            offsets.append(Partition(partition.topic, partition.partition, place, metadata))
+        if offsets:
+            self._consumer.commit(offsets=offsets, asynchronous=False)
+
+    # Publishing
+
+    def publish(
+        self,
+        topic: str,
+        payload: bytes = b"",
+        headers: Mapping[str, str] | None = None,
+        *,
+        key: bytes | None = None,
+        partition: int | None = None,
+    ) -> None:
+        """Publish a message after all that this bus has delivered and published. It is confirmed
+        later: `flush` waits for it, and so does a message to another partition."""
+        if partition is None:
+            partition = self._choose(topic, key)
+        lane = lane_name(topic, partition)
+        self._settle(lane)
+        stamp = encode_lanes(self._machine.publish(lane))
+        carried = [(name, value.encode()) for name, value in (headers or {}).items()]
+        try:
+            self._producer.produce(
+                topic,
+                payload,
+                key,
+                partition,
+                headers=[*carried, (HEADER, stamp)],
+                on_delivery=self._confirm,
+            )
+        except (BufferError, KafkaException) as error:
+            self._machine.doubt(lane)
+            raise Unconfirmed(f"{lane}: {error}") from error
+        self._producer.poll(0)
+
+    def _choose(self, topic: str, key: bytes | None) -> int:
+        """The partition that the client would choose by default (`consistent`, CRC-32)."""
+        chosen = str(self._settings.get("partitioner", "consistent"))
+        if not chosen.startswith("consistent"):
+            raise Misuse(f"say which partition: the partitioner '{chosen}' is not known here")
+        return crc32(key or b"") % self._count(topic)
+
+    def _settle(self, lane: str) -> None:
+        while blockers := self._machine.blockers(lane):
+            for blocker in blockers:
+                if self._machine.is_doubtful(blocker):
+                    self._machine.settle(blocker, self._end(blocker))
+            self._producer.poll(0.01)
+
+    def _end(self, lane: str) -> int:
+        if self._consumer is None:
+            self._consumer = Consumer({**self._settings, "group.id": "antecede-ends"})
+        return int(self._consumer.get_watermark_offsets(partition_of(lane), _ANSWER_S)[1])
+
+    def _confirm(self, error: Any, message: Any) -> None:
+        lane = lane_name(message.topic(), message.partition())
+        if error is None:
+            self._machine.confirm(lane, message.offset() + 1)
+        else:
+            self._machine.doubt(lane)
+            self._failure = f"{lane}: {error.str()}"
+
+    def flush(self) -> None:
+        """Wait until all is confirmed; raises `Unconfirmed` for what is not."""
+        self._producer.flush()
+        if self._failure is not None:
+            failure, self._failure = self._failure, None
+            raise Unconfirmed(failure)
+
+
+def _past_from(metadata: str) -> dict[int, int]:
+    try:
+        return msgspec.msgpack.decode(from_text(metadata), type=dict[int, int])
+    except (MalformedStamp, msgspec.DecodeError):
+        return {}  # Somebody else's metadata.
+
+
+def causal(
+    settings: Mapping[str, Any],
+    reads: Sequence[str] = (),
+    *,
+    group: str | None = None,
+    start: Literal["first", "new"] = "new",
+    patience_s: float | None = None,
+    limit: int = 10_000,
+    hold: bool = True,
+    commit_every: int = 1_000,
+) -> KafkaBus:
+    """A bus over Kafka; `settings` are those of the client (addresses, TLS, credentials).
+
+    `reads` are topics. The other arguments are those of `antecede.brokers.causal`; with a `group`
+    the partitions are shared among its members, and order holds for each of them by itself."""
+    if start not in ("first", "new"):
+        raise Misuse(f"start is '{start}'; it can be 'first' or 'new'")
+    patience = Patience(patience_s=patience_s, limit=limit, hold=hold)
+    return KafkaBus(settings, reads, group, start, patience, commit_every)
