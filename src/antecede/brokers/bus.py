@@ -9,7 +9,7 @@ import asyncio
 import logging
 import secrets
 import time
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self
 
@@ -43,6 +43,15 @@ class Message(msgspec.Struct, frozen=True, gc=False):
     """(lane, place) of what was given up so that it could be delivered."""
     stamp: Any = None
     """Who published it, and what it depends on; None for what was published without a stamp."""
+
+
+async def cancel(tasks: Iterable[asyncio.Task[None]]) -> None:
+    """End tasks. Clients may take a cancellation for a lost connection, and try again: insist."""
+    left = set(tasks)
+    while left:
+        for task in left:
+            task.cancel()
+        _, left = await asyncio.wait(left, timeout=_RETRY_S)
 
 
 def new_publisher() -> int:
@@ -94,9 +103,7 @@ class CausalBus:
         traceback: TracebackType | None,
     ) -> None:
         self._closed = True
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await cancel(self._tasks)
         try:
             if kind is None and self._uncommitted:
                 await self._commit()
@@ -161,7 +168,7 @@ class CausalBus:
     async def _pump(self, unit: list[str]) -> None:
         """Read some lanes for ever."""
         retry_s = _RETRY_S
-        while True:
+        while not self._closed:
             lanes = [lane for lane in unit if lane not in self._paused]
             if not lanes:
                 self._resumed.clear()

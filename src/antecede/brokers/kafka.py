@@ -113,6 +113,7 @@ class KafkaBus:
                     self.commit()
         finally:
             if self._consumer is not None:
+                self._uncommitted = 0  # What was not processed is not committed by leaving.
                 self._consumer.close()
 
     # Which partitions are read

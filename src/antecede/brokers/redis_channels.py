@@ -13,6 +13,7 @@ from redis.asyncio import Redis
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
+from antecede.brokers.bus import cancel
 from antecede.brokers.channels import Handler
 from antecede.brokers.log import as_bytes, as_text
 from antecede.brokers.stamps import HEADER
@@ -66,6 +67,5 @@ class RedisChannels:
 
     async def close(self) -> None:
         if self._task is not None:
-            self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
+            await cancel([self._task])
         await self._pubsub.aclose()

@@ -1,0 +1,94 @@
+"""Kafka, by the mock cluster of its client: it speaks the protocol on loopback."""
+
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Any
+
+import pytest
+
+from antecede.errors import Misuse
+from tests.brokers.questions import ANSWERS, QUESTIONS, early_answers, judge, plain
+
+kafka = pytest.importorskip("antecede.brokers.kafka", reason="confluent-kafka is not installed")
+COUNT = 40
+
+
+@pytest.fixture(scope="module")
+def settings() -> Iterator[dict[str, Any]]:
+    from confluent_kafka import Producer  # noqa: PLC0415
+
+    quiet = {"log_level": 0}
+    host = Producer({"bootstrap.servers": "none", "test.mock.num.brokers": 3, **quiet})
+    brokers = host.list_topics(timeout=20).brokers.values()
+    addresses = ",".join(f"{broker.host}:{broker.port}" for broker in brokers)
+    with kafka.causal({"bootstrap.servers": addresses, **quiet}) as asker:
+        for number in range(COUNT):
+            asker.publish(QUESTIONS, str(number).encode(), partition=0)
+    with kafka.causal(
+        {"bootstrap.servers": addresses, **quiet}, [QUESTIONS], start="first"
+    ) as answerer:
+        for _ in range(COUNT):
+            message = take(answerer)
+            answerer.publish(ANSWERS, message.payload, {"user": "bob"}, partition=1)
+    yield {
+        "bootstrap.servers": addresses,
+        "session.timeout.ms": 5_000,
+        "heartbeat.interval.ms": 500,
+        **quiet,
+    }
+    host.flush(0)
+
+
+def take(bus: Any) -> Any:
+    """The next message, however long the group takes to form."""
+    for _ in range(60):
+        message = bus.poll(1.0)
+        if message is not None:
+            return message
+    raise TimeoutError("no message in a minute")
+
+
+def test_answers_and_questions_in_order_over_the_lives_of_a_group(settings: dict[str, Any]) -> None:
+    reads = [ANSWERS, QUESTIONS]
+    found = []
+    with (
+        suppress(InterruptedError),
+        kafka.causal(settings, reads, group="carol", start="first", commit_every=10) as bus,
+    ):
+        found += [take(bus) for _ in range(31)]
+        raise InterruptedError  # it dies with 30 committed and 1 taken
+    with kafka.causal(settings, reads, group="carol") as bus:
+        found += [take(bus) for _ in range(2 * COUNT - 30)]
+        assert bus.poll(0.3) is None
+    judge(plain(found), COUNT, twice=1)
+    assert next(m for m in found if m.topic == ANSWERS).headers == {"user": "bob"}
+
+
+def test_without_holding_back_the_client_decides(settings: dict[str, Any]) -> None:
+    with kafka.causal(settings, [ANSWERS, QUESTIONS], start="first", hold=False) as bus:
+        loose = [take(bus) for _ in range(2 * COUNT)]
+    with kafka.causal(settings, [ANSWERS, QUESTIONS], start="first") as bus:
+        held = [take(bus) for _ in range(2 * COUNT)]
+    assert early_answers(plain(held)) == 0 <= early_answers(plain(loose))
+    assert {m.payload for m in held} == {m.payload for m in loose}
+
+
+def test_an_end_of_partition_ends_a_wait(settings: dict[str, Any]) -> None:
+    """An answer names an offset below the end that holds no message for anybody."""
+    with kafka.causal(settings, ["other"]) as bus:
+        machine = bus._machine
+        machine.observe({machine.keys.add(kafka.lane_name(QUESTIONS, 0)): COUNT})
+        bus.publish("hints", b"1", key=b"k")
+    with kafka.causal(settings, ["hints", QUESTIONS], start="first") as bus:
+        found = [take(bus) for _ in range(COUNT + 1)]
+    assert found[-1].topic == "hints"
+
+
+def test_what_cannot_be_is_refused(settings: dict[str, Any]) -> None:
+    with kafka.causal({**settings, "partitioner": "murmur2"}) as bus:
+        with pytest.raises(Misuse, match="say which partition"):
+            bus.publish(QUESTIONS, b"1", key=b"k")
+        with pytest.raises(Misuse, match="reads no topics"):
+            bus.poll()
+        with pytest.raises(Misuse, match="give a group"):
+            bus.commit()
