@@ -142,7 +142,7 @@ class JetStream:
         lane = self._lanes.get(topic)
         if lane is None:
             try:
-                lane = await self._client.find_stream_name_by_subject(topic)
+                lane = str(await self._client.find_stream_name_by_subject(topic))
             except NotFoundError:
                 raise Misuse(f"no stream keeps subject '{topic}'; create one first") from None
             self._lanes[topic] = lane
@@ -156,7 +156,7 @@ class JetStream:
         return _place(acknowledged)
 
     async def end(self, lane: str) -> int:
-        return (await self._client.stream_info(lane)).state.last_seq
+        return int((await self._client.stream_info(lane)).state.last_seq)
 
     async def following(self, lane: str, place: int) -> int | None:
         found: list[int] = []
