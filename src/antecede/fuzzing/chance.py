@@ -30,6 +30,10 @@ class Chance:
         """Any order of magnitude is as likely as another; three digits are enough to read."""
         return float(f"{exp(log(low) + self._draws.one() * log(high / low)):.3g}")
 
+    def within(self, low: float, high: float) -> float:
+        """Any number is as likely as another; a thousandth is exact enough."""
+        return round(low + self._draws.one() * (high - low), 3)
+
     def pick(self, items: Sequence[T]) -> T:
         return items[int(self._draws.one() * len(items))]
 

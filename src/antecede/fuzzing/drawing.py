@@ -10,6 +10,7 @@ from itertools import pairwise
 from typing import Any
 
 from antecede.fuzzing.chance import Chance
+from antecede.fuzzing.hardship import draw_hardship
 from antecede.fuzzing.options import BACK_S, cut_off_s, draw_options
 from antecede.order import Addressing, Order, Traits
 from antecede.overlays import Overlay
@@ -23,6 +24,8 @@ LARGEST = 12
 MOST_MESSAGES = 150
 CALM_S = 0.5
 """Delays where silence is taken for a crash: well below the time that takes."""
+HARD = 0.5
+"""The share of runs with hardship, of protocols that survive it."""
 PATIENCE_S = 5.0
 """Long against every delay and timer that is drawn."""
 
@@ -39,6 +42,9 @@ def draw_fields(protocol: str, seed: int) -> Fields:
     order = find(protocol)
     chance = Chance(seed, protocol)
     fields: Fields = {"protocol": protocol, "seed": seed, "patience_s": PATIENCE_S}
+    if order.traits.survives_crashes and silence_s(order) and chance.happens(HARD):
+        lets_in = order.join is not Order.join
+        return _with_options({**fields, **draw_hardship(silence_s(order), lets_in, chance)}, chance)
     # Groups of groups take some processes, and so do crashes that leave somebody.
     least = 4 if order.traits.survives_crashes and chance.happens(0.7) else 2
     size = applications = chance.small(least, LARGEST)
@@ -57,12 +63,22 @@ def draw_fields(protocol: str, seed: int) -> Fields:
     span_s = fields["messages"] / (fields["rate"] * applications) + 0.2
     fields["network"] = _network(order, size, span_s, chance)
     fields["crashes"] = _crashes(order, size, span_s, chance)
-    if fields["crashes"] and order.traits.survives_crashes:
-        fields["network"].pop("partitions", None)  # together they may leave nobody to go on
     if order.traits.survives_crashes:
         fields["network"].pop("fifo", None)  # one slow packet would silence a link for long
-        fields["patience_s"] = BACK_S + cut_off_s(fields["network"].get("partitions", ()))
+        if fields["crashes"]:
+            fields["network"].pop("partitions", None)  # hardship has both
+    return _with_options(fields, chance)
+
+
+def _with_options(fields: Fields, chance: Chance) -> Fields:
+    """Where silence is taken for a crash, a run waits until everybody can be back, and until it is
+    given up that somebody comes."""
+    protocol = fields["protocol"]
     fields["options"] = draw_options(protocol, fields, chance)
+    if find(protocol).traits.survives_crashes:
+        away_s = cut_off_s(fields["network"].get("partitions", ()))
+        kept_s = fields["options"].get("forget_after_s", 0.0)
+        fields["patience_s"] = BACK_S + max(away_s, kept_s)
     return fields
 
 

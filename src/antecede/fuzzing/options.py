@@ -9,6 +9,9 @@ from typing import Any
 
 from antecede.fuzzing.chance import Chance
 
+FOR_EVER_S = 1_000.0
+"""When a cut ends that does not heal."""
+
 Fields = dict[str, Any]
 Drawn = dict[str, Any]
 
@@ -17,9 +20,11 @@ BACK_S = 30.0
 
 
 def draw_options(protocol: str, fields: Fields, chance: Chance) -> Drawn:
-    """Options for the rest of the scenario; half of the time none but those that it needs."""
+    """Options for the rest of the scenario, besides those that it has; half of the time none but
+    those that it needs."""
     draw = _OPTIONS.get(protocol)
     drawn = {} if draw is None or chance.happens(0.5) else draw(fields, chance)
+    drawn |= fields.get("options", {})
     return {**drawn, **needed_options(protocol, {**fields, "options": drawn})}
 
 
@@ -96,24 +101,25 @@ def _vector(fields: Fields, chance: Chance) -> Drawn:
 
 def _daisy(fields: Fields, chance: Chance) -> Drawn:
     local = chance.pick(["broadcast", "broadcast", "server", "recipients"])
-    if local == "server" and fields["network"].get("partitions"):
+    cuts = fields["network"].get("partitions")
+    if local == "server" and cuts:
         local = "broadcast"  # a server that is cut off may have the only copy of what others await
     early = ["delivered", *(["received"] if local == "broadcast" else [])]
     evolves = local == "broadcast" and chance.happens(0.4)
-    drawn = {
-        **({"split_above": 4, "merge_below": 3} if evolves else {}),
-        "sizes": [chance.whole(2, 4) for _ in range(chance.whole(1, 3))],
+    drawn: Drawn = {
         "tidy_s": chance.between(0.01, 1.0),
         "local": local,
         **({"copies": _copies(fields, chance)} if local == "recipients" else {}),
         "forward": chance.pick(["stable", "stable", *early]),
     }
+    if evolves:  # which goes with nothing else
+        drawn |= {"split_above": 4, "merge_below": 3, "forward": "stable"}
+    if chance.happens(0.7):
+        drawn["sizes"] = [chance.whole(2, 4) for _ in range(chance.whole(1, 3))]
     if local == "broadcast" and chance.happens(0.3):
         drawn["pack_s"] = chance.between(0.001, 0.3)
-    if chance.happens(0.3):
-        del drawn["sizes"]
-    if evolves or len(fields["crashes"]) > 1 or fields["network"].get("partitions"):
-        drawn["forward"] = "stable"  # servers that leave together may take the past of others along
+    if cuts and chance.happens(0.15):
+        drawn["forget_after_s"] = chance.within(3.0, 10.0)
     return drawn
 
 
@@ -126,12 +132,14 @@ def _copies(fields: Fields, chance: Chance) -> int:
 
 
 def _daisy_needs(fields: Fields) -> Drawn:
-    """Crashes may take the greater part of a small group, after which a majority is no more to be
-    had; without partitions the survivors need none. What is kept for one that is cut off is kept
-    until it can be back."""
-    needed: Drawn = {} if _leave_majorities(fields) else {"quorum": "survivors"}
-    cuts = fields["network"].get("partitions", ())
-    if cuts:
+    """Crashes may take the greater part of a group, after which a majority is no more to be had;
+    without partitions the survivors need none, unless the options say so. What is kept for one
+    that is cut off is kept until it can be back, unless it is to be lost."""
+    options, cuts = fields["options"], fields["network"].get("partitions", ())
+    needed: Drawn = {}
+    if not cuts and "quorum" not in options and not _leave_majorities(fields):
+        needed["quorum"] = "survivors"
+    if cuts and "forget_after_s" not in options:
         needed["forget_after_s"] = BACK_S + cut_off_s(cuts)
     return needed
 
@@ -148,9 +156,11 @@ def _leave_majorities(fields: Fields) -> bool:
 
 
 def cut_off_s(cuts: Sequence[Fields]) -> float:
-    """For how long a process may be cut off, at most: the next cut may come at once."""
-    first_s = min((cut["start_s"] for cut in cuts), default=0.0)
-    return float(max((cut["end_s"] for cut in cuts), default=0.0) - first_s)
+    """For how long a process may be cut off, at most: the next cut may come at once. One that does
+    not heal is of a link."""
+    healing = [cut for cut in cuts if cut["end_s"] < FOR_EVER_S]
+    first_s = min((cut["start_s"] for cut in healing), default=0.0)
+    return float(max((cut["end_s"] for cut in healing), default=0.0) - first_s)
 
 
 _OPTIONS: dict[str, Callable[[Fields, Chance], Drawn]] = {

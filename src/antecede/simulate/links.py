@@ -111,6 +111,7 @@ class Links:
                 partition.start_s,
                 partition.end_s,
                 partition.packets == "lost",
+                partition.one_way,
                 _sides(scenario, sides),
             )
             for partition in scenario.network.partitions
@@ -122,8 +123,10 @@ class Links:
     def arrival(self, source: int, destination: int, now: float, delay: float) -> float:
         """Infinity if it is lost in a partition."""
         departure = now
-        for start_s, end_s, loses, side in self._partitions:
+        for start_s, end_s, loses, is_one_way, side in self._partitions:
             if start_s <= departure < end_s and _separated(side, source, destination):
+                if is_one_way and side[source]:
+                    continue
                 if loses:
                     return inf
                 departure = end_s

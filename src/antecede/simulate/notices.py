@@ -140,6 +140,9 @@ def _cut(cut: Partition, scenario: Scenario) -> tuple[float, str, str]:
     verb = "is" if len(cut.sides) == len(cut.sides[0]) == 1 else "are"
     whom = "each other" if len(sides) > 1 else "the others"
     told = f"{' / '.join(sides)} {verb} cut off from {whom}"
+    if cut.one_way:
+        others = " / ".join(sides[1:]) or "the others"
+        told = f"nothing gets from {sides[0]} to {others}"
     return cut.start_s, _when(cut.start_s, cut.end_s), told
 
 

@@ -89,13 +89,15 @@ class Link(Part):
 
 class Partition(Part):
     """From `start_s` to `end_s` no packet sets out from one side to another. A single side is cut
-    off from everybody else; processes on no side are not affected. Packets sent across are `held`
-    until it heals, as by a reliable transport, or `lost`."""
+    off from everybody else; processes on no side are not affected. `one_way`: only what the first
+    side sends to the others is cut. Packets sent across are `held` until it heals, as by a reliable
+    transport, or `lost`."""
 
     start_s: Seconds
     end_s: Positive
     sides: list[Annotated[list[ProcessRef], Field(min_length=1)]] = Field(min_length=1)
     packets: Literal["held", "lost"] = "held"
+    one_way: bool = False
 
     @model_validator(mode="after")
     def _check_interval(self) -> "Partition":
