@@ -139,6 +139,18 @@ def test_a_single_side_is_cut_off_from_everybody(tmp_path: Path) -> None:
     assert received == {(p, q) for p in (0, 2, 3) for q in (0, 2, 3) if p != q}
 
 
+@pytest.mark.parametrize(
+    ("sides", "lost"), [([[1]], {(1, 0), (1, 2)}), ([[2], [0]], {(2, 0)})], ids=str
+)
+def test_a_cut_of_one_direction_lets_the_other_through(
+    sides: list[list[int]], lost: set[tuple[int, int]], tmp_path: Path
+) -> None:
+    cut = {"start_s": 0.0, "end_s": 1000.0, "sides": sides, "packets": "lost", "one_way": True}
+    _, trace = run(tmp_path, **UNICAST, processes=3, messages=200, network={"partitions": [cut]})
+    received = {(row.message[0], row.process) for row in trace if row.kind == "receive"}
+    assert {(p, q) for p in range(3) for q in range(3) if p != q} - received == lost
+
+
 def test_partitions_one_after_the_other_hold_a_packet_until_the_last_heals(tmp_path: Path) -> None:
     partitions = [
         {"start_s": 0.0, "end_s": 5.0, "sides": [[0], [1]]},

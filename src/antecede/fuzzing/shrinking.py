@@ -19,6 +19,8 @@ from antecede.simulate.judgement import Failure
 
 MOST_RUNS = 6_000
 """Runs before it gives up looking for something smaller."""
+MOST_EVENTS = 3_000_000
+"""The same in events of the simulator, where runs are long: some minutes."""
 LONGER = 4
 """How many times more seeds the last rounds try, when all is small and quick."""
 
@@ -63,6 +65,7 @@ class _Search:
         self._order_type = order_type
         self._most_runs = most_runs
         self.runs = 0
+        self._events = 0
 
     def first(self, candidates: Iterable[Candidate], luck: int) -> Shrunk | None:
         """The first of the candidates that fails, on so many times the usual number of seeds."""
@@ -72,14 +75,16 @@ class _Search:
     def _failing(self, fields: Fields, seeds: int) -> Shrunk | None:
         """The candidate on the first seed on which it fails, if it does."""
         for seed in _seeds(fields["seed"], seeds):
-            if self.runs >= self._most_runs:
+            if self.runs >= self._most_runs or self._events >= MOST_EVENTS:
                 return None
             try:
                 scenario = make_scenario({**fields, "seed": seed})
             except Misuse:
                 return None  # simpler, but no scenario of this protocol
             self.runs += 1
-            failure = judge(scenario, self._order_type).failure
+            outcome = judge(scenario, self._order_type)
+            self._events += outcome.events
+            failure = outcome.failure
             if failure is not None and failure.kind == self._kind:
                 return Shrunk(scenario, failure, self.runs)
         return None
