@@ -39,9 +39,9 @@ def _find_overlay(name: str) -> type[Order]:
     return orders.load(overlays.__name__, name)
 
 
-def parse_options(name: str, options: Mapping[str, Any]) -> Options:
-    """The options of a protocol from what a person wrote."""
-    return orders.parse_options(find(name), options)
+def parse_options(name: str, options: Mapping[str, Any], processes: int | None = None) -> Options:
+    """The options of a protocol from what a person wrote; see `antecede.orders`."""
+    return orders.parse_options(find(name), options, processes)
 
 
 def create(name: str, process: int, membership: Membership, **options: Any) -> Order:

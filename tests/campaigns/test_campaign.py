@@ -188,7 +188,9 @@ def test_interesting_traces_are_kept(unbroken: tuple[Path, Path, dict[str, Path]
 def test_the_csv_has_a_line_a_setting(unbroken: tuple[Path, Path, dict[str, Path]]) -> None:
     _, out, _ = unbroken
     header, *lines = (out / "summary.csv").read_text().splitlines()
-    assert header.startswith("protocol,variant,options,network,workload,processes,n,violations,")
+    assert header.startswith(
+        "protocol,variant,options,network,workload,processes,n,warm_up,warm_up ±,"
+    )
     assert len(lines) == 5
     assert lines[0].startswith("fifo,fifo,{},flat,broadcast,3,2,")
 

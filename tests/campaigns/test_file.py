@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from antecede.campaigns.file import load_campaign
-from antecede.campaigns.scaled import scale
 from antecede.errors import BadFile
 from antecede.protocols import names
+from antecede.scaled import scale
 from tests.campaigns.files import SMALL, save
 
 

@@ -43,6 +43,31 @@ def test_unicast_reaches_one_other(tmp_path: Path) -> None:
     assert pairs == {(p, q) for p in range(3) for q in range(3) if p != q}
 
 
+def test_clients_ask_and_servers_answer(tmp_path: Path) -> None:
+    workload = {"kind": "requests", "servers": 2}
+    _, trace = run(tmp_path, protocol="matrix", processes=6, messages=400, workload=workload)
+    asked = [row for row in sends(trace) if row.process >= 2]
+    answered = [row for row in sends(trace) if row.process < 2]
+    assert {row.destinations for row in asked} == {(0,), (1,)}
+    assert len(asked) + len(answered) == 400
+    assert 190 <= len(answered) <= len(asked)
+    requests = [(row.destinations[0], row.process) for row in asked]
+    for row in answered:  # each to one who asked, and no more often than that
+        requests.remove((row.process, row.destinations[0]))
+
+
+def test_servers_leave_a_client() -> None:
+    with pytest.raises(Misuse, match="4 servers among 4 processes leave no client"):
+        make_scenario(
+            {
+                "protocol": "none",
+                "processes": 4,
+                "messages": 9,
+                "workload": {"kind": "requests", "servers": 4},
+            }
+        )
+
+
 def test_multicast_of_a_size(tmp_path: Path) -> None:
     workload = {"kind": "multicast", "size": 2}
     _, trace = run(tmp_path, protocol="matrix", processes=4, messages=300, workload=workload)

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, ValidationError, field_validator, model_validator
 
-from antecede.campaigns.scaled import Scaled, scale
+from antecede.campaigns.scaled import Scaled, WarmUp
 from antecede.errors import AntecedeError, BadFile
 from antecede.protocols import find, names, parse_options
 from antecede.simulate.layouts import Shape
@@ -59,7 +59,7 @@ class ProtocolEntry(Part):
         for options in self.combinations():
             try:
                 # Whether a number suits the number of processes is seen when runs are planned.
-                parse_options(self.protocols()[0], scale_all(options, 2))
+                parse_options(self.protocols()[0], options, processes=2)
             except AntecedeError as error:
                 raise ValueError(str(error)) from None
         return self
@@ -71,16 +71,6 @@ class ProtocolEntry(Part):
         """The options of each variant."""
         values = [value if isinstance(value, list) else [value] for value in self.options.values()]
         return [dict(zip(self.options, chosen, strict=True)) for chosen in product(*values)]
-
-
-def scale_all(options: dict[str, Any], processes: int) -> dict[str, Any]:
-    """The options for so many processes."""
-    return {
-        name: [scale(part, processes) for part in value]
-        if isinstance(value, list)
-        else scale(value, processes)
-        for name, value in options.items()
-    }
 
 
 class NetworkEntry(Network):
@@ -113,6 +103,8 @@ class Load(Part):
     messages: Scaled | None = None
     rate: Positive | None = None
     payload_bytes: int | None = Field(default=None, ge=0, le=1 << 24, strict=True)
+    warm_up: WarmUp | None = None
+    """Instead of the campaign's."""
 
 
 class UnicastLoad(Load, Unicast):
@@ -133,12 +125,17 @@ class MulticastLoad(Load, Open):
     probability: Probability | None = None
 
 
+class RequestsLoad(Load):
+    kind: Literal["requests"] = "requests"
+    servers: Scaled = 1
+
+
 class ReplayLoad(Load, Replay):
     pass
 
 
 WorkloadEntry = Annotated[
-    UnicastLoad | MulticastLoad | BroadcastLoad | GroupsLoad | ReplayLoad,
+    UnicastLoad | MulticastLoad | BroadcastLoad | GroupsLoad | RequestsLoad | ReplayLoad,
     Field(discriminator="kind"),
 ]
 
@@ -164,6 +161,9 @@ class Campaign(Part):
     seeds: Annotated[list[Seed], BeforeValidator(_seeds)] = Field(default=[1, 2, 3, 4, 5])
     """How many, counted from 1; or which."""
     processes: list[Size] | None = Field(default=None, min_length=1)
+    warm_up: WarmUp = 0
+    """Messages at the start of each run that are not measured: so many, `2n`, a share of the run
+    (`50%`), or `auto`, by MSER-5."""
     traces: TracePolicy = "none"
     """Which traces to keep: of each variant the one with the longest delay and the first one with
     a violation (`interesting`), all, or none."""

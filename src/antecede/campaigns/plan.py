@@ -23,23 +23,26 @@ import msgspec
 from antecede.campaigns.file import (
     Campaign,
     GroupsLoad,
+    Load,
     MulticastLoad,
     NetworkEntry,
     ReplayLoad,
+    RequestsLoad,
     ScaledLayout,
     WorkloadEntry,
-    scale_all,
 )
-from antecede.campaigns.scaled import scale
+from antecede.campaigns.scaled import percentage
+from antecede.campaigns.steady import AUTO
 from antecede.errors import AntecedeError, BadFile, Misuse
 from antecede.message import members
+from antecede.scaled import scale, scale_options
 from antecede.simulate import Scenario, make_scenario
 from antecede.simulate.deployment import deploy
 from antecede.simulate.graphs import load_graph
-from antecede.simulate.parts import Multicast, Network, Unicast
+from antecede.simulate.parts import Multicast, Network, Requests, Unicast
 from antecede.topology.load import LARGEST
 
-FORMAT: Final = 1
+FORMAT: Final = 2
 """Of the results of a run: another one makes all runs new."""
 
 
@@ -67,6 +70,8 @@ class PlannedRun(msgspec.Struct, frozen=True):
     promised: bool
     events: int
     """About how many events it takes."""
+    warm_up: int | str = 0
+    """Messages that are left out of the measures, or `auto`."""
 
 
 class Skipped(msgspec.Struct, frozen=True):
@@ -102,7 +107,9 @@ def make_plan(campaign: Campaign, file: str = "the campaign") -> Plan:
         place += f", {processes} processes" if processes else ""
         try:
             base = _scenario(network, workload, processes)
-            size = make_scenario({**base, "protocol": "none"}).applications.size
+            plain = make_scenario({**base, "protocol": "none"})
+            size = plain.applications.size
+            warm_up = _warm_up(campaign, workload, plain)
         except AntecedeError as error:
             mistakes.append(f"{place}: {error}")
             continue
@@ -115,8 +122,8 @@ def make_plan(campaign: Campaign, file: str = "the campaign") -> Plan:
                 workload.name,
                 size,
             )
-            options = scale_all(variant.options, size)
-            made = _cell(setting, {**base, "options": options}, campaign.seeds)
+            options = scale_options(variant.options, size)
+            made = _cell(setting, {**base, "options": options}, campaign.seeds, warm_up)
             if isinstance(made, Skipped):
                 skipped.append(made)
             else:
@@ -187,10 +194,12 @@ def _scenario(
     topology = network.topology_for(processes)
     size = processes or _size(network, topology, workload)
     network_fields = network.model_dump(include=set(Network.model_fields), by_alias=True)
-    own = {*type(workload).model_fields} - {"name", "messages", "rate", "payload_bytes", "groups"}
+    own = {*type(workload).model_fields} - {*Load.model_fields, "groups"}
     traffic = workload.model_dump(include=own, exclude_none=True)
     if isinstance(workload, MulticastLoad) and workload.size is not None:
         traffic["size"] = max(1, scale(workload.size, size))
+    if isinstance(workload, RequestsLoad):
+        traffic["servers"] = max(1, scale(workload.servers, size))
     fields = {
         "topology": topology,
         "attach": network.attach,
@@ -228,7 +237,22 @@ def _groups(workload: GroupsLoad, size: int) -> Any:
     return made
 
 
-def _cell(setting: Setting, base: dict[str, Any], seeds: list[int]) -> list[PlannedRun] | Skipped:
+def _warm_up(campaign: Campaign, workload: WorkloadEntry, scenario: Scenario) -> int | str:
+    """How many messages to leave out of so many, or `auto`."""
+    asked = campaign.warm_up if workload.warm_up is None else workload.warm_up
+    if asked == AUTO:
+        return AUTO
+    messages = scenario.message_limit
+    share = percentage(asked)
+    cut = int(messages * share) if share is not None else scale(asked, scenario.applications.size)
+    if cut >= messages:
+        raise Misuse(f"warm_up: leaves out {cut} messages of {messages}; make it less")
+    return int(cut)
+
+
+def _cell(
+    setting: Setting, base: dict[str, Any], seeds: list[int], warm_up: int | str
+) -> list[PlannedRun] | Skipped:
     """The runs of one setting, or why there are none."""
     try:
         scenario = make_scenario({**base, "protocol": setting.protocol})
@@ -241,17 +265,23 @@ def _cell(setting: Setting, base: dict[str, Any], seeds: list[int]) -> list[Plan
     runs = []
     for seed in seeds:
         fields |= {"seed": seed, "run": ""}
-        fields["run"] = run = _identity(fields)
+        fields["run"] = run = _identity(fields, warm_up)
         text = json.dumps(fields, sort_keys=True)
-        runs.append(PlannedRun(run, setting, seed, text, scenario.promises_order, events))
+        runs.append(PlannedRun(run, setting, seed, text, scenario.promises_order, events, warm_up))
     return runs
 
 
-def _identity(fields: dict[str, Any]) -> str:
+def _identity(fields: dict[str, Any], warm_up: int | str) -> str:
     topology = (fields.get("topology") or "").removeprefix(LARGEST)
     graph = fields["workload"].get("graph") or ""
     files = [hash_of(name) for name in (topology, graph) if Path(name).is_file()]
-    known = {"fields": fields, "files": files, "version": _version(), "format": FORMAT}
+    known = {
+        "fields": fields,
+        "files": files,
+        "warm_up": warm_up,
+        "version": _version(),
+        "format": FORMAT,
+    }
     return sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()[:16]
 
 
@@ -271,7 +301,7 @@ def estimate_events(scenario: Scenario) -> int:
     What a protocol sends by itself is not known beforehand."""
     size = scenario.applications.size
     workload = scenario.workload
-    if isinstance(workload, Unicast):
+    if isinstance(workload, Unicast | Requests):
         copies = 1.0
     elif isinstance(workload, Multicast):
         copies = workload.size or max(1.0, (workload.probability or 0.0) * (size - 1))

@@ -19,7 +19,7 @@ import msgspec
 
 from antecede import compiled
 from antecede.campaigns.folder import Folder, write
-from antecede.campaigns.measures import distributions, histograms, measure
+from antecede.campaigns.measures import after_warm_up, distributions, histograms, measure
 from antecede.campaigns.plan import PlannedRun
 from antecede.errors import AntecedeError, CannotWrite
 from antecede.simulate import Scenario, StateSampler, make_scenario, simulate
@@ -131,15 +131,15 @@ def _measured(planned: PlannedRun, scenario: Scenario, aside: Path) -> dict[str,
     (run,) = read_trace(aside).runs
     copies = examine(run)
     verified = process_time()
-    values = distributions(run, copies)
+    part = after_warm_up(distributions(run, copies), states, planned.warm_up)
     return {
         "run": planned.run,
         "status": OK,
         "promised": scenario.promises_order,
         "violations": copies.violations,
         "undelivered": copies.undelivered,
-        **measure(summary, states, values),
-        "histograms": histograms(values),
+        **measure(summary, states, part),
+        "histograms": histograms(part.values),
         "simulate_cpu_s": simulated - start,
         "verify_cpu_s": verified - simulated,
         "measure_cpu_s": process_time() - verified,

@@ -1,30 +1,30 @@
-"""Numbers that grow with the number of processes, as campaign files write them.
-
-`40` is 40; `2n` is twice the number of processes, `n/4` a quarter of it (rounded down), `n^2` its
-square.
-"""
+"""What campaign files may say instead of a number: `2n` and the like, and for a warm-up a share."""
 
 import re
-from fractions import Fraction
 from typing import Annotated, Any
 
 from pydantic import PlainValidator
 
-_FORM = re.compile(r"(\d+(?:\.\d+)?)?n(\^2)?(?:/(\d*[1-9]\d*))?")
+from antecede.scaled import is_scaled
+
+_SHARE = re.compile(r"(\d+(?:\.\d+)?) ?%")
 
 
-def is_scaled(value: Any) -> bool:
-    """Whether this is a text of that form."""
-    return isinstance(value, str) and _FORM.fullmatch(value) is not None
+def percentage(value: Any) -> float | None:
+    """The share that a text such as `50%` says; None for anything else."""
+    found = _SHARE.fullmatch(value) if isinstance(value, str) else None
+    return float(found[1]) / 100 if found else None
 
 
-def scale(value: Any, processes: int) -> Any:
-    """What the value is for so many processes; anything but a text of that form stays as it is."""
-    if isinstance(value, str) and (found := _FORM.fullmatch(value)):
-        factor, square, divisor = found.groups()
-        size = processes**2 if square else processes
-        return int(Fraction(factor or 1) * size / int(divisor or 1))
-    return value
+def _check_warm_up(value: Any) -> int | str:
+    share = percentage(value)
+    is_share = share is not None and share < 1
+    if value == "auto" or is_share or is_scaled(value) or (type(value) is int and value >= 0):
+        return value  # type: ignore[no-any-return]
+    raise ValueError(
+        f"'{value}' is neither a number of messages (100, or 2n, n/4, n^2), nor a share of the run "
+        "below 100% (50%), nor 'auto'"
+    )
 
 
 def _check(value: Any) -> int | str:
@@ -34,4 +34,5 @@ def _check(value: Any) -> int | str:
     raise ValueError(f"'{value}' is neither a number from 1 on nor of the form 2n, n/4 or n^2")
 
 
+WarmUp = Annotated[int | str, PlainValidator(_check_warm_up)]
 Scaled = Annotated[int | str, PlainValidator(_check)]

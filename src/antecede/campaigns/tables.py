@@ -76,6 +76,18 @@ STAMPS: Final = {
 }
 """The sizes of stamps, which are spread over messages and hop messages."""
 
+WATCHED: Final = {
+    "stamp_entries": "the elements of stamps",
+    "stamp_bytes": "the bytes of stamps",
+    "ordering_bytes": "the bytes of all ordering information, message by message",
+    "control": "the control packets, message by message",
+    "hop_stamp_bytes": "the bytes of stamps on hop messages",
+    "delay": "the delays",
+    "hold": "the times held",
+    "state_bytes": "the bytes of snapshots",
+}
+"""The series that are watched for a drift: see `antecede.campaigns.steady`."""
+
 SETTING: Final = (
     Column("protocol", TEXT, "the protocol, as `antecede protocols` lists it"),
     Column("variant", TEXT, "protocol and options as people write them: `bounded k=2n`"),
@@ -97,8 +109,36 @@ RUNS: Final = Table(
         Column("status", TEXT, "`ok`, or `failed`: all measures are null then"),
         Column("error", TEXT, "what went wrong; null where nothing did"),
         Column("promised", pa.bool_(), "whether the protocol promises causal order here"),
-        Column("messages", COUNT, "messages sent", True),
-        Column("deliveries", COUNT, "deliveries, own copies included", True),
+        Column("messages", COUNT, "messages sent, in the whole run", True),
+        Column("deliveries", COUNT, "deliveries in the whole run, own copies included", True),
+        Column(
+            "warm_up",
+            COUNT,
+            "messages at the start that are left out of all measures below but `violations`, "
+            "`undelivered`, `queue_max`, `virtual_s`, `events` and `rows`; what is sent after the "
+            "last message is then left out, too",
+            True,
+            in_csv=True,
+        ),
+        Column(
+            "unsteady",
+            COUNT,
+            "how many of the series that are watched drifted after the warm-up",
+            True,
+            in_csv=True,
+        ),
+        Column("drifting", TEXT, "these series; measures made of them are no steady state"),
+        Column("short", TEXT, "series with too few values to tell"),
+        *(
+            Column(
+                f"drift_{name}",
+                NUMBER,
+                f"difference between the second half and the first of {what}, as a share of the "
+                "mean; null for none or too few",
+                True,
+            )
+            for name, what in WATCHED.items()
+        ),
         Column("violations", COUNT, "deliveries that came too early", True, in_csv=True),
         Column("undelivered", COUNT, "copies for others never delivered", True, in_csv=True),
         *_spread("stamp_entries", STAMPS["stamp_entries"], STAMP_PARTS, shown=("mean", "max")),
@@ -122,6 +162,7 @@ RUNS: Final = Table(
         Column("control_packets", COUNT, "packets of the protocol's own: extra, null ...", True),
         Column("control_bytes", COUNT, "bytes of ordering information on them", True),
         Column("control_per_message", NUMBER, "`control_packets` a message", True, in_csv=True),
+        Column("packets_per_message", NUMBER, "`copies` and `control_packets` a message", True),
         Column(
             "ordering_bytes_per_message",
             NUMBER,

@@ -1,5 +1,6 @@
 """`antecede fuzz`: random scenarios, judged, and shrunk where they fail."""
 
+import json
 import sys
 from pathlib import Path
 from time import perf_counter
@@ -8,13 +9,20 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from antecede.cli._shared import ANSWER_IS_NO, JsonFlag, print_json, progress_bar
+from antecede.cli._shared import (
+    ANSWER_IS_NO,
+    JsonFlag,
+    OptionFlags,
+    parse_option_flags,
+    print_json,
+    progress_bar,
+)
 from antecede.errors import Misuse
 from antecede.fuzzing.finding import Finding
 from antecede.fuzzing.judging import judge
 from antecede.fuzzing.ledger import Ledger, locked
 from antecede.pipeline.spread import HERE
-from antecede.protocols import find, names
+from antecede.protocols import find, names, parse_options
 from antecede.simulate import load_scenario
 
 DEFAULT_RUNS = 2_000
@@ -27,6 +35,7 @@ def fuzz(
         list[str] | None,
         typer.Option(help="A protocol; may repeat. By default all of them, taking turns."),
     ] = None,
+    option: OptionFlags = None,
     runs: Annotated[
         int | None, typer.Option(min=1, help=f"How many runs in all; {DEFAULT_RUNS:,} by default.")
     ] = None,
@@ -59,6 +68,7 @@ def fuzz(
         _replay(replay, as_json)
         return
     protocols = [find(name).name for name in protocol] if protocol else list(names())
+    options = _options(protocols, parse_option_flags(option))
     if runs is None and minutes is None:
         runs = DEFAULT_RUNS
     with locked(out):
@@ -66,7 +76,7 @@ def fuzz(
         before = ledger.runs
         start = perf_counter()
         try:
-            findings = _run(protocols, ledger, seed, runs, minutes, master)
+            findings = _run(protocols, options, ledger, seed, runs, minutes, master)
         except KeyboardInterrupt:
             print(f"interrupted after {ledger.runs:,} runs; {_kept(out)}", file=sys.stderr)
             raise
@@ -85,8 +95,19 @@ def _kept(out: Path | None) -> str:
     return "the same command goes on where it stopped"
 
 
+def _options(protocols: list[str], options: dict[str, Any]) -> str:
+    """Those that are not to be drawn, as JSON."""
+    if options and len(protocols) != 1:
+        raise Misuse("options belong to one protocol; name it with --protocol")
+    if options:
+        # Whether a number suits the number of processes is seen when that is drawn.
+        parse_options(protocols[0], options, processes=2)
+    return json.dumps(options, sort_keys=True)
+
+
 def _run(
     protocols: list[str],
+    options: str,
     ledger: Ledger,
     seed: int,
     runs: int | None,
@@ -110,6 +131,7 @@ def _run(
                 first_seed=seed,
                 runs=runs,
                 minutes=minutes,
+                options=options,
                 tell=lambda done, events: tick(done, runs),
             )
     finally:

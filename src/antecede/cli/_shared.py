@@ -18,7 +18,11 @@ from antecede.errors import Misuse
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
 OptionFlags = Annotated[
     list[str] | None,
-    typer.Option("--option", metavar="NAME=VALUE", help="An option of the protocol; may repeat."),
+    typer.Option(
+        "--option",
+        metavar="NAME=VALUE",
+        help="An option of the protocol; may repeat. A number may grow with the processes: k=2n.",
+    ),
 ]
 
 ANSWER_IS_NO = 1
@@ -27,18 +31,28 @@ WHOLE_WIDTH = 10_000
 """Wider than any table: rich cuts cells to fit narrower ones."""
 
 
-def parse_option_flags(flags: Iterable[str] | None) -> dict[str, Any]:
-    """`name=value` pairs; a value is read as JSON where it is JSON, else as text."""
-    options = {}
+def parse_option_flags(flags: Iterable[str] | None, **short: str | None) -> dict[str, Any]:
+    """`name=value` pairs, and flags of their own (`--k`). A value is read as JSON where it is JSON,
+    else as text; `2n` and the like are numbers (`antecede.scaled`). An option is given once."""
+    given: dict[str, tuple[str, str]] = {}
+    named = [(name, text, f"--{name} {text}") for name, text in short.items() if text is not None]
     for flag in flags or ():
         name, equals, text = flag.partition("=")
         if not equals or not name:
             raise Misuse(f"--option {flag}: write it as NAME=VALUE")
-        try:
-            options[name.replace("-", "_")] = msgspec.json.decode(text.encode())
-        except msgspec.DecodeError:
-            options[name.replace("-", "_")] = text
-    return options
+        named.append((name.replace("-", "_"), text, f"--option {flag}"))
+    for name, text, flag in named:
+        if name in given:
+            raise Misuse(f"{given[name][1]} and {flag}: give {name} once")
+        given[name] = (text, flag)
+    return {name: _value(text) for name, (text, _) in given.items()}
+
+
+def _value(text: str) -> Any:
+    try:
+        return msgspec.json.decode(text.encode())
+    except msgspec.DecodeError:
+        return text
 
 
 def print_json(value: Any) -> None:

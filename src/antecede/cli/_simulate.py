@@ -36,7 +36,7 @@ def simulate(
     messages: Annotated[int | None, typer.Option(help="How many messages they send.")] = None,
     seed: Annotated[int | None, typer.Option(help="One seed explains a run.")] = None,
     option: OptionFlags = None,
-    k: Annotated[int | None, typer.Option(help="The same as --option k=K (bounded).")] = None,
+    k: Annotated[str | None, typer.Option(help="The same as --option k=K (bounded).")] = None,
     topology: Annotated[
         str | None,
         typer.Option(
@@ -48,7 +48,8 @@ def simulate(
     workload: Annotated[
         str | None,
         typer.Option(
-            help="unicast, multicast, broadcast, groups or replay.", rich_help_panel=TRAFFIC
+            help="unicast, multicast, broadcast, groups, requests or replay.",
+            rich_help_panel=TRAFFIC,
         ),
     ] = None,
     rate: Annotated[
@@ -61,6 +62,12 @@ def simulate(
     ] = None,
     multicast_size: Annotated[
         int | None, typer.Option(help="Destinations of a multicast.", rich_help_panel=TRAFFIC)
+    ] = None,
+    servers: Annotated[
+        int | None,
+        typer.Option(
+            help="Processes that answer requests; the others ask.", rich_help_panel=TRAFFIC
+        ),
     ] = None,
     groups: Annotated[
         int | None, typer.Option(help="How many overlapping groups.", rich_help_panel=TRAFFIC)
@@ -152,7 +159,7 @@ def simulate(
         "seed": seed,
         "rate": rate,
         "payload_bytes": payload_bytes,
-        "options": {**parse_option_flags(option), **({} if k is None else {"k": k})} or None,
+        "options": parse_option_flags(option, k=k) or None,
         "groups": _groups(groups, layout, group_size),
         "joins": [_join(text) for text in join] if join else None,
         "crashes": [_crash(text) for text in crash] if crash else None,
@@ -164,7 +171,13 @@ def simulate(
         "fifo": fifo,
         "partitions": [_partition(text) for text in partition] if partition else None,
     }
-    traffic = {"kind": workload, "cascade": cascade, "size": multicast_size, "graph": graph}
+    traffic = {
+        "kind": workload,
+        "cascade": cascade,
+        "size": multicast_size,
+        "servers": servers,
+        "graph": graph,
+    }
     base = {} if scenario is None else _plain(load_scenario(find_shipped("scenarios", scenario)))
     if scenario is None and protocol is None:
         raise Misuse("name a protocol (--protocol), 'all', or a scenario file (--scenario)")

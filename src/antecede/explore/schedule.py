@@ -6,7 +6,7 @@ applied to the history of the run. It names what was overtaken and through which
 
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from functools import partial
+from functools import cache, partial
 from operator import itemgetter
 from typing import Any, NamedTuple
 
@@ -16,7 +16,17 @@ from antecede.errors import BadInput, Misuse
 from antecede.explore.automaton import Flaw, OrderFactory, check_transmit
 from antecede.explore.program import Program, braces
 from antecede.message import Message, MessageId, members
-from antecede.order import Channels, Deliver, Effect, Gives, Order, Packet, Transmit, Wake
+from antecede.order import (
+    Channels,
+    Deliver,
+    Effect,
+    Gives,
+    Options,
+    Order,
+    Packet,
+    Transmit,
+    Wake,
+)
 from antecede.protocols import find, parse_options
 from antecede.wire import decode_packet, encode_packet
 
@@ -88,8 +98,13 @@ class Finding(NamedTuple):
 
 def factory_of(protocol: str, options: dict[str, Any]) -> OrderFactory:
     """The orders of a protocol of the registry."""
-    order, parsed = find(protocol), parse_options(protocol, options)
-    return lambda process, membership: order(process, membership, parsed)
+    order = find(protocol)
+
+    @cache
+    def parsed(processes: int) -> Options:
+        return parse_options(protocol, options, processes)
+
+    return lambda process, membership: order(process, membership, parsed(membership.size))
 
 
 def replay(failure: Failure, factory: OrderFactory | None = None) -> Finding | None:

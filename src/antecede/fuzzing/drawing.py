@@ -9,6 +9,8 @@ some links are much slower than the others.
 from itertools import pairwise
 from typing import Any
 
+import msgspec
+
 from antecede.fuzzing.chance import Chance
 from antecede.fuzzing.hardship import draw_hardship
 from antecede.fuzzing.options import BACK_S, cut_off_s, draw_options
@@ -30,11 +32,18 @@ PATIENCE_S = 5.0
 """Long against every delay and timer that is drawn."""
 
 Fields = dict[str, Any]
+NO_OPTIONS = "{}"
 
 
-def draw(protocol: str, seed: int) -> Scenario:
-    """The scenario of this seed."""
-    return make_scenario(draw_fields(protocol, seed))
+def draw(protocol: str, seed: int, options: str = NO_OPTIONS) -> Scenario:
+    """The scenario of this seed; `options`, as JSON, take the place of those that are drawn."""
+    fields = draw_fields(protocol, seed)
+    if options == NO_OPTIONS:
+        return make_scenario(fields)
+    fields["options"] |= msgspec.json.decode(options)
+    scenario = make_scenario(fields)
+    scenario.order(0, scenario.membership, scenario.order_options)  # refuses what does not suit
+    return scenario
 
 
 def draw_fields(protocol: str, seed: int) -> Fields:

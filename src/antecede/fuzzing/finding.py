@@ -34,7 +34,7 @@ def find_smallest(
 ) -> Finding:
     """Draw the run again, and shrink it."""
     failure = Failure(found.kind, found.sentence)
-    shrunk = shrink(draw(found.protocol, found.seed), failure, order_type, most_runs)
+    shrunk = shrink(draw(found.protocol, found.seed, found.options), failure, order_type, most_runs)
     scenario = shrunk.scenario
     return Finding(
         found,

@@ -5,7 +5,7 @@ from itertools import count as counting
 
 import msgspec
 
-from antecede.fuzzing.drawing import draw
+from antecede.fuzzing.drawing import NO_OPTIONS, draw
 from antecede.fuzzing.judging import judge
 from antecede.order import Order
 
@@ -14,11 +14,13 @@ SLICE = 100
 
 
 class Slice(msgspec.Struct, frozen=True):
-    """The seeds from `first` on, so many, of one protocol."""
+    """The seeds from `first` on, so many, of one protocol. `options` are not drawn, but given, as
+    JSON."""
 
     protocol: str
     first: int
     count: int
+    options: str = NO_OPTIONS
 
 
 class Found(msgspec.Struct, frozen=True):
@@ -28,6 +30,7 @@ class Found(msgspec.Struct, frozen=True):
     seed: int
     kind: str
     sentence: str
+    options: str = NO_OPTIONS
 
 
 class Done(msgspec.Struct, frozen=True):
@@ -45,24 +48,30 @@ def run_slice(slice_: Slice, order_type: type[Order] | None = None) -> Done:
     events = messages = deliveries = 0
     found = []
     for seed in range(slice_.first, slice_.first + slice_.count):
-        outcome = judge(draw(slice_.protocol, seed), order_type)
+        outcome = judge(draw(slice_.protocol, seed, slice_.options), order_type)
         events += outcome.events
         messages += outcome.messages
         deliveries += outcome.deliveries
         if outcome.failure is not None:
             failure = outcome.failure
-            found.append(Found(slice_.protocol, seed, failure.kind, failure.sentence))
+            where = (slice_.protocol, seed, failure.kind, failure.sentence, slice_.options)
+            found.append(Found(*where))
     return Done(slice_, events, messages, deliveries, tuple(found))
 
 
 def plan(
-    protocols: Sequence[str], first_seed: int, runs: int, done: Iterable[Slice], size: int = SLICE
+    protocols: Sequence[str],
+    first_seed: int,
+    runs: int,
+    done: Iterable[Slice],
+    size: int = SLICE,
+    options: str = NO_OPTIONS,
 ) -> list[Slice]:
     """Slices for the first `runs` runs that are not done. The protocols take turns; all count their
     seeds from `first_seed`."""
     covered: dict[str, set[int]] = {protocol: set() for protocol in protocols}
     for one in done:
-        if one.protocol in covered:
+        if one.protocol in covered and one.options == options:
             covered[one.protocol].update(range(one.first, one.first + one.count))
     planned: list[tuple[int, Slice]] = []
     for turn, protocol in enumerate(protocols):
@@ -71,7 +80,7 @@ def plan(
         for seed in counting(first_seed):
             is_wanted = seed < first_seed + share and seed not in covered[protocol]
             if start is not None and (not is_wanted or seed - start == size):
-                planned.append((start, Slice(protocol, start, seed - start)))
+                planned.append((start, Slice(protocol, start, seed - start, options)))
                 start = None
             if seed >= first_seed + share:
                 break

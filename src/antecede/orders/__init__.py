@@ -18,6 +18,7 @@ import msgspec
 from antecede.errors import BrokenInvariant, Misuse
 from antecede.message import Membership
 from antecede.order import Options, Order
+from antecede.scaled import scale_options
 
 __all__ = ["create", "find", "load", "names", "names_in", "order_in", "parse_options"]
 
@@ -73,12 +74,16 @@ def order_in(module: ModuleType) -> type[Order]:
     return orders[0]
 
 
-def parse_options(name: str | type[Order], options: Mapping[str, Any]) -> Options:
-    """The options of a protocol from what a person wrote."""
+def parse_options(
+    name: str | type[Order], options: Mapping[str, Any], processes: int | None = None
+) -> Options:
+    """The options of a protocol from what a person wrote. Where the number of processes is known,
+    numbers may be given as `2n` (`antecede.scaled`)."""
     order = find(name) if isinstance(name, str) else name
     name, options_type = order.name, order.options_type
+    plain = dict(options) if processes is None else scale_options(options, processes)
     try:
-        return msgspec.convert(dict(options), options_type)
+        return msgspec.convert(plain, options_type)
     except msgspec.ValidationError as error:
         raise Misuse(f"options of {name}: {_in_words(error, options_type)}") from None
 

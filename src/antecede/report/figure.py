@@ -8,6 +8,7 @@ from antecede.report.markup import Markup, join, tag
 from antecede.report.numbers import Fitted, count, uncertain
 
 Cell = str | Markup
+UNSTEADY = "†"
 
 
 @dataclass(frozen=True)
@@ -85,10 +86,12 @@ def _cell(cell: Cell, place: int, words: int) -> Markup:
 
 
 def with_interval(estimate: Estimate | None, unit: Fitted) -> str:
-    """A mean and half the width of its interval, where that says anything."""
+    """A mean and half the width of its interval, where that says anything, and a mark where it is
+    no steady state."""
     if estimate is None:
         return "–"
     half = (estimate.high - estimate.low) / 2
+    mark = f" {UNSTEADY}" if estimate.is_unsteady else ""
     if not half > 0:
-        return unit.number(estimate.mean)
-    return " ± ".join(uncertain(estimate.mean * unit.factor, half * unit.factor))
+        return unit.number(estimate.mean) + mark
+    return " ± ".join(uncertain(estimate.mean * unit.factor, half * unit.factor)) + mark

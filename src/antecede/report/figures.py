@@ -9,7 +9,7 @@ from antecede.report.charts.canvas import Estimate
 from antecede.report.charts.dots import draw_dots
 from antecede.report.charts.lines import Line, draw_lines
 from antecede.report.charts.scatter import Spot, draw_scatter, unbeaten
-from antecede.report.figure import Figure, Numbers, with_interval
+from antecede.report.figure import UNSTEADY, Figure, Numbers, with_interval
 from antecede.report.numbers import BYTES, ELEMENTS, PLAIN, PROCESSES, SECONDS, Unit
 from antecede.report.results import Facet, Results, Setting
 
@@ -192,7 +192,9 @@ def space_against_delay(results: Results, facet: Facet) -> Figure | None:
         return None
     seconds = SECONDS.fitted(max(spot.up.mean for spot in spots))
     ordered = [spot for spot in spots if spot.series.name in results.ordered]
-    best = ", ".join(spot.series.name for spot in unbeaten(ordered))
+    are_steady = not any(s.across.is_unsteady or s.up.is_unsteady for s in ordered)
+    front = unbeaten(ordered) if are_steady else []
+    best = ", ".join(spot.series.name for spot in front)
     name = results.name(facet)
     title = "Space against delay"
     return Figure(
@@ -200,11 +202,12 @@ def space_against_delay(results: Results, facet: Facet) -> Figure | None:
         title=title,
         facet=name,
         note=f"With {max(sizes)} processes; nearer to the lower left corner is better."
-        + (f" Of those that kept causal order, none beats {best} in both ways." if best else ""),
+        + (f" Of those that kept causal order, none beats {best} in both ways." if best else "")
+        + ("" if are_steady else f" Not all are steady ({UNSTEADY}): none is called better."),
         draw=partial(
             draw_scatter,
             spots,
-            unbeaten(ordered),
+            front,
             f"{title} ({name})" if name else title,
             ("Stamp size", BYTES),
             ("Delay from send to delivery", SECONDS),

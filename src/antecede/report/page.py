@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from antecede.report.comparison import comparisons, overview
 from antecede.report.distributions import SPREADS, distribution_figures
-from antecede.report.figure import Figure, render
+from antecede.report.figure import UNSTEADY, Figure, render
 from antecede.report.figures import (
     QUEUES,
     STAMPS,
@@ -26,6 +26,7 @@ from antecede.report.notable import failures_section, notable_section, skipped_s
 from antecede.report.numbers import count
 from antecede.report.parameters import parameter_figures
 from antecede.report.results import Results
+from antecede.report.steady import steady_section
 from antecede.report.verdicts import banner, tally, verdict_table
 
 MOST_OPEN = 6
@@ -106,6 +107,7 @@ def _sections(results: Results, beside: Path) -> Iterator[Section]:
     yield Section("trade", "The trade-off", TRADE, pictures.get("trade"))
     yield Section("traffic", "Extra messages", TRAFFIC_LEAD, pictures.get("traffic"))
     yield Section("distributions", "Distributions", DISTRIBUTIONS, pictures.get("distributions"))
+    yield Section("steady", "Not steady", STEADY, steady_section(results))
     yield Section("notable", "Runs to look at", NOTABLE, notable_section(results, beside))
     yield Section("failures", "Runs that failed", FAILURES, failures_section(results, beside))
     yield Section("skipped", "What was left out", SKIPPED, skipped_section(results))
@@ -122,7 +124,15 @@ VERDICTS = (
     "Every run was verified: a delivery is too early when a message that causally precedes it, and "
     "is addressed to the same process, had not been delivered there yet."
 )
-COMPARISON = "Means over seeds, ± half the 95 % confidence interval. A click on a heading sorts."
+COMPARISON = (
+    "Means over seeds, ± half the 95 % confidence interval. A click on a heading sorts. "
+    f"{UNSTEADY} marks what is not known to be a steady state."
+)
+STEADY = (
+    f"Measures marked {UNSTEADY} are of runs that still changed after their warm-up, or were too "
+    "short to tell: longer runs would give other values, and nothing is concluded from them. The "
+    "drift is the difference between the second half and the first of what was measured."
+)
 SPACE = (
     "What ordering costs in bytes and memory. Lines are means over the seeds, bands their 95 % "
     "confidence intervals."

@@ -14,10 +14,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from antecede.campaigns import tables
-from antecede.campaigns.scaled import scale
+from antecede.campaigns.steady import Verdict, series_of, verdicts
 from antecede.errors import BadFile
 from antecede.report.charts.canvas import Estimate
 from antecede.report.charts.looks import Series
+from antecede.scaled import scale
 
 Rows = list[dict[str, Any]]
 FINISHED = "campaign.json"
@@ -57,6 +58,8 @@ class Results:
     """The options of every variant."""
     protocols: Mapping[str, str]
     """The protocol of every variant."""
+    steadiness: Mapping[Setting, Mapping[str, Verdict]] = field(default_factory=dict)
+    """Of every setting the series that were watched, and whether they were steady."""
     series: Mapping[str, Series] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -155,14 +158,16 @@ def read_results(folder: Path) -> Results:
     if mistakes:
         raise BadFile(str(folder), mistakes)
     planned = _settings(runs)
+    steadiness = _steadiness(runs)
     variants = {row["variant"]: row for row in planned.values()}
     return Results(
         folder=folder,
         file=_read_file(folder),
         runs=runs,
-        summary=_index(summary),
+        summary=_index(summary, steadiness),
         histograms=histograms,
         skipped=skipped.to_pylist(),
+        steadiness=steadiness,
         settings=sorted(planned, key=lambda s: natural(f"{s.facet} {s.variant} {s.processes}")),
         options={variant: _parse(row["options"]) for variant, row in variants.items()},
         protocols={variant: row["protocol"] for variant, row in variants.items()},
@@ -223,15 +228,33 @@ def _setting(row: dict[str, Any]) -> Setting:
     return Setting(row["variant"], Facet(row["network"], row["workload"]), row["processes"])
 
 
-def _index(summary: pa.Table) -> dict[Setting, dict[str, Estimate]]:
+def _steadiness(runs: pa.Table) -> dict[Setting, dict[str, Verdict]]:
+    rows: dict[Setting, Rows] = {}
+    for row in runs.to_pylist():
+        rows.setdefault(_setting(row), []).append(row)
+    return {setting: verdicts(found) for setting, found in rows.items()}
+
+
+def is_unsteady(steadiness: Mapping[str, Verdict], measure: str) -> bool:
+    """Whether a measure of a setting is made of a series that is not known to be steady."""
+    series = series_of(measure)
+    found = Verdict.STEADY if series is None else steadiness.get(series, Verdict.STEADY)
+    return found is not Verdict.STEADY
+
+
+def _index(
+    summary: pa.Table, steadiness: Mapping[Setting, Mapping[str, Verdict]]
+) -> dict[Setting, dict[str, Estimate]]:
     index: dict[Setting, dict[str, Estimate]] = {}
     for row in summary.to_pylist():
         if row["mean"] is None or not math.isfinite(row["mean"]):
             continue
         low = row["mean"] if row["low"] is None else row["low"]
         high = row["mean"] if row["high"] is None else row["high"]
-        estimate = Estimate(row["mean"], low, high, row["n"])
-        index.setdefault(_setting(row), {})[row["measure"]] = estimate
+        setting = _setting(row)
+        unsteady = is_unsteady(steadiness.get(setting, {}), row["measure"])
+        estimate = Estimate(row["mean"], low, high, row["n"], unsteady)
+        index.setdefault(setting, {})[row["measure"]] = estimate
     return index
 
 

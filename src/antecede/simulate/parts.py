@@ -190,6 +190,14 @@ class Groups(Open):
     kind: Literal["groups"] = "groups"
 
 
+class Requests(Part):
+    """Clients and servers: the first `servers` processes answer, all others ask one of them at
+    `rate`. The answer goes to the client as soon as the request is delivered."""
+
+    kind: Literal["requests"] = "requests"
+    servers: int = Field(default=1, ge=1)
+
+
 class Replay(Part):
     """A real causal graph: a process sends an event as soon as it has delivered all its causes."""
 
@@ -198,4 +206,6 @@ class Replay(Part):
     session: str | None = None
 
 
-Workload = Annotated[Unicast | Multicast | Broadcast | Groups | Replay, Field(discriminator="kind")]
+Workload = Annotated[
+    Unicast | Multicast | Broadcast | Groups | Requests | Replay, Field(discriminator="kind")
+]

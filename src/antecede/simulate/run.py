@@ -42,6 +42,7 @@ from antecede.simulate.recorder import (
     Recorder,
     pack_record,
 )
+from antecede.simulate.sampling import Carried as CarriedSoFar
 from antecede.simulate.sampling import StateSampler
 from antecede.simulate.scenario import Scenario
 from antecede.simulate.workload import Send, traffic_of
@@ -154,6 +155,7 @@ class Simulation:
         self.now = 0.0
         self.events = 0
         self.peak_queue = 0
+        self._sampler: StateSampler | None = None
         self.copies = Carried()
         self.control = Carried()
         self.chronicle = Chronicle()
@@ -191,7 +193,9 @@ class Simulation:
         return [process for process, receive in enumerate(self._receivers) if receive is not None]
 
     def run(self, progress: Progress | None = None, states: StateSampler | None = None) -> None:
-        """Until nothing is left to happen. `states` looks at the processes now and then."""
+        """Until nothing is left to happen. `states` looks at the processes now and then, and at the
+        traffic with every send."""
+        self._sampler = states
         done = 0
         for crash in self._scenario.crashes:
             self._schedule(crash.time_s, self._scenario.index(crash.process), self._crash)
@@ -286,6 +290,16 @@ class Simulation:
         process, destinations = send.process, send.destinations
         if self._receivers[process] is None or not destinations:
             return
+        if self._sampler is not None:
+            self._sampler.carried.append(
+                CarriedSoFar(
+                    now,
+                    self.copies.packets,
+                    self.copies.stamp_bytes,
+                    self.control.packets,
+                    self.control.stamp_bytes,
+                )
+            )
         number = self._numbers[process] = self._numbers[process] + 1
         id_ = MessageId(process, number)
         payload = self._payload if self._marked_for is None else mark(id_)

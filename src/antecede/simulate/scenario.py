@@ -32,6 +32,7 @@ from antecede.simulate.parts import (
     Positive,
     ProcessRef,
     Replay,
+    Requests,
     Unicast,
     Workload,
 )
@@ -93,7 +94,8 @@ class Scenario(Part):
     @classmethod
     def _check_options(cls, options: dict[str, Any], info: ValidationInfo) -> dict[str, Any]:
         if "protocol" in info.data:
-            _without_error(lambda: parse_options(info.data["protocol"], options))
+            # Whether a number suits the number of processes is seen when there are some.
+            _without_error(lambda: parse_options(info.data["protocol"], options, processes=2))
         if options.get("latecomers"):  # nobody would ever let them in
             raise ValueError(
                 "latecomers: who comes later stands in joins and crashes (back_s); drop it"
@@ -168,6 +170,10 @@ class Scenario(Part):
             )
         if isinstance(workload, Groups) and groups is None and "groups" in info.data:
             raise _at("groups", "is missing; list the groups, or give a layout and a count")
+        if isinstance(workload, Requests) and processes and workload.servers >= processes:
+            raise ValueError(
+                f"{workload.servers} servers among {processes} processes leave no client"
+            )
         if isinstance(workload, Unicast | Multicast) and processes == 1:
             raise ValueError(f"'{workload.kind}' needs at least 2 processes")
         if isinstance(workload, Multicast) and processes and (workload.size or 0) >= processes:
@@ -251,13 +257,12 @@ class Scenario(Part):
     @cached_property
     def order_options(self) -> Options:
         deployment = self.deployment
+        own: dict[str, Any] = {}
         if self.latecomers:
-            late = [latecomer.process for latecomer in self.latecomers]
-            return parse_options(self.protocol, {**self.options, "latecomers": late})
-        if deployment is None or not self.is_routed:
-            return parse_options(self.protocol, self.options)
-        network = {"links": deployment.topology.links, "applications": deployment.applications}
-        return parse_options(self.protocol, {**self.options, **network})
+            own = {"latecomers": [latecomer.process for latecomer in self.latecomers]}
+        elif deployment is not None and self.is_routed:
+            own = {"links": deployment.topology.links, "applications": deployment.applications}
+        return parse_options(self.protocol, {**self.options, **own}, self.applications.size)
 
     @cached_property
     def deployment(self) -> Deployment | None:
@@ -400,7 +405,7 @@ def _check_hosts(fields: Mapping[str, Any], size: int) -> None:
     if not issubclass(protocol, Overlay):
         return
     membership = Membership(size)
-    overlay = protocol(0, membership, parse_options(protocol.name, fields["options"]))
+    overlay = protocol(0, membership, parse_options(protocol.name, fields["options"], size))
     apart = list(members(membership.everybody & ~overlay.hosts))
     if apart:
         raise Misuse(f"no application can live at {apart}, which only forward; give a topology")
@@ -414,7 +419,7 @@ def _graph(workload: Replay, messages: int | None) -> Graph:
 def _check_addressing(protocol: str, workload: Any, groups: Any) -> None:
     """Refuse a workload that the protocol cannot carry."""
     needed = Addressing.ONE_GROUP
-    if isinstance(workload, Unicast | Multicast):
+    if isinstance(workload, Unicast | Multicast | Requests):
         needed = Addressing.SETS
     elif isinstance(workload, Groups):
         count = groups.count if isinstance(groups, Layout) else len(groups or ())

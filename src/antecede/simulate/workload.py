@@ -14,11 +14,12 @@ import numpy as np
 
 from antecede.errors import BrokenInvariant
 from antecede.message import NO_GROUP, ProcessSet, process_set
-from antecede.simulate.parts import Broadcast, Groups, Multicast, Open, Unicast
+from antecede.simulate.parts import Broadcast, Groups, Multicast, Open, Requests, Unicast
 from antecede.simulate.randomness import Draws, as_uniform, generator, mix, uniforms
 from antecede.simulate.scenario import Scenario
 
 _BLOCK = 256
+_ANSWERED = -1
 _ANSWER = 1 << 32
 """Tells the key of an answer from the key of the decision to answer."""
 
@@ -143,6 +144,40 @@ class OpenTraffic(Traffic):
         return Send(time, process, destinations, group, key)
 
 
+class RequestTraffic(Traffic):
+    """Requests of clients as a Poisson process, and the answers of servers. The tag of a request is
+    its client, that of an answer is `_ANSWERED`."""
+
+    reacts = True
+
+    def __init__(self, scenario: Scenario, workload: Requests) -> None:
+        self._servers = workload.servers
+        self._clients = range(workload.servers, scenario.applications.size)
+        self._left = scenario.message_limit
+        gap_s = 1 / (scenario.rate * len(self._clients))
+        seed = scenario.seed
+        self._gaps = Draws(
+            generator(seed, "gaps"), lambda random, count: random.exponential(gap_s, count)
+        )
+        self._choices = uniforms(seed, "senders")
+
+    def opening(self) -> Iterator[Send]:
+        time = 0.0
+        while self._left:
+            self._left -= 1
+            (gap,) = self._gaps.take(1)
+            client, server = self._choices.take(2)
+            time += gap
+            process = self._clients[int(client * len(self._clients))]
+            yield Send(time, process, 1 << int(server * self._servers), NO_GROUP, process)
+
+    def delivered(self, process: int, tag: int, now: float, own: bool) -> Iterable[Send]:
+        if own or tag == _ANSWERED or not self._left:
+            return ()
+        self._left -= 1
+        return (Send(now, process, 1 << tag, NO_GROUP, _ANSWERED),)
+
+
 class ReplayTraffic(Traffic):
     """A real causal graph. A message's tag is its event."""
 
@@ -188,6 +223,8 @@ def traffic_of(scenario: Scenario) -> Traffic:
             return OpenTraffic(scenario, workload, ToOneGroup(scenario))
         case Unicast():
             return OpenTraffic(scenario, workload, ToOneProcess(scenario))
+        case Requests():
+            return RequestTraffic(scenario, workload)
         case Multicast():
             return OpenTraffic(scenario, workload, ToSomeProcesses(scenario, workload))
         case _:

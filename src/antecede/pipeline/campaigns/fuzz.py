@@ -7,6 +7,7 @@ from math import inf
 from time import monotonic
 from typing import TYPE_CHECKING
 
+from antecede.fuzzing.drawing import NO_OPTIONS
 from antecede.fuzzing.finding import Finding, find_smallest
 from antecede.fuzzing.ledger import Ledger
 from antecede.fuzzing.shrinking import MOST_RUNS
@@ -34,15 +35,16 @@ def fuzz(
     size: int = SLICE,
     shrink_runs: int = MOST_RUNS,
     order_type: type[Order] | None = None,
+    options: str = NO_OPTIONS,
     tell: Callable[[int, int], object] = lambda runs, events: None,
 ) -> list[Finding]:
     """Run what the ledger does not have yet, up to `runs` runs in all or for so many minutes, and
     shrink what failed. Without a session everything happens here. `tell` is told how many runs and
     events are done. `size` is the runs of a slice, `shrink_runs` those that shrinking one failure
-    may take; `order_type` runs in the place of the protocol."""
+    may take; `order_type` runs in the place of the protocol; `options`, as JSON, are not drawn."""
     deadline = inf if minutes is None else monotonic() + 60 * minutes
     task = partial(run_slice, order_type=order_type)
-    for slices in _rounds(protocols, ledger, first_seed, runs, size):
+    for slices in _rounds(protocols, ledger, first_seed, runs, size, options):
         results = spread(spark, slices, task, slices=len(slices))
         for done in results:
             ledger.add(done)
@@ -58,12 +60,18 @@ def fuzz(
 
 
 def _rounds(
-    protocols: Sequence[str], ledger: Ledger, first_seed: int, runs: int | None, size: int
+    protocols: Sequence[str],
+    ledger: Ledger,
+    first_seed: int,
+    runs: int | None,
+    size: int,
+    options: str,
 ) -> Iterator[list[Slice]]:
     """All that is wanted at once; without a number, more and more."""
 
     def planned(wanted: int) -> list[Slice]:
-        return plan(protocols, first_seed, wanted, [done.slice for done in ledger.done], size)
+        done = [done.slice for done in ledger.done]
+        return plan(protocols, first_seed, wanted, done, size, options)
 
     if runs is not None:
         yield planned(runs)

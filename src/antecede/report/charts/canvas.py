@@ -19,6 +19,8 @@ class Estimate:
     low: float
     high: float
     runs: int
+    is_unsteady: bool = False
+    """Whether its runs still drifted, or were too short to tell: no conclusion is drawn from it."""
 
 
 def text_width(text: str) -> float:
