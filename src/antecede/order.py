@@ -85,6 +85,18 @@ class Wake(msgspec.Struct, frozen=True, gc=False):
     at: float
 
 
+class TakeBack(msgspec.Struct, frozen=True, gc=False):
+    """Survivors have agreed on what of a failed process counts: the application returns to where it
+    was before these deliveries; those that still stand follow again, as `Deliver`."""
+
+    deliveries: tuple[MessageId, ...]
+    """Made here, in this order, and taken back."""
+    void: tuple[MessageId, ...]
+    """As if they had never been sent: nobody delivers them any more."""
+    since: float
+    """When this process stopped to send, for the survivors to agree."""
+
+
 class Event(StrEnum):
     """What a notice tells of."""
 
@@ -101,6 +113,8 @@ class Event(StrEnum):
     GAP = "gap"
     """A message has died with all who had it, but not what depends on it; or this process was away
     for so long that what was for it has been let go."""
+    FAILED = "failed"
+    """The survivors have agreed which events of a failed process count."""
 
 
 class Notice(msgspec.Struct, frozen=True, gc=False):
@@ -108,9 +122,9 @@ class Notice(msgspec.Struct, frozen=True, gc=False):
 
     event: Event
     where: str
-    """The group, as the protocol calls it."""
+    """The group or process, as the protocol calls it."""
     number: int = 0
-    """Of the view."""
+    """Of the view, or event."""
     members: ProcessSet = 0
     messages: tuple[MessageId, ...] = ()
 
@@ -135,9 +149,11 @@ class Notice(msgspec.Struct, frozen=True, gc=False):
                 if self.members:
                     return f"{self.where} goes on without what only these had"
                 return f"{self.where} has not kept all that one who was away has missed"
+            case Event.FAILED:
+                return f"the survivors agree: void from event {self.number} on"
 
 
-Effect = Transmit | Deliver | Wake | Notice
+Effect = Transmit | Deliver | Wake | Notice | TakeBack
 
 
 class Addressing(IntEnum):
@@ -182,6 +198,8 @@ class Traits(msgspec.Struct, frozen=True, kw_only=True):
     alike: bool = False
     """Whether processes that the options and groups do not tell apart do the same, up to their
     names; False where the smaller number decides something. See `antecede.explore.symmetry`."""
+    takes_back: bool = False
+    """Whether deliveries are undone after a failure, so that applications must be able to."""
     prompt: bool = True
     """Whether it never holds a message whose causal predecessors are all delivered."""
     state_bound: str = ""
@@ -313,6 +331,12 @@ class Order(ABC):
     def traits_under(cls, options: Options) -> Traits:
         """What it needs and gives under these options."""
         return cls.traits
+
+    @classmethod
+    def variant(cls, options: Any) -> "type[Order]":
+        """The class that runs with these options, where one of them makes another protocol of it,
+        with traits of its own."""
+        return cls
 
     @abstractmethod
     def initial_state(self) -> msgspec.Struct:

@@ -46,4 +46,5 @@ def parse_options(name: str, options: Mapping[str, Any], processes: int | None =
 
 def create(name: str, process: int, membership: Membership, **options: Any) -> Order:
     """The protocol of this name at one process."""
-    return find(name)(process, membership, parse_options(name, options))
+    parsed = parse_options(name, options)
+    return find(name).variant(parsed)(process, membership, parsed)

@@ -100,7 +100,7 @@ class Lab:
                 heappush(self._queue, (at, next(self._serial), process, None))
             elif isinstance(effect, Deliver):
                 self._deliver(process, effect.message)
-            else:
+            elif isinstance(effect, Notice):
                 self.notices.append((self.now, process, effect))
 
     def _transmit(self, copy: Copy, packet: Packet[Any]) -> None:

@@ -8,8 +8,8 @@ import msgspec
 
 from antecede.message import Membership, Message, MessageId, members, process_set
 from antecede.order import Packet, Transmit
+from antecede.orders._rollback import Recoverable, time_of_failure
 from antecede.orders.pairs import OrderingBuffers, PairsOptions
-from antecede.rollback import Recoverable, time_of_failure
 
 
 class Entry(NamedTuple):
@@ -52,7 +52,7 @@ class Flight(NamedTuple):
 class Lab:
     """Sites, what is in flight between them, and who has failed."""
 
-    def __init__(self, size: int, **options: bool) -> None:
+    def __init__(self, size: int, **options: Any) -> None:
         membership = Membership(size)
         self.notebooks = [Notebook() for _ in range(size)]
         self.sites = [

@@ -1,11 +1,13 @@
 """Schiper, Eggli, Sandoz, section 3: causal ordering in ISIS, whole messages carried along, and the
 clean-up of the buffers. Figure 6 of section 4.3 is here, too: it does not stop this protocol."""
 
+from typing import Any
+
 import pytest
 
-from antecede.message import MessageId
-from antecede.order import Channels
-from antecede.orders.piggyback import Piggyback
+from antecede.message import Membership, Message, MessageId
+from antecede.order import Channels, Deliver, Effect, Packet, Transmit
+from antecede.orders.piggyback import Piggyback, PiggybackOptions
 from antecede.simulate import make_scenario, simulate
 from tests.papers.harness import (
     Early,
@@ -280,3 +282,56 @@ def test_lost_requests_are_made_anew() -> None:
 
     assert carried(900) < 1.5 * carried(300)
     assert carried(900, repeat_s=1e9) > 2 * carried(300, repeat_s=1e9)
+
+
+@pytest.mark.parametrize("messages", [300, 900])
+def test_cleanup_goes_on_after_a_crash(messages: int) -> None:
+    """Stamps do not grow with the run; without leaving anybody out they do."""
+
+    def largest(leave_out_s: float) -> float:
+        plain = {
+            "protocol": "piggyback",
+            "options": {"leave_out_s": leave_out_s},
+            "processes": 5,
+            "messages": messages,
+            "rate": 5.0,
+            "workload": {"kind": "multicast", "size": 2},
+            "network": {"delay": "exponential:0.05"},
+            "crashes": [{"process": 1, "time_s": 2.0}],
+        }
+        summary = simulate(make_scenario(plain))
+        assert summary.violations == 0
+        assert summary.undelivered == summary.leftover.for_crashed
+        return summary.stamp_bytes.maximum
+
+    assert largest(3.0) < 1_500
+    assert largest(0.0) > 5 * messages
+
+
+def test_whoever_is_left_out_though_alive_sees_no_disorder() -> None:
+    """0 sends m1 to 1, which is slow, and forgets it without 1; its next message goes through 2 to
+    1: 2 has heard that 1 is left out, and sends it nothing."""
+    zero, one, two = (Piggyback(site, Membership(3), _leaving_out()) for site in range(3))
+    [slow] = _packets(zero.send(_message(0, 1, 1), 0.0), 1)
+    [request] = _packets(zero.wake(0.25), 2)
+    [answer] = _packets(two.receive(request, 0.3), 0)
+    zero.receive(answer, 0.4)
+    told = _packets(zero.send(_message(0, 2, 2), 9.0), 2)
+    assert zero.state.left_out == 0b010
+    assert [mention.sender for mention in told[0].stamp.mentions] == [1]
+    for packet in told:
+        two.receive(packet, 9.1)
+    assert _packets(two.send(_message(2, 1, 1), 9.2), 1) == []
+    assert [e.message.id for e in one.receive(slow, 99.0) if isinstance(e, Deliver)] == [(0, 1)]
+
+
+def _leaving_out() -> PiggybackOptions:
+    return PiggybackOptions(leave_out_s=1.0)
+
+
+def _message(sender: int, number: int, to: int) -> Message:
+    return Message(MessageId(sender, number), 1 << to)
+
+
+def _packets(effects: list[Effect], to: int) -> list[Packet[Any]]:
+    return [e.packet for e in effects if isinstance(e, Transmit) and e.to >> to & 1]

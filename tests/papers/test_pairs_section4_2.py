@@ -58,7 +58,7 @@ def _states(orders: Sequence[Order]) -> list[State]:
 @every_option
 @pytest.mark.parametrize("fanout", [1, None], ids=["unicast", "multicast"])
 def test_lemma_2_the_bound_and_the_theorems_on_random_runs(
-    options: dict[str, bool], fanout: int | None
+    options: dict[str, Any], fanout: int | None
 ) -> None:
     """Safety and liveness (4.2.5), no needless wait, and after every event lemma 2 and the bound of
     N − 1 pairs."""

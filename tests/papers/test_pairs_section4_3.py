@@ -5,7 +5,7 @@ import random
 import pytest
 
 from antecede.errors import Misuse
-from antecede.rollback import Report, time_of_failure
+from antecede.orders._rollback import Report, time_of_failure
 from tests.papers.harness import Network, team
 from tests.papers.recovery_lab import Lab
 

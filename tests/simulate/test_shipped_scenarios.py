@@ -22,7 +22,7 @@ def test_a_shipped_scenario_keeps_causal_order(name: str) -> None:
     assert summary.messages > 0
 
 
-@pytest.mark.parametrize("name", ["answers", "teams"])
+@pytest.mark.parametrize("name", ["answers", "teams", "token"])
 def test_without_order_it_is_broken(name: str) -> None:
     violations = run(name, protocol="none").violations
     assert violations is not None

@@ -27,6 +27,7 @@ from antecede.simulate.parts import (
     Probability,
     ProcessRef,
     Replay,
+    Token,
     Unicast,
 )
 
@@ -130,12 +131,22 @@ class RequestsLoad(Load):
     servers: Scaled = 1
 
 
+class TokenLoad(Load, Token):
+    pass
+
+
 class ReplayLoad(Load, Replay):
     pass
 
 
 WorkloadEntry = Annotated[
-    UnicastLoad | MulticastLoad | BroadcastLoad | GroupsLoad | RequestsLoad | ReplayLoad,
+    UnicastLoad
+    | MulticastLoad
+    | BroadcastLoad
+    | GroupsLoad
+    | RequestsLoad
+    | TokenLoad
+    | ReplayLoad,
     Field(discriminator="kind"),
 ]
 

@@ -141,6 +141,8 @@ RUNS: Final = Table(
         ),
         Column("violations", COUNT, "deliveries that came too early", True, in_csv=True),
         Column("undelivered", COUNT, "copies for others never delivered", True, in_csv=True),
+        Column("taken_back", COUNT, "deliveries undone after failures; null where none are", True),
+        Column("void", COUNT, "messages made never to have been sent; null likewise", True),
         *_spread("stamp_entries", STAMPS["stamp_entries"], STAMP_PARTS, shown=("mean", "max")),
         *_spread("stamp_bytes", STAMPS["stamp_bytes"], STAMP_PARTS, shown=("mean", "p99")),
         *_spread(

@@ -48,7 +48,7 @@ def simulate(
     workload: Annotated[
         str | None,
         typer.Option(
-            help="unicast, multicast, broadcast, groups, requests or replay.",
+            help="unicast, multicast, broadcast, groups, requests, token or replay.",
             rich_help_panel=TRAFFIC,
         ),
     ] = None,
@@ -356,6 +356,9 @@ def tell(summaries: list[Summary], left_out: list[str], owed: list[int]) -> None
                 f"{summary.hop_stamp_bytes.mean:.1f} bytes each."
             )
     _tell_notices(summaries)
+    for summary in summaries:
+        if summary.undone is not None:
+            print(f"{summary.protocol}: {summary.undone.sentence()}")
     _tell_undelivered(summaries, owed)
     _tell_together(
         len(summaries),

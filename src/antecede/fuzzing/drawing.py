@@ -13,10 +13,10 @@ import msgspec
 
 from antecede.fuzzing.chance import Chance
 from antecede.fuzzing.hardship import draw_hardship
-from antecede.fuzzing.options import BACK_S, cut_off_s, draw_options
+from antecede.fuzzing.options import BACK_S, cut_off_s, draw_options, draw_variant
 from antecede.order import Addressing, Order, Traits
 from antecede.overlays import Overlay
-from antecede.protocols import find
+from antecede.protocols import find, parse_options
 from antecede.simulate import Scenario, make_scenario
 from antecede.simulate.deployment import deploy
 from antecede.simulate.duty import may_lose
@@ -48,12 +48,15 @@ def draw(protocol: str, seed: int, options: str = NO_OPTIONS) -> Scenario:
 
 def draw_fields(protocol: str, seed: int) -> Fields:
     """The same as plain data, as a file would say it."""
-    order = find(protocol)
     chance = Chance(seed, protocol)
+    variant = draw_variant(protocol, chance)
+    order = find(protocol).variant(parse_options(protocol, variant))
     fields: Fields = {"protocol": protocol, "seed": seed, "patience_s": PATIENCE_S}
-    if order.traits.survives_crashes and silence_s(order) and chance.happens(HARD):
+    is_hard = order.traits.survives_crashes and silence_s(order) and not order.traits.takes_back
+    if is_hard and chance.happens(HARD):
         lets_in = order.join is not Order.join
-        return _with_options({**fields, **draw_hardship(silence_s(order), lets_in, chance)}, chance)
+        hardship = draw_hardship(silence_s(order), lets_in, chance)
+        return _with_options({**fields, **hardship}, variant, chance)
     # Groups of groups take some processes, and so do crashes that leave somebody.
     least = 4 if order.traits.survives_crashes and chance.happens(0.7) else 2
     size = applications = chance.small(least, LARGEST)
@@ -76,15 +79,17 @@ def draw_fields(protocol: str, seed: int) -> Fields:
         fields["network"].pop("fifo", None)  # one slow packet would silence a link for long
         if fields["crashes"]:
             fields["network"].pop("partitions", None)  # hardship has both
-    return _with_options(fields, chance)
+    if order.traits.takes_back:
+        fields["network"].pop("partitions", None)  # whoever is taken for dead is out for good
+    return _with_options(fields, variant, chance)
 
 
-def _with_options(fields: Fields, chance: Chance) -> Fields:
+def _with_options(fields: Fields, variant: Fields, chance: Chance) -> Fields:
     """Where silence is taken for a crash, a run waits until everybody can be back, and until it is
     given up that somebody comes."""
     protocol = fields["protocol"]
-    fields["options"] = draw_options(protocol, fields, chance)
-    if find(protocol).traits.survives_crashes:
+    fields["options"] = {**draw_options(protocol, fields, chance), **variant}
+    if find(protocol).variant(parse_options(protocol, variant)).traits.survives_crashes:
         away_s = cut_off_s(fields["network"].get("partitions", ()))
         kept_s = fields["options"].get("forget_after_s", 0.0)
         fields["patience_s"] = BACK_S + max(away_s, kept_s)
@@ -231,4 +236,6 @@ def _near(crash: Fields, found_out_s: float, chance: Chance) -> float:
 
 def silence_s(order: type[Order]) -> float:
     """How long a silence is taken for a crash; 0 where none is."""
+    if not order.traits.survives_crashes:
+        return 0.0
     return float(getattr(order.options_type(), "suspect_after_s", 0.0))

@@ -28,6 +28,13 @@ def draw_options(protocol: str, fields: Fields, chance: Chance) -> Drawn:
     return {**drawn, **needed_options(protocol, {**fields, "options": drawn})}
 
 
+def draw_variant(protocol: str, chance: Chance) -> Drawn:
+    """Options that make another protocol of it, which bears other faults."""
+    if protocol == "pairs" and chance.happens(0.4):
+        return {"recovery": "rollback"}
+    return {}
+
+
 def needed_options(protocol: str, fields: Fields) -> Drawn:
     """Those without which the protocol promises less than it is judged by."""
     need = _NEEDED.get(protocol)
@@ -73,7 +80,13 @@ def _piggyback(fields: Fields, chance: Chance) -> Drawn:
         "cleanup": chance.pick(["repaired", "repaired", "off"]),
         "cleanup_interval_s": chance.between(0.01, 1.0),
         "repeat_s": chance.between(0.1, 10.0),
+        "leave_out_s": chance.between(0.2, 20.0),
     }
+
+
+def _piggyback_needs(fields: Fields) -> Drawn:
+    """Where nobody crashes everything is owed, to whoever is slow, too."""
+    return {} if fields["crashes"] else {"leave_out_s": 0}
 
 
 def _separators(fields: Fields, chance: Chance) -> Drawn:
@@ -178,5 +191,6 @@ _OPTIONS: dict[str, Callable[[Fields, Chance], Drawn]] = {
 
 _NEEDED: dict[str, Callable[[Fields], Drawn]] = {
     "daisy": _daisy_needs,
+    "piggyback": _piggyback_needs,
     "separators": _separators_need,
 }

@@ -105,4 +105,5 @@ def _in_words(error: msgspec.ValidationError, options_type: type[Options]) -> st
 
 def create(name: str, process: int, membership: Membership, **options: Any) -> Order:
     """The protocol of this name at one process."""
-    return find(name)(process, membership, parse_options(name, options))
+    parsed = parse_options(name, options)
+    return find(name).variant(parsed)(process, membership, parsed)

@@ -12,12 +12,14 @@ its time has been reached at S (proposition 2), so duplicates need no memory.
 As the paper has it, "<" is reflexive, and the time of a message includes the tick of its own send.
 Delivery need not tick (`tick_on_delivery`): the numbers then count messages, not events, and stay
 smaller. A message to oneself is delivered by the send and never travels. What the paper's section
-4.3 does after a failure is in `antecede.rollback`.
+4.3 does after a failure is in `_rollback`, and with `recovery=rollback` it is done (`_recovering`).
 
 Paper: A. Schiper, J. Eggli, A. Sandoz, "A new algorithm to implement causal ordering", WDAG 1989.
 """
 
 from collections.abc import Iterable, Iterator
+from importlib import import_module
+from typing import Any, Literal
 
 import msgspec
 
@@ -30,6 +32,7 @@ from antecede.order import (
     Deliver,
     Effect,
     Options,
+    Order,
     Packet,
     Says,
     Scope,
@@ -44,15 +47,26 @@ from antecede.vectortime import VectorTime, behind, lag, precedes, supremum
 
 class PairsOptions(Options, frozen=True):
     """`tick_on_delivery`: a delivery is an event of the clock, as printed in 4.1.
-    `delete_obsolete`: drop the pairs of which a message shows that they are fulfilled (4.2.4)."""
+    `delete_obsolete`: drop the pairs of which a message shows that they are fulfilled (4.2.4).
+    `recovery`: with `rollback`, lost copies are sent again (after `repeat_s`), a site that is
+    silent for `suspect_after_s` counts as failed, and the survivors do what 4.3 says; every site
+    speaks once in `beat_s`."""
 
     says = stated(
         tick_on_delivery=Says.NOTHING,
         delete_obsolete=Says.NOTHING,
+        recovery=Says.NOTHING,
+        beat_s=Says.NOTHING,
+        repeat_s=Says.NOTHING,
+        suspect_after_s=Says.NOTHING,
     )
 
     tick_on_delivery: bool = False
     delete_obsolete: bool = True
+    recovery: Literal["none", "rollback"] = "none"
+    beat_s: float = 0.25
+    repeat_s: float = 0.5
+    suspect_after_s: float = 3.0
 
 
 class Pairs(Stamp, frozen=True):
@@ -89,6 +103,13 @@ class OrderingBuffers(Counting):
     state_type = State
     state: State
     options: PairsOptions
+
+    @classmethod
+    def variant(cls, options: Any) -> type[Order]:
+        if options.recovery == "none":
+            return cls
+        found: type[Order] = import_module("antecede.orders._recovering").Recovering  # it needs us
+        return found
 
     def initial_state(self) -> State:
         return State([0] * self.membership.size, {}, {})

@@ -10,8 +10,12 @@ others. Each notes that the requester has these messages, carries them to it no 
 acknowledges; when all have acknowledged, the listed messages leave the requester's BUFF. A site has
 one request out at a time, and asks to be woken for the next only while BUFF is not empty: without
 traffic it falls silent. A request that stays unanswered for long (a packet of it was lost) is made
-anew with a later send. Only a site that has failed for good ends the cleaning: who may be left out
-then is for a membership service to say. Deliveries never depend on it.
+anew with a later send.
+
+A site that has failed answers nothing. One that has been silent for `leave_out_s` while a request
+was out is left out for good: it is asked, and sent, nothing any more. If it is alive after all, it
+misses what comes, but sees no disorder: that a site is left out is told with every message, so that
+who depends on a message that has left a BUFF without it knows, and sends it nothing, either.
 
 Repairs (`cleanup = "repaired"`, the default; "printed" goes by the paper, "off" never cleans):
 
@@ -25,7 +29,8 @@ Repairs (`cleanup = "repaired"`, the default; "printed" goes by the paper, "off"
   through is dropped if all its destinations are known to have it. So it never comes back, and the
   channels need not be FIFO, as the printed clean-up asks.
 
-Invariant (repaired): a message has left some BUFF only if all its destinations have delivered it.
+Invariant (repaired): a message has left some BUFF only if all its destinations have delivered it,
+but those that the owner of this BUFF leaves out.
 
 Papers: K. Birman, T. Joseph, "Reliable communication in the presence of failures", ACM TOCS 5(1),
 1987, as told in section 3 of A. Schiper, J. Eggli, A. Sandoz, "A new algorithm to implement causal
@@ -67,17 +72,20 @@ from antecede.order import (
 
 class PiggybackOptions(Options, frozen=True):
     """`cleanup`: how BUFF is kept small; `cleanup_interval_s`: how long a site lets it grow before
-    it sends a request; `repeat_s`: how long it waits for the answers before it makes another."""
+    it sends a request; `repeat_s`: how long it waits for the answers before it makes another;
+    `leave_out_s`: how long it waits for a site of which it hears nothing at all, or 0 for ever."""
 
     says = stated(
         cleanup=Says.NOTHING,
         cleanup_interval_s=Says.NOTHING,
         repeat_s=Says.NOTHING,
+        leave_out_s=Says.NOTHING,
     )
 
     cleanup: Literal["repaired", "printed", "off"] = "repaired"
     cleanup_interval_s: Annotated[float, msgspec.Meta(gt=0)] = 0.25
     repeat_s: Annotated[float, msgspec.Meta(gt=0)] = 2.0
+    leave_out_s: Annotated[float, msgspec.Meta(ge=0)] = 30.0
 
 
 class Carried(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True, gc=False):
@@ -91,7 +99,8 @@ class Carried(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_field
 
 
 class Mention(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True, gc=False):
-    """A message in a request: its identity, and its destinations, who must have it to agree."""
+    """A message in a request: its identity, and its destinations, who must have it to agree. With
+    number 0 and no destinations: this site is left out."""
 
     sender: Count
     number: Count
@@ -99,8 +108,8 @@ class Mention(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_field
 
 
 class Cargo(Stamp, frozen=True):
-    """With a message: what it carries. Alone: request number `serial`, or without mentions the
-    acknowledgement of it."""
+    """With a message: what it carries, and as mentions who is left out. Alone: request number
+    `serial`, or without mentions the acknowledgement of it."""
 
     carried: tuple[Carried, ...] = ()
     serial: Count = 0
@@ -126,6 +135,11 @@ class State(msgspec.Struct, array_like=True):
     """The sites that have not acknowledged it."""
     asked_s: float
     """When it was sent."""
+    waits_s: float
+    """Since when a request is out, be it this one or one that it repeats."""
+    spoke_s: list[float]
+    """When each site was heard of last."""
+    left_out: ProcessSet
     heard: list[int]
     """The number of the last request of each site."""
     unanswered: dict[int, Cargo]
@@ -150,24 +164,31 @@ class Piggyback(Order):
     def initial_state(self) -> State:
         size = self.membership.size
         delivered = [[0] * size for _ in range(size)]
-        return State([], {}, delivered, 0, [], 0, 0.0, [0] * size, {}, False)
+        spoke_s = [0.0] * size
+        return State([], {}, delivered, 0, [], 0, 0.0, 0.0, spoke_s, 0, [0] * size, {}, False)
 
     def resume(self) -> None:
         self._known = {message.id: _carried(message) for message in self.state.buffer}
-        self._others = self.membership.everybody & ~(1 << self.process)
+        self._set_others()
+
+    def _set_others(self) -> None:
+        """Whom this site speaks to."""
+        own = 1 << self.process
+        self._others = self.membership.everybody & ~own & ~self.state.left_out
+        self._omitted = tuple([Mention(site, 0, b"") for site in members(self.state.left_out)])
 
     # Messages
 
     def send(self, message: Message, now: float = 0.0) -> list[Effect]:
         self.check_addressing(message)
+        effects = self._leave_out(self._silent_for_long(now), now)
         others = message.destinations & self._others
-        effects: list[Effect] = []
         for cargo, to in self._cargoes(others):
             effects.append(Transmit(Packet(self.process, message, cargo), to))
         self.state.delivered[self.process][self.process] = message.id.number
         if others:  # what a site tells itself alone precedes nothing elsewhere
             self._keep(message)
-        if message.destinations != others:
+        if message.destinations >> self.process & 1:
             effects.append(Deliver(message))
         if self.state.silent and now - self.state.asked_s >= self.options.repeat_s:
             effects += self._request(now)
@@ -186,7 +207,13 @@ class Piggyback(Order):
             )
             cargoes[places] = cargoes.get(places, 0) | 1 << site
         return [
-            (Cargo(tuple(self._known[self.state.buffer[place].id] for place in places)), sites)
+            (
+                Cargo(
+                    tuple(self._known[self.state.buffer[place].id] for place in places),
+                    mentions=self._omitted,
+                ),
+                sites,
+            )
             for places, sites in cargoes.items()
         ]
 
@@ -199,9 +226,10 @@ class Piggyback(Order):
             return self._receive_control(packet, now)
         message = self.check_header(packet)
         carried = self._check_carried(packet.stamp, message)
+        self._hear(packet.source, now)
         if self._has_delivered(self.process, message.id):  # with all that this packet carries
             return []
-        effects: list[Effect] = []
+        effects = self._leave_out(_omitted(packet.stamp), now)
         for each in (*carried, message):
             effects += self._take(each)
         return effects + self._answer_what_can_be() + self._ask_to_wake(now)
@@ -226,8 +254,33 @@ class Piggyback(Order):
 
     def _is_settled(self, message: Message) -> bool:
         """Whether all destinations are known to have delivered a message."""
-        others = message.destinations & ~(1 << message.id.sender)
+        others = message.destinations & ~(1 << message.id.sender) & ~self.state.left_out
         return all(self._has_delivered(site, message.id) for site in members(others))
+
+    # Who is left out
+
+    def _hear(self, site: int, now: float) -> None:
+        self.state.spoke_s[site] = now
+
+    def _silent_for_long(self, now: float) -> ProcessSet:
+        """Those who have not answered a request, and have said nothing else."""
+        state, patience_s = self.state, self.options.leave_out_s
+        if not state.silent or not patience_s or now < state.waits_s + patience_s:
+            return 0
+        silent = members(state.silent)
+        return sum(1 << site for site in silent if now >= state.spoke_s[site] + patience_s)
+
+    def _leave_out(self, sites: ProcessSet, now: float) -> list[Effect]:
+        """These sites need not have what is forgotten, and are sent nothing any more."""
+        state = self.state
+        sites &= ~(1 << self.process)
+        if not sites & ~state.left_out or self.options.cleanup == "printed":
+            return []
+        state.left_out |= sites
+        self._set_others()
+        is_last = bool(state.silent) and not state.silent & ~sites
+        state.silent &= ~sites
+        return self._clean(now) if is_last else []
 
     # Clean-up
 
@@ -249,21 +302,27 @@ class Piggyback(Order):
     def _request(self, now: float) -> list[Effect]:
         state = self.state
         state.serial += 1
+        state.waits_s = state.waits_s if state.silent else now
         state.asked_s = now
         state.requested = [message.id for message in state.buffer]
         state.silent = self._others
-        request = Cargo(serial=state.serial, mentions=tuple(map(_mention, state.buffer)))
+        mentions = (*map(_mention, state.buffer), *self._omitted)
+        if not state.silent:
+            return self._clean(now)
+        request = Cargo(serial=state.serial, mentions=mentions)
         return [Transmit(Packet(self.process, None, request), self._others)]
 
     def _receive_control(self, packet: Packet[Cargo], now: float) -> list[Effect]:
         self._check_control(packet)
+        self._hear(packet.source, now)
         if not packet.stamp.mentions:
             return self._acknowledged(packet.source, packet.stamp.serial, now)
         if packet.stamp.serial <= self.state.heard[packet.source]:
             return []
         self.state.heard[packet.source] = packet.stamp.serial
+        effects = self._leave_out(_omitted(packet.stamp), now)
         self.state.unanswered[packet.source] = packet.stamp
-        return self._answer_what_can_be()
+        return effects + self._answer_what_can_be()
 
     def _may_answer(self, request: Cargo) -> bool:
         """Whether all that a request lists and that is addressed here has arrived."""
@@ -278,6 +337,8 @@ class Piggyback(Order):
     def _answer(self, site: int, request: Cargo) -> list[Effect]:
         """Note what a site has, and acknowledge its request."""
         for mention in request.mentions:
+            if not mention.number:
+                continue
             message = MessageId(mention.sender, mention.number)
             if message in self._known or self.options.cleanup == "printed":
                 self.state.notes[message] = self.state.notes.get(message, 0) | 1 << site
@@ -296,8 +357,11 @@ class Piggyback(Order):
         if serial != state.serial or not state.silent >> site & 1:
             return []
         state.silent &= ~(1 << site)
-        if state.silent:
-            return []
+        return [] if state.silent else self._clean(now)
+
+    def _clean(self, now: float) -> list[Effect]:
+        """All have acknowledged the last request: what it lists is forgotten."""
+        state = self.state
         for message in state.requested:
             del self._known[message]
         if self.options.cleanup == "repaired":
@@ -329,8 +393,9 @@ class Piggyback(Order):
 
     def _check_carried(self, cargo: Cargo, message: Message) -> list[Message]:
         """The carried messages, if all of them can be."""
-        if cargo.serial or cargo.mentions:
+        if cargo.serial or any(mention.number for mention in cargo.mentions):
             raise MalformedStamp("serial", "stands with a message; requests travel alone")
+        self._check_omitted(cargo)
         if message.destinations & ~self.membership.everybody:
             raise MalformedStamp("destinations", "goes beyond the processes there are")
         self._check_identities("carried", cargo.carried, {message.id})
@@ -358,7 +423,17 @@ class Piggyback(Order):
             raise MalformedStamp("serial", "is 0; requests are numbered from 1")
         if not cargo.mentions and cargo.serial > self.state.serial:
             raise MalformedStamp("serial", f"acknowledges request {cargo.serial}, never sent")
-        self._check_identities("mentions", cargo.mentions, set())
+        self._check_omitted(cargo)
+        listed = [mention for mention in cargo.mentions if mention.number or mention.destinations]
+        self._check_identities("mentions", listed, set())
+
+    def _check_omitted(self, cargo: Cargo) -> None:
+        last = -1
+        for place, mention in enumerate(cargo.mentions):
+            if not mention.number and not mention.destinations:
+                if not last < mention.sender < self.membership.size:
+                    raise MalformedStamp(f"mentions[{place}]", "is no further site to leave out")
+                last = mention.sender
 
     def _check_identities(
         self, field: str, listed: Iterable[Carried | Mention], known: set[MessageId]
@@ -386,6 +461,11 @@ def _carried(message: Message) -> Carried:
     sender, number = message.id
     destinations = set_to_bytes(message.destinations)
     return Carried(sender, number, destinations, message.group, message.payload)
+
+
+def _omitted(cargo: Cargo) -> ProcessSet:
+    """Who is left out, by what a packet says."""
+    return sum(1 << mention.sender for mention in cargo.mentions if not mention.number)
 
 
 def _mention(message: Message) -> Mention:

@@ -40,6 +40,8 @@ def failures(
     its bound."""
     orders, excuses = simulation.orders, simulation.excuses
     gives = orders[0].traits.gives
+    for sentence in simulation.undone_violations:
+        yield Failure(EARLY, sentence)
     if gives is Gives.CAUSAL and scenario.promises_order:
         yield from early(books, excuses)
     elif gives is Gives.FIFO:

@@ -198,6 +198,16 @@ class Requests(Part):
     servers: int = Field(default=1, ge=1)
 
 
+class Token(Part):
+    """Replicated data: whoever has the token writes so often, each write going to everybody, and
+    hands the token to one other process. Every token is of data of its own; the first holders are
+    the first processes."""
+
+    kind: Literal["token"] = "token"
+    writes: int = Field(default=2, ge=1)
+    tokens: int = Field(default=1, ge=1)
+
+
 class Replay(Part):
     """A real causal graph: a process sends an event as soon as it has delivered all its causes."""
 
@@ -207,5 +217,6 @@ class Replay(Part):
 
 
 Workload = Annotated[
-    Unicast | Multicast | Broadcast | Groups | Requests | Replay, Field(discriminator="kind")
+    Unicast | Multicast | Broadcast | Groups | Requests | Token | Replay,
+    Field(discriminator="kind"),
 ]

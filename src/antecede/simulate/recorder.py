@@ -4,44 +4,27 @@ The inner loop of the simulator packs one record per event into a buffer, and no
 to it there. Most packets are delivered the moment they arrive: one record stands for both rows.
 """
 
-from collections.abc import Sequence
-from struct import Struct
-from typing import Final
+from collections.abc import Iterable, Sequence
+from copy import deepcopy
 
 import numpy as np
 
-from antecede.message import ProcessSet
+from antecede.message import MessageId
 from antecede.simulate.measures import Distribution
+from antecede.simulate.records import (
+    ARRIVE,
+    HOP_SEND,
+    RECORD,
+    RECORD_TYPE,
+    Sent,
+    pack_record,
+)
+from antecede.simulate.undoing import Undoing
 from antecede.trace import APP, CRASH, DELIVER, HOP, NO_STAMP, RECEIVE, SEND, VIEW, TraceWriter
 from antecede.trace.encoder import NOBODY, ROW_TYPE
-from antecede.verify import OnlineOracle
+from antecede.verify import OnlineOracle, Violation
 
-ARRIVE: Final = 7
-"""A message arrives from the network and is delivered at once."""
-HOP_SEND: Final = 8
-HOP_RECEIVE: Final = 9
-HOP_DELIVER: Final = 10
-"""The same events of hop messages, in their own layer."""
-
-RECORD: Final = Struct("<biiqddd")
-"""kind, process, sender, number, time, time of the send, time of the arrival."""
-pack_record = RECORD.pack
-
-_RECORD_TYPE = np.dtype(
-    [
-        ("kind", "i1"),
-        ("process", "<i4"),
-        ("sender", "<i4"),
-        ("number", "<i8"),
-        ("time", "<f8"),
-        ("sent", "<f8"),
-        ("arrived", "<f8"),
-    ]
-)
 _FULL = 32_768 * RECORD.size
-
-Sent = tuple[ProcessSet, int, int]
-"""Destinations, elements and bytes of the stamp."""
 
 
 class Recorder:
@@ -72,6 +55,10 @@ class Recorder:
         self._views = 0
         self._writer = writer
         self._oracle = oracle
+        self.undoing: Undoing | None = None
+        """Where deliveries may be taken back: nothing is written before the end then."""
+        self.undone_violations: list[str] = []
+        """Those of histories that were taken back, in words."""
 
     @property
     def progress(self) -> int:
@@ -86,7 +73,7 @@ class Recorder:
 
     def flush_if_full(self) -> bool:
         """Whether it was full."""
-        if len(self.buffer) < _FULL:
+        if self.undoing is not None or len(self.buffer) < _FULL:
             return False
         self.flush()
         return True
@@ -96,18 +83,33 @@ class Recorder:
             return
         self._flushed += len(self.buffer)
         # The run holds on to the buffer, so it is emptied, not replaced.
-        records = np.frombuffer(bytes(self.buffer), _RECORD_TYPE)
+        records = np.frombuffer(bytes(self.buffer), RECORD_TYPE)
         self.buffer.clear()
         sends = self.sends.copy()
         self.sends.clear()
+        if self.undoing is not None:
+            records, sends = self.undoing.what_remains(records, sends)
         own = self._measure_hops(records, sends)
         self._measure(records, own)
         if self._oracle is not None:
-            self._judge(self._oracle, records, own)
+            self.violations += len(self._judge(self._oracle, records, own))
         arrived = records["kind"] == ARRIVE
         self.rows += len(records) + int(arrived.sum())
         if self._writer is not None:
             self._writer.extend(_rows(records), sends)
+
+    def take_back(
+        self, process: int, deliveries: Iterable[MessageId], now: float
+    ) -> dict[MessageId, float]:
+        """The deliveries of a process have not happened; when the messages had arrived."""
+        if self.undoing is None:
+            return {}
+        if self._oracle is not None:
+            records = np.frombuffer(bytes(self.buffer), RECORD_TYPE)
+            oracle = deepcopy(self._oracle)  # it has been told of nothing yet
+            found = self._judge(oracle, *self.undoing.what_remains(records, self.sends))
+            self.undone_violations += [oracle.witness(one).sentence() for one in found]
+        return self.undoing.take_back(self.buffer, process, deliveries, now)
 
     def _measure_hops(self, records: np.ndarray, sends: list[Sent]) -> list[Sent]:
         """Measure the sends of hop messages; return the others."""
@@ -150,16 +152,19 @@ class Recorder:
         oracle: OnlineOracle,
         records: np.ndarray,
         sends: Sequence[Sent],
-    ) -> None:
-        destinations = iter(sends)
+    ) -> list[Violation]:
+        destinations, found = iter(sends), []
         columns = (records[name].tolist() for name in ("kind", "process", "sender", "number"))
         for kind, process, sender, number in zip(*columns, strict=True):
             if kind == SEND:
                 oracle.send(process, sender, number, next(destinations)[0])
             elif kind in (ARRIVE, DELIVER):
-                self.violations += oracle.deliver(process, sender, number) is not None
+                violation = oracle.deliver(process, sender, number)
+                if violation is not None:
+                    found.append(violation)
             elif kind == CRASH:
                 oracle.crash(process)
+        return found
 
 
 def _rows(records: np.ndarray) -> bytes:

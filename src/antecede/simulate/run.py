@@ -6,6 +6,7 @@ the event is no arrival and `flight` is what to do instead. Nothing outlives a r
 shared between runs: any number of them can go on in one process or in many.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property, partial
 from heapq import heappop, heappush
@@ -26,6 +27,7 @@ from antecede.order import (
     Order,
     Packet,
     Stamp,
+    TakeBack,
     Transmit,
     Wake,
 )
@@ -34,17 +36,12 @@ from antecede.simulate.excuses import Excuses, Telling, mark, telling
 from antecede.simulate.leftover import Left, Leftover, explain
 from antecede.simulate.links import Fate, Links
 from antecede.simulate.notices import Chronicle, Fault, Noticed
-from antecede.simulate.recorder import (
-    ARRIVE,
-    HOP_DELIVER,
-    HOP_RECEIVE,
-    HOP_SEND,
-    Recorder,
-    pack_record,
-)
+from antecede.simulate.recorder import Recorder
+from antecede.simulate.records import ARRIVE, HOP_DELIVER, HOP_RECEIVE, HOP_SEND, pack_record
 from antecede.simulate.sampling import Carried as CarriedSoFar
 from antecede.simulate.sampling import StateSampler
 from antecede.simulate.scenario import Scenario
+from antecede.simulate.undoing import Undoing, Undone
 from antecede.simulate.workload import Send, traffic_of
 from antecede.trace import CRASH, DELIVER, JOIN, NO_STAMP, RECEIVE, SEND, VIEW
 from antecede.wire import encode_stamp
@@ -160,6 +157,12 @@ class Simulation:
         self.control = Carried()
         self.chronicle = Chronicle()
         self._undelivered_for_crashed = 0
+        self._flights: dict[MessageId, Flight] = {}
+        """All messages, where deliveries may be taken back,"""
+        self._for_crashed: Counter[MessageId] = Counter()
+        """and how many of their copies were for crashed processes."""
+        if make.traits.takes_back:
+            recorder.undoing = Undoing()
 
     @property
     def orders(self) -> Sequence[Order]:
@@ -307,8 +310,10 @@ class Simulation:
         own = destinations & self._bits[process]
         others = destinations ^ own
         dead = others & self._dead
-        self._undelivered_for_crashed += dead.bit_count()
+        self._count_for_crashed(id_, dead.bit_count())
         flight = self._outstanding[id_] = Flight(others ^ dead, own, now, send.tag, destinations)
+        if self._recorder.undoing is not None:
+            self._flights[id_] = flight
         if not flight.unreceived | own:
             del self._outstanding[id_]
         effects = self._orders[process].send(message, now)
@@ -363,6 +368,8 @@ class Simulation:
                 self._ask_to_wake(process, max(now, effect.at))  # type: ignore[union-attr]
             elif kind is Notice:
                 self._notice(process, effect, now)  # type: ignore[arg-type]
+            elif kind is TakeBack:
+                self._take_back(process, effect, now)  # type: ignore[arg-type]
             else:
                 raise BrokenInvariant(f"{self._scenario.protocol} wants {effect!r}, no effect")
 
@@ -482,11 +489,54 @@ class Simulation:
         self._dead |= bit
         for id_, flight in list(self._outstanding.items()):
             if (flight.unreceived | flight.held) & bit:
-                self._undelivered_for_crashed += id_.sender != process
+                self._count_for_crashed(id_, id_.sender != process)
                 flight.unreceived &= ~bit
                 flight.held &= ~bit
                 if not flight.unreceived and not flight.held:
                     del self._outstanding[id_]
+
+    def _count_for_crashed(self, message: MessageId, copies: int) -> None:
+        self._undelivered_for_crashed += copies
+        if self._recorder.undoing is not None:
+            self._for_crashed[message] += copies
+
+    def _take_back(self, process: int, effect: TakeBack, now: float) -> None:
+        """Some messages were never sent, and some deliveries at a process never made."""
+        undoing = self._recorder.undoing
+        if undoing is None:
+            raise BrokenInvariant(f"{self._scenario.protocol} takes back what it promised not to")
+        arrived: dict[MessageId, float] = {}
+        if effect.deliveries:
+            arrived = self._recorder.take_back(process, effect.deliveries, now)
+        for message in set(effect.void) - undoing.void:
+            undoing.void.add(message)
+            flight = self._flights[message]
+            flight.unreceived = flight.held = 0
+            self._outstanding.pop(message, None)
+            self._undelivered_for_crashed -= self._for_crashed.pop(message, 0)
+            for held in self._arrived:
+                held.pop(message, None)
+        for message in effect.deliveries:
+            if message not in undoing.void:
+                self._flights[message].held |= self._bits[process]
+                self._outstanding[message] = self._flights[message]
+                self._arrived[process][message] = arrived[message]
+        if effect.since >= 0:
+            undoing.stopped_s = max(undoing.stopped_s, now - effect.since)
+
+    @property
+    def undone_violations(self) -> Sequence[str]:
+        """Of histories that were taken back."""
+        return self._recorder.undone_violations
+
+    def undone(self) -> Undone | None:
+        """What was taken back, where that may happen."""
+        undoing = self._recorder.undoing
+        if undoing is None:
+            return None
+        agreements = sum(notice.event is Event.FAILED for notice in self.notices)
+        counts = undoing.taken_back, len(undoing.void)
+        return Undone(agreements, *counts, undoing.stopped_s, undoing.lost_s)
 
     def _join(self, process: int, now: float) -> None:
         """A process that crashed before is back, as a new one; or one comes for the first time."""

@@ -33,6 +33,7 @@ from antecede.simulate.parts import (
     ProcessRef,
     Replay,
     Requests,
+    Token,
     Unicast,
     Workload,
 )
@@ -174,8 +175,10 @@ class Scenario(Part):
             raise ValueError(
                 f"{workload.servers} servers among {processes} processes leave no client"
             )
-        if isinstance(workload, Unicast | Multicast) and processes == 1:
+        if isinstance(workload, Unicast | Multicast | Token) and processes == 1:
             raise ValueError(f"'{workload.kind}' needs at least 2 processes")
+        if isinstance(workload, Token) and processes and workload.tokens > processes:
+            raise ValueError(f"{workload.tokens} tokens are for as many processes, not {processes}")
         if isinstance(workload, Multicast) and processes and (workload.size or 0) >= processes:
             raise ValueError(f"there are only {processes - 1} other processes to send to")
         if "protocol" in info.data:
@@ -245,9 +248,11 @@ class Scenario(Part):
         """What is replayed, if anything."""
         return _graph(self.workload, self.messages) if isinstance(self.workload, Replay) else None
 
-    @property
+    @cached_property
     def order(self) -> type[Order]:
-        return find(self.protocol)
+        """What runs at each process, with these options."""
+        found = find(self.protocol)
+        return found.variant(parse_options(self.protocol, self.options))
 
     @property
     def traits(self) -> Traits:
@@ -419,7 +424,7 @@ def _graph(workload: Replay, messages: int | None) -> Graph:
 def _check_addressing(protocol: str, workload: Any, groups: Any) -> None:
     """Refuse a workload that the protocol cannot carry."""
     needed = Addressing.ONE_GROUP
-    if isinstance(workload, Unicast | Multicast | Requests):
+    if isinstance(workload, Unicast | Multicast | Requests | Token):
         needed = Addressing.SETS
     elif isinstance(workload, Groups):
         count = groups.count if isinstance(groups, Layout) else len(groups or ())

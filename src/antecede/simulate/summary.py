@@ -7,6 +7,7 @@ import msgspec
 from antecede.simulate.judgement import Failure
 from antecede.simulate.leftover import Leftover
 from antecede.simulate.measures import Spread
+from antecede.simulate.undoing import Undone
 
 VIOLATIONS_LIMIT = 50_000
 """Runs of more messages are not judged while they go on: the oracle needs memory that grows with
@@ -28,6 +29,8 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     """Copies for others that were never delivered, crashed processes included."""
     leftover: Leftover
     """The same, by reason."""
+    undone: Undone | None = None
+    """What was taken back, where the protocol may."""
     stopped: tuple[str, ...]
     """Who has stopped in a group that has lost its majority."""
     violations: int | None
@@ -70,4 +73,4 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
 def _plain(value: Any) -> Any:
     if isinstance(value, Failure):
         return msgspec.to_builtins(value)
-    return value._asdict() if isinstance(value, Spread | Leftover) else value
+    return value._asdict() if isinstance(value, Spread | Leftover | Undone) else value

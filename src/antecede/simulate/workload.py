@@ -14,7 +14,15 @@ import numpy as np
 
 from antecede.errors import BrokenInvariant
 from antecede.message import NO_GROUP, ProcessSet, process_set
-from antecede.simulate.parts import Broadcast, Groups, Multicast, Open, Requests, Unicast
+from antecede.simulate.parts import (
+    Broadcast,
+    Groups,
+    Multicast,
+    Open,
+    Requests,
+    Token,
+    Unicast,
+)
 from antecede.simulate.randomness import Draws, as_uniform, generator, mix, uniforms
 from antecede.simulate.scenario import Scenario
 
@@ -178,6 +186,41 @@ class RequestTraffic(Traffic):
         return (Send(now, process, 1 << tag, NO_GROUP, _ANSWERED),)
 
 
+class TokenTraffic(Traffic):
+    """Replicated data, updated by whoever has the token (Schiper, Eggli, Sandoz, figure 2). A
+    token's tag says how often it has been handed on, and of which data it is, plus one; the tag of
+    a write is 0."""
+
+    reacts = True
+
+    def __init__(self, scenario: Scenario, workload: Token) -> None:
+        self._workload = workload
+        self._seed = scenario.seed
+        self._everybody = scenario.applications.everybody
+        self._size = scenario.applications.size
+        self._left = scenario.message_limit
+
+    def opening(self) -> Iterator[Send]:
+        for data in range(self._workload.tokens):
+            yield from self._tenure(0.0, data, data, 0)
+
+    def delivered(self, process: int, tag: int, now: float, own: bool) -> Iterable[Send]:
+        if not tag:
+            return ()
+        turn, data = divmod(tag - 1, self._workload.tokens)
+        return self._tenure(now, process, data, turn)
+
+    def _tenure(self, now: float, process: int, data: int, turn: int) -> list[Send]:
+        """All that a process does while it has the token."""
+        tag = (turn + 1) * self._workload.tokens + data + 1
+        other = mix(mix(self._seed, data), turn) % (self._size - 1)
+        to = 1 << other + (other >= process)
+        sends = [Send(now, process, self._everybody, 0, 0)] * self._workload.writes
+        sends = [*sends, Send(now, process, to, NO_GROUP, tag)][: self._left]
+        self._left -= len(sends)
+        return sends
+
+
 class ReplayTraffic(Traffic):
     """A real causal graph. A message's tag is its event."""
 
@@ -227,5 +270,7 @@ def traffic_of(scenario: Scenario) -> Traffic:
             return RequestTraffic(scenario, workload)
         case Multicast():
             return OpenTraffic(scenario, workload, ToSomeProcesses(scenario, workload))
+        case Token():
+            return TokenTraffic(scenario, workload)
         case _:
             return ReplayTraffic(scenario)

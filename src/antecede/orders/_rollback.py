@@ -31,7 +31,7 @@ import msgspec
 from antecede.errors import Misuse
 from antecede.message import Message
 from antecede.order import Deliver, Effect, Packet
-from antecede.orders.pairs import OrderingBuffers
+from antecede.orders.pairs import OrderingBuffers, Pairs
 from antecede.vectortime import behind
 
 
@@ -96,7 +96,7 @@ class Step(msgspec.Struct, frozen=True):
     time: tuple[int, ...]
     order: bytes
     application: bytes
-    packet: Packet[Any]
+    packet: Packet[Pairs]
     outcome: list[Message]
 
 
@@ -106,11 +106,17 @@ class Recoverable:
     The journal grows by a step for every packet that arrives; `forget` cuts it.
     """
 
-    def __init__(self, order: OrderingBuffers, application: Application) -> None:
+    def __init__(
+        self,
+        order: OrderingBuffers,
+        application: Application,
+        journal: list[Step] | None = None,
+        void: Iterable[tuple[int, int]] = (),
+    ) -> None:
         self.order = order
         self.application = application
-        self.journal: list[Step] = []
-        self._void: dict[int, int] = {}
+        self.journal: list[Step] = [] if journal is None else journal
+        self._void = dict(void)
         """By failed site, its first event that is void."""
 
     def send(self, message: Message, now: float = 0.0) -> list[Effect]:
@@ -125,7 +131,7 @@ class Recoverable:
 
     def receive(self, packet: Packet[Any], now: float = 0.0) -> None:
         """The network hands over a packet. One that is void is dropped, however late it comes."""
-        if self._is_void(packet):
+        if self.is_void(packet):
             return
         time = tuple(self.order.state.time)
         before = self.order.snapshot(), self.application.checkpoint()
@@ -171,7 +177,7 @@ class Recoverable:
         self.order.restore(steps[0].order)
         self.application.roll_back(steps[0].application)
         arrived = [*self.order.state.held.values(), *(step.packet for step in steps)]
-        standing = {packet.message for packet in arrived if not self._is_void(packet)}
+        standing = {packet.message for packet in arrived if not self.is_void(packet)}
         self._drop_held()
         for message in chain.from_iterable(step.outcome for step in steps):
             if message not in standing:
@@ -181,11 +187,11 @@ class Recoverable:
 
     def _drop_held(self) -> None:
         held = self.order.state.held
-        for message in [message for message, packet in held.items() if self._is_void(packet)]:
+        for message in [message for message, packet in held.items() if self.is_void(packet)]:
             del held[message]
         self.order.resume()
 
-    def _is_void(self, packet: Packet[Any]) -> bool:
+    def is_void(self, packet: Packet[Any]) -> bool:
         """Whether the sender of a packet had heard of an event that is void."""
         known = dict(enumerate(packet.stamp.time))
         return any(known.get(site, 0) >= first for site, first in self._void.items())
