@@ -1,18 +1,23 @@
 """`pairs` with rollback (Schiper, Eggli, Sandoz, section 4.3) in the simulator, and how a trace
 speaks of what was taken back."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from antecede.errors import Misuse
+from antecede.explore.schedule import factory_of
 from antecede.fuzzing.drawing import draw
-from antecede.fuzzing.judging import EARLY, judge
+from antecede.fuzzing.judging import judge
+from antecede.live.chosen import Chosen
 from antecede.message import MessageId
 from antecede.orders import _recovering
 from antecede.orders._rollback import Recoverable, time_of_failure
 from antecede.orders.pairs import OrderingBuffers
 from antecede.simulate import Scenario, make_scenario, simulate
+from antecede.simulate.judgement import EARLY
 from antecede.simulate.recorder import Recorder
 from antecede.simulate.records import ARRIVE, pack_record
 from antecede.simulate.undoing import Undoing
@@ -90,6 +95,12 @@ def test_nobody_goes_on_without_a_majority() -> None:
     assert summary.undone is not None
     assert summary.undone.agreements == summary.undone.taken_back == 0
     assert summary.stopped == ("p3", "p4")
+
+
+@pytest.mark.parametrize("make", [Chosen, factory_of], ids=["live", "explore"])
+def test_where_nothing_can_be_taken_back_it_is_refused(make: Callable[..., object]) -> None:
+    with pytest.raises(Misuse, match="takes deliveries back"):
+        make("pairs", {"recovery": "rollback"})
 
 
 # What would be wrong is noticed.

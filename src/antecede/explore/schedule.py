@@ -99,6 +99,8 @@ class Finding(NamedTuple):
 def factory_of(protocol: str, options: dict[str, Any]) -> OrderFactory:
     """The orders of a protocol of the registry."""
     order = find(protocol)
+    if options.get("recovery", "none") != "none":
+        raise Misuse(f"{protocol} takes deliveries back with these options: simulate it")
 
     @cache
     def parsed(processes: int) -> Options:

@@ -39,6 +39,14 @@ class Chosen:
         self._options = (
             Options() if protocol == ContextOrder.name else parse_options(protocol, options)
         )
+        if (
+            protocol != ContextOrder.name
+            and find(protocol).variant(self._options).traits.takes_back
+        ):
+            raise Misuse(
+                "recovery=rollback takes deliveries back, which applications outside of the "
+                "simulator cannot; live, views make up for who fails: leave the option out"
+            )
 
     def check_durable(self) -> None:
         """Refuse what a log cannot keep: it remembers of each sender only the last message that was

@@ -19,7 +19,7 @@ decisions of its sender, and waits where they are not known yet.
 """
 
 from collections.abc import Iterator
-from typing import Any, ClassVar
+from typing import Any
 
 import msgspec
 
@@ -134,7 +134,7 @@ class Recovering(Order):
         prompt=False,
     )
     options_type = PairsOptions
-    stamp_type: ClassVar[type[Stamp]] = Recovery
+    stamp_type = Recovery
     state_type = State
     state: State
     options: PairsOptions
