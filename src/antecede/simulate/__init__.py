@@ -74,6 +74,7 @@ def simulate(
         undelivered=recorder.copies_to_others - recorder.deliveries_to_others,
         leftover=simulation.leftover(),
         undone=simulation.undone(),
+        flushed_s=simulation.flushed_s,
         stopped=tuple([names[process] for process in members(simulation.excuses.stopped)]),
         violations=None if books is None else recorder.violations + len(recorder.undone_violations),
         failure=next(found, None),

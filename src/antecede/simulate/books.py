@@ -68,18 +68,18 @@ class Watched(Recorder):
 
     def __init__(self, writer: TraceWriter | None, books: Books | None) -> None:
         super().__init__(writer, books)
-        self._bounded: list[tuple[Order, int]] = []
+        self._bounded: list[Order] = []
         self.excess: str | None = None
         """The first state that was larger than it may be."""
 
     def watch(self, orders: Iterable[Order]) -> None:
         """Look at the states of these that have a bound."""
-        bounds = [(order, order.entries_bound()) for order in orders]
-        self._bounded = [(order, bound) for order, bound in bounds if bound is not None]
+        self._bounded = [order for order in orders if order.entries_bound() is not None]
 
     def flush_if_full(self) -> bool:
-        for order, bound in self._bounded:
-            if order.entries() > bound:
+        for order in self._bounded:
+            bound = order.entries_bound()  # which changes with the groups
+            if bound is not None and order.entries() > bound:
                 self.excess = (
                     f"process {order.process} keeps {order.entries()} elements, and {bound} is all "
                     f"it may"

@@ -142,6 +142,14 @@ class Join(Part):
     talks_with: list[ProcessRef] = []
 
 
+class Regrouping(Part):
+    """The groups change at this time, or as soon after it as everything that was sent has been
+    delivered; nothing is sent meanwhile. A group keeps its place; one that is given up is empty."""
+
+    time_s: Positive
+    groups: list[list[ProcessRef]] = Field(min_length=1)
+
+
 class Layout(Part):
     """Groups in a shape; see `antecede.simulate.layouts`."""
 

@@ -38,6 +38,7 @@ from antecede.simulate.links import Fate, Links
 from antecede.simulate.notices import Chronicle, Fault, Noticed
 from antecede.simulate.recorder import Recorder
 from antecede.simulate.records import ARRIVE, HOP_DELIVER, HOP_RECEIVE, HOP_SEND, pack_record
+from antecede.simulate.regrouping import Regroupings
 from antecede.simulate.sampling import Carried as CarriedSoFar
 from antecede.simulate.sampling import StateSampler
 from antecede.simulate.scenario import Scenario
@@ -163,6 +164,9 @@ class Simulation:
         """and how many of their copies were for crashed processes."""
         if make.traits.takes_back:
             recorder.undoing = Undoing()
+        self._regroupings: Regroupings | None = None
+        if scenario.regroupings:
+            self._regroupings = Regroupings(scenario, self._orders, self._traffic, self)
 
     @property
     def orders(self) -> Sequence[Order]:
@@ -205,6 +209,8 @@ class Simulation:
         for latecomer in self._scenario.latecomers:
             self._receivers[latecomer.process] = None
             self._schedule(latecomer.time_s, latecomer.process, self._join)
+        if self._regroupings is not None:
+            self._regroupings.begin()
         self._schedule_next_opening()
         try:
             while self._heap:
@@ -287,6 +293,12 @@ class Simulation:
 
     def _send(self, send: Send, now: float) -> None:
         """The application of a process sends a message."""
+        if self._regroupings is not None:
+            admitted = self._regroupings.admit(send)
+            if admitted is None:
+                self._sends_due -= not self._regroupings.is_flushing
+                return
+            send = admitted
         self._sends_due -= 1
         if self._successors or self._absent:
             send = self._current(send)
@@ -495,6 +507,24 @@ class Simulation:
                 if not flight.unreceived and not flight.held:
                     del self._outstanding[id_]
 
+    # What changes of groups need.
+
+    def schedule(self, time: float, process: int, action: Callable[[int, float], None]) -> None:
+        self._schedule(time, process, action)
+
+    def last_arrival(self) -> float | None:
+        times = [time for time, _, _, packet, _ in self._heap if packet is not None]
+        return max(times, default=None)
+
+    def is_delivered(self) -> bool:
+        return not self._outstanding
+
+    def apply(self, process: int, effects: list[Effect], now: float) -> None:
+        self._apply(process, effects, now)
+
+    def send(self, send: Send, now: float) -> None:
+        self._send(send, now)
+
     def _count_for_crashed(self, message: MessageId, copies: int) -> None:
         self._undelivered_for_crashed += copies
         if self._recorder.undoing is not None:
@@ -528,6 +558,12 @@ class Simulation:
     def undone_violations(self) -> Sequence[str]:
         """Of histories that were taken back."""
         return self._recorder.undone_violations
+
+    @property
+    def flushed_s(self) -> tuple[float, ...]:
+        """How long each change of groups had to wait, and all sends with it."""
+        done = self._regroupings.done if self._regroupings is not None else ()
+        return tuple([one.done_s - one.due_s for one in done])
 
     def undone(self) -> Undone | None:
         """What was taken back, where that may happen."""

@@ -31,6 +31,7 @@ from antecede.simulate.parts import (
     Part,
     Positive,
     ProcessRef,
+    Regrouping,
     Replay,
     Requests,
     Token,
@@ -81,6 +82,7 @@ class Scenario(Part):
     joins: list[Join] = Field(default=[])
     """Which of the processes come later."""
     crashes: list[Crash] = Field(default=[])
+    regroupings: list[Regrouping] = Field(default=[])
     patience_s: Positive = 60.0
     """How long a run goes on in which nothing happens any more but a protocol's own timers."""
     run: str = ""
@@ -243,6 +245,27 @@ class Scenario(Part):
                 raise _at(place, f"{protocol} lets nobody back in; leave it out")
         return crashes
 
+    @field_validator("regroupings")
+    @classmethod
+    def _check_regroupings(
+        cls, regroupings: list[Regrouping], info: ValidationInfo
+    ) -> list[Regrouping]:
+        protocol = info.data.get("protocol")
+        if regroupings and protocol and not hasattr(find(protocol), "regroup"):
+            raise ValueError(
+                f"the groups of {protocol} cannot change; drop it, or take blocks-slow"
+            )
+        if regroupings and not isinstance(info.data.get("workload"), Groups):
+            raise ValueError("is for a workload of kind 'groups'; drop it, or take that")
+        if regroupings and (info.data.get("crashes") or _may_lose(info.data.get("network"))):
+            raise ValueError("needs a network that loses nothing, and nobody who crashes")
+        for index, one in enumerate(regroupings):
+            for place, group in enumerate(one.groups):
+                _check_references(f"regroupings[{index}].groups[{place}]", group, info)
+            if index and one.time_s <= regroupings[index - 1].time_s:
+                raise _at(f"regroupings[{index}].time_s", "comes before the one above; sort them")
+        return regroupings
+
     @cached_property
     def graph(self) -> Graph | None:
         """What is replayed, if anything."""
@@ -252,7 +275,7 @@ class Scenario(Part):
     def order(self) -> type[Order]:
         """What runs at each process, with these options."""
         found = find(self.protocol)
-        return found.variant(parse_options(self.protocol, self.options))
+        return found.variant(parse_options(self.protocol, self.options, processes=2))
 
     @property
     def traits(self) -> Traits:
@@ -383,6 +406,13 @@ class Scenario(Part):
 
     def members(self, processes: Iterable[int | str]) -> ProcessSet:
         return process_set(map(self.index, processes))
+
+
+def _may_lose(network: Network | None) -> bool:
+    if network is None:
+        return False
+    lossy = any(partition.packets == "lost" for partition in network.partitions)
+    return bool(network.loss or lossy or any(link.loss for link in network.links))
 
 
 def _deployment(fields: Mapping[str, Any], processes: int | None) -> Deployment | None:

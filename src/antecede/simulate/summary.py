@@ -31,6 +31,8 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     """The same, by reason."""
     undone: Undone | None = None
     """What was taken back, where the protocol may."""
+    flushed_s: tuple[float, ...] = ()
+    """For how long each change of groups made everybody wait."""
     stopped: tuple[str, ...]
     """Who has stopped in a group that has lost its majority."""
     violations: int | None

@@ -13,7 +13,7 @@ import msgspec
 import numpy as np
 
 from antecede.errors import BrokenInvariant
-from antecede.message import NO_GROUP, ProcessSet, process_set
+from antecede.message import NO_GROUP, Membership, ProcessSet, process_set
 from antecede.simulate.parts import (
     Broadcast,
     Groups,
@@ -55,6 +55,14 @@ class Traffic(ABC):
         """What the delivery of the message with this tag causes at once; `own` says that the
         process has sent it itself."""
 
+    def regroup(self, membership: Membership) -> None:
+        """The groups are others from now on."""
+        raise BrokenInvariant("this traffic does not know of groups")
+
+    def readdressed(self, send: Send) -> Send | None:
+        """A send as the groups are now; None if its sender is in none."""
+        raise BrokenInvariant("this traffic does not know of groups")
+
 
 class Addresses(ABC):
     """Whom messages are addressed to. A key stands for a choice."""
@@ -77,8 +85,12 @@ class ToEverybody(Addresses):
 class ToOneGroup(Addresses):
     def __init__(self, scenario: Scenario) -> None:
         super().__init__(scenario)
-        self._groups = [self.membership.groups_of(process) for process in self.senders]
-        self.senders = [process for process in self.senders if self._groups[process]]
+        self.regroup(self.membership)
+
+    def regroup(self, membership: Membership) -> None:
+        self.membership = membership
+        self._groups = [membership.groups_of(process) for process in range(membership.size)]
+        self.senders = [process for process in range(membership.size) if self._groups[process]]
 
     def choose(self, process: int, key: int) -> tuple[ProcessSet, int]:
         groups = self._groups[process]
@@ -130,7 +142,6 @@ class OpenTraffic(Traffic):
 
     def opening(self) -> Iterator[Send]:
         time = 0.0
-        senders = self._addresses.senders
         while True:
             gaps, choices = self._gaps.take(_BLOCK), self._choices.take(_BLOCK)
             keys = self._keys.integers(1 << 64, size=_BLOCK, dtype=np.uint64).tolist()
@@ -139,6 +150,7 @@ class OpenTraffic(Traffic):
                     return
                 self._left -= 1
                 time += gap
+                senders = self._addresses.senders
                 yield self._send(time, senders[int(choice * len(senders))], key)
 
     def delivered(self, process: int, tag: int, now: float, own: bool) -> Iterable[Send]:
@@ -150,6 +162,15 @@ class OpenTraffic(Traffic):
     def _send(self, time: float, process: int, key: int) -> Send:
         destinations, group = self._addresses.choose(process, key)
         return Send(time, process, destinations, group, key)
+
+    def regroup(self, membership: Membership) -> None:
+        if isinstance(self._addresses, ToOneGroup):
+            self._addresses.regroup(membership)
+
+    def readdressed(self, send: Send) -> Send | None:
+        if send.process not in self._addresses.senders:
+            return None
+        return self._send(send.time, send.process, send.tag)
 
 
 class RequestTraffic(Traffic):
