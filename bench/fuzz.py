@@ -39,8 +39,8 @@ too early, twice or never, a total order that is none, a state beyond its bound,
 without end. It draws
 
 - the protocol's options, as far as it keeps its promises under them;
-- processes, overlapping groups, or for overlays a topology, and traffic of every kind that the
-  protocol can address, with answers to deliveries;
+- processes, overlapping groups, or for overlays and for `histories` with R9 a topology, and traffic
+  of every kind that the protocol can address, with answers to deliveries;
 - delays of every kind, links that are much slower or quicker than the others, reordering,
   duplicates, partitions;
 - losses and crashes. Where the protocol does not survive them only the order is judged, and what

@@ -22,7 +22,7 @@ from antecede.message import Membership, Message, MessageId, ProcessSet, process
 from antecede.order import Packet, Transmit
 from antecede.orders._surroundings import Surroundings
 from antecede.orders.histories import Histories, HistoriesOptions, Timestamp
-from antecede.simulate.deployment import deploy
+from antecede.topology.deployment import deploy
 from antecede.topology.separator import Separator
 from antecede.wire import encode_stamp
 from bench.traffic import Traffic, mostly_local

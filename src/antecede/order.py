@@ -394,6 +394,17 @@ class Order(ABC):
         self.state = thaw(snapshot, self.state_type)
         self.resume()
 
+    @classmethod
+    def talks_to_neighbours(cls, options: Mapping[str, Any]) -> bool:
+        """Whether with these options, as a person writes them, processes are the nodes of a network
+        and address those alone that they are linked to."""
+        return False
+
+    @property
+    def reach(self) -> ProcessSet:
+        """Whom the application at this process may address; nobody where none lives."""
+        return self.membership.everybody
+
     def check_addressing(self, message: Message) -> None:
         """Refuse a message that this process may not send."""
         if message.id.sender != self.process:

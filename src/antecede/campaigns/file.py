@@ -20,8 +20,8 @@ from antecede.simulate.parts import (
     Broadcast,
     Crash,
     Groups,
+    Local,
     Network,
-    Open,
     Part,
     Positive,
     Probability,
@@ -120,7 +120,7 @@ class GroupsLoad(Load, Groups):
     groups: list[Annotated[list[ProcessRef], Field(min_length=1)]] | ScaledLayout
 
 
-class MulticastLoad(Load, Open):
+class MulticastLoad(Load, Local):
     kind: Literal["multicast"] = "multicast"
     size: Scaled | None = None
     probability: Probability | None = None

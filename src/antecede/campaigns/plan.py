@@ -37,9 +37,9 @@ from antecede.errors import AntecedeError, BadFile, Misuse
 from antecede.message import members
 from antecede.scaled import scale, scale_options
 from antecede.simulate import Scenario, make_scenario
-from antecede.simulate.deployment import deploy
 from antecede.simulate.graphs import load_graph
 from antecede.simulate.parts import Multicast, Network, Requests, Unicast
+from antecede.topology.deployment import deploy
 from antecede.topology.load import LARGEST
 
 FORMAT: Final = 2

@@ -22,10 +22,19 @@ from antecede.protocols import find
 
 def explore(
     protocol: Annotated[str, typer.Option(help="The protocol; see `antecede protocols`.")],
-    processes: Annotated[int, typer.Option(min=1, help="How many processes.")] = 3,
+    processes: Annotated[
+        int | None, typer.Option(min=1, help="How many processes; by default 3, or the topology's.")
+    ] = None,
     messages: Annotated[int, typer.Option(min=1, help="Programs of up to so many messages.")] = 4,
     addressing: Annotated[
         Kind | None, typer.Option(help="Whom messages go to; by default what suits the protocol.")
+    ] = None,
+    topology: Annotated[
+        str | None,
+        typer.Option(
+            help="A small network, as for `antecede simulate`: for separators, and for histories "
+            "with --option rules=R1-R9.",
+        ),
     ] = None,
     group: Annotated[
         list[str] | None,
@@ -66,8 +75,9 @@ def explore(
     with progress_bar(f"exploring {protocol}") as tick:
         result = explore_all(
             protocol,
-            processes,
+            3 if processes is None and topology is None else processes,
             messages,
+            topology=topology,
             addressing=addressing,
             groups=[_group(text) for text in group or ()],
             options=parse_option_flags(option),

@@ -60,6 +60,12 @@ def simulate(
         float | None,
         typer.Option(help="How likely a delivery causes a send.", rich_help_panel=TRAFFIC),
     ] = None,
+    local: Annotated[
+        float | None,
+        typer.Option(
+            help="How likely a message stays in its part of the topology.", rich_help_panel=TRAFFIC
+        ),
+    ] = None,
     multicast_size: Annotated[
         int | None, typer.Option(help="Destinations of a multicast.", rich_help_panel=TRAFFIC)
     ] = None,
@@ -174,6 +180,7 @@ def simulate(
     traffic = {
         "kind": workload,
         "cascade": cascade,
+        "local": local,
         "size": multicast_size,
         "servers": servers,
         "graph": graph,

@@ -93,17 +93,24 @@ def default_kind(addressing: Addressing, membership: Membership) -> Kind:
     return Kind.SETS if membership.size <= 3 else Kind.UNICAST
 
 
-def choices(kind: Kind, membership: Membership) -> list[list[Send]]:
-    """What each process may send."""
+def choices(
+    kind: Kind, membership: Membership, reach: Sequence[ProcessSet] | None = None
+) -> list[list[Send]]:
+    """What each process may send; `reach` is whom each may address, if that is not everybody."""
     if kind is Kind.GROUPS and not membership.groups:
         raise Misuse("addressing 'groups' needs groups")
     if kind is not Kind.GROUPS and membership.groups:
         raise Misuse(f"addressing '{kind}' knows no groups; use addressing 'groups'")
-    return [_choices(kind, process, membership) for process in range(membership.size)]
+    if reach is None:
+        reach = [membership.everybody] * membership.size
+    found = [_choices(kind, process, membership, bits) for process, bits in enumerate(reach)]
+    if not any(found):
+        raise Misuse(f"addressing '{kind}': no process can address anybody so on this network")
+    return found
 
 
-def _choices(kind: Kind, process: int, membership: Membership) -> list[Send]:
-    everybody = range(membership.size)
+def _choices(kind: Kind, process: int, membership: Membership, reach: ProcessSet) -> list[Send]:
+    everybody = list(members(reach))
     others = [other for other in everybody if other != process]
     match kind:
         case Kind.UNICAST:
@@ -113,10 +120,10 @@ def _choices(kind: Kind, process: int, membership: Membership) -> list[Send]:
         case Kind.SETS_AND_SELF:
             return [Send(bits) for bits in _subsets(everybody)]
         case Kind.GROUP:
-            return [Send(membership.everybody, 0)]
+            return [Send(reach, 0)] if reach == membership.everybody else []
         case Kind.GROUPS:
-            groups = membership.groups_of(process)
-            return [Send(membership.group(group), group) for group in groups]
+            groups = [(group, membership.group(group)) for group in membership.groups_of(process)]
+            return [Send(bits, group) for group, bits in groups if not bits & ~reach]
 
 
 def _subsets(processes: Sequence[int]) -> list[ProcessSet]:
@@ -132,10 +139,12 @@ def programs(
     messages: int,
     kind: Kind,
     renamings: Sequence[Renaming] | None = None,
+    reach: Sequence[ProcessSet] | None = None,
 ) -> Iterator[Program]:
     """All programs of exactly this many messages; of those that these renamings map to each other,
-    one. They are closed under composition; unless told otherwise, all that map groups to groups."""
-    allowed = choices(kind, membership)
+    one. They are closed under composition; unless told otherwise, all that map groups to groups.
+    `reach`: as for `choices`; the renamings keep it."""
+    allowed = choices(kind, membership, reach)
     renamings = all_renamings(membership) if renamings is None else renamings
     for shares in _shares(messages, membership.size):
         renamed = [tuple([shares[p] for p in renaming.origin]) for renaming in renamings]

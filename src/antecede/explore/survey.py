@@ -16,6 +16,7 @@ from antecede.explore.search import Endless, Path, Search, Tail, TooManyStates, 
 from antecede.explore.symmetry import symmetries
 from antecede.message import Membership, ProcessSet
 from antecede.order import Channels, Gives
+from antecede.protocols import deploy_for, network_options
 
 Progress = Callable[[int, int, int], None]
 """Called with the programs explored, the programs there are, and the states visited so far."""
@@ -249,9 +250,10 @@ def explore_program(
 
 def explore(
     protocol: str | OrderFactory,
-    processes: int,
+    processes: int | None,
     messages: int,
     *,
+    topology: str | None = None,
     addressing: Kind | str | None = None,
     groups: Sequence[ProcessSet] = (),
     options: Mapping[str, Any] | None = None,
@@ -262,18 +264,22 @@ def explore(
 ) -> Exploration:
     """Explore all schedules of all programs of up to `messages` messages, small ones first; stop
     with the first program that fails. `protocol` is a name of the registry or, with one job, an
-    order factory.
+    order factory. With a `topology`, as `simulate` takes it, they are programs that its processes
+    can send: of an overlay, between those that applications live at; of a protocol that talks to
+    neighbours, between nodes that are linked.
 
     Of programs that are symmetric, one stands for all (`symmetry` says when they are); with False
     each is explored. True presumes that a protocol which lets the smaller number decide a tie would
     keep its promise under any other choice, too."""
-    if processes < 1 or messages < 1 or jobs < 1:
+    options = dict(options or {})
+    if topology is not None:
+        processes, options = _on_network(protocol, options, topology, processes)
+    if processes is None or processes < 1 or messages < 1 or jobs < 1:
         raise Misuse("exploring takes at least one process, one message and one job")
     if any(not group or group >> processes for group in groups):
         raise Misuse(f"every group has members, and only processes 0 to {processes - 1}")
     membership = Membership(processes, tuple(groups))
     settings = settings or Settings()
-    options = dict(options or {})
     factory = factory_of(protocol, options) if isinstance(protocol, str) else protocol
     if jobs > 1 and not isinstance(protocol, str):
         raise Misuse("several jobs take a protocol by its name")
@@ -284,7 +290,10 @@ def explore(
         if symmetry is False
         else symmetries(orders, _wakes(settings, membership), presume_alike=symmetry is True)
     )
-    sizes = [list(programs(membership, size, kind, renamings)) for size in range(1, messages + 1)]
+    reach = [order.reach for order in orders]
+    sizes = [
+        list(programs(membership, size, kind, renamings, reach)) for size in range(1, messages + 1)
+    ]
     watch = _Watch(progress, sum(map(len, sizes)))
     if jobs > 1:
         total = _in_parallel(str(protocol), options, sizes, membership, settings, jobs, watch)
@@ -296,6 +305,25 @@ def explore(
         named = msgspec.structs.replace(total.failure, protocol=protocol, options=options)
         total = msgspec.structs.replace(total, failure=named)
     return total
+
+
+def _on_network(
+    protocol: str | OrderFactory, options: dict[str, Any], topology: str, processes: int | None
+) -> tuple[int, dict[str, Any]]:
+    """How many processes there are on a topology, routers included, and the options of all."""
+    if not isinstance(protocol, str):
+        raise Misuse("a topology takes a protocol by its name")
+    given = sorted({"links", "applications", "separators"} & options.keys())
+    if given:
+        raise Misuse(f"the topology says who is linked to whom; drop the options {given}")
+    deployment = deploy_for(protocol, options, topology, processes=processes)
+    known = network_options(protocol, options, deployment)
+    if not known:
+        raise Misuse(
+            f"{protocol} knows no network; separators does, and histories with the option "
+            f"rules=R1-R9"
+        )
+    return deployment.topology.size, {**options, **known}
 
 
 def _kind(addressing: Kind | str | None, factory: OrderFactory, membership: Membership) -> Kind:

@@ -32,6 +32,8 @@ import msgspec
 from antecede.message import Membership, ProcessSet
 from antecede.order import Options, Order, Says
 
+_MOST_RENAMED = 7
+"""Processes, at most, whose permutations are all tried; among more nothing is taken for alike."""
 Target = Sequence[int]
 """`target[p]` is the new name of process p."""
 
@@ -82,6 +84,8 @@ def symmetries(
     membership = orders[0].membership
     is_alike = presume_alike or all(order.traits.alike for order in orders)
     options = [order.options for order in orders]
+    if membership.size > _MOST_RENAMED:
+        return []
 
     def keeps(target: Target) -> bool:
         if list(target) == sorted(target):

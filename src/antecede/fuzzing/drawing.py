@@ -13,13 +13,19 @@ import msgspec
 
 from antecede.fuzzing.chance import Chance
 from antecede.fuzzing.hardship import draw_hardship
-from antecede.fuzzing.options import BACK_S, cut_off_s, draw_options, draw_variant
+from antecede.fuzzing.options import (
+    BACK_S,
+    TO_NEIGHBOURS,
+    cut_off_s,
+    draw_options,
+    draw_variant,
+)
 from antecede.order import Addressing, Order, Traits
 from antecede.overlays import Overlay
 from antecede.protocols import find, parse_options
 from antecede.simulate import Scenario, make_scenario
-from antecede.simulate.deployment import deploy
 from antecede.simulate.duty import may_lose
+from antecede.topology.deployment import deploy, deploy_nodes
 
 LARGEST = 12
 """Processes, at most, where no topology says how many."""
@@ -66,8 +72,12 @@ def draw_fields(protocol: str, seed: int) -> Fields:
             fields["processes"] = applications
         deployment = deploy(fields["topology"], None, fields.get("processes"))
         size, applications = deployment.topology.size, deployment.applications
+    is_near = protocol in TO_NEIGHBOURS and chance.happens(0.3)
+    if is_near:
+        fields["topology"] = _topology(chance)
+        size = applications = deploy_nodes(fields["topology"]).applications
     fields["processes"] = applications
-    fields |= _workload(order.traits, applications, chance)
+    fields |= _workload(order.traits, applications, chance, is_near)
     fields["messages"] = chance.small(2, MOST_MESSAGES)
     fields["rate"] = chance.between(0.3, 300.0)
     if chance.happens(0.1):
@@ -111,10 +121,10 @@ def _topology(chance: Chance) -> str:
             return f"internet:{chance.whole(6, 16)},{chance.whole(1, 20)}"
 
 
-def _workload(traits: Traits, size: int, chance: Chance) -> Fields:
+def _workload(traits: Traits, size: int, chance: Chance, is_near: bool) -> Fields:
     """Who talks to whom. Answers make the chains in which order shows."""
-    kinds = ["broadcast"]
-    if traits.addressing >= Addressing.GROUPS and size > 1:
+    kinds = [] if is_near else ["broadcast"]
+    if traits.addressing >= Addressing.GROUPS and size > 1 and not is_near:
         kinds += ["groups"] * 3
     if traits.addressing >= Addressing.SETS and size > 1:
         kinds += ["unicast", "multicast", "multicast"]

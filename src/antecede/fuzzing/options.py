@@ -61,7 +61,10 @@ def _bounded(fields: Fields, chance: Chance) -> Drawn:
 
 
 def _histories(fields: Fields, chance: Chance) -> Drawn:
-    """Carbon copies and unions belong to R6."""
+    """Carbon copies and unions belong to R6, separators to R9 and thus to a network."""
+    if "topology" in fields:
+        repairs = {"own_implied": chance.happens(0.5), "gateways": chance.happens(0.5)}
+        return {"rules": "R1-R9", "carbon_copies": chance.happens(0.5), **repairs}
     rules = chance.pick(["R1-R4", "R1-R5", "R1-R8", "R1-R8"])
     if rules != "R1-R8":
         return {"rules": rules}
@@ -189,8 +192,16 @@ _OPTIONS: dict[str, Callable[[Fields, Chance], Drawn]] = {
     "vector": _vector,
 }
 
+
+def _histories_need(fields: Fields) -> Drawn:
+    return {"rules": "R1-R9"} if "topology" in fields else {}
+
+
 _NEEDED: dict[str, Callable[[Fields], Drawn]] = {
     "daisy": _daisy_needs,
+    "histories": _histories_need,
     "piggyback": _piggyback_needs,
     "separators": _separators_need,
 }
+TO_NEIGHBOURS = ("histories",)
+"""Those that also run on the nodes of a network, each of which talks to its neighbours."""

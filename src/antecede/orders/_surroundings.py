@@ -1,7 +1,7 @@
 """What rule R9 of `histories` knows of the network: the neighbours of a process and the separators
 it is a member of."""
 
-from collections.abc import Sequence
+from functools import lru_cache
 
 import msgspec
 
@@ -67,8 +67,17 @@ class Surroundings(msgspec.Struct, frozen=True):
             raise MalformedStamp("source", f"is {source}, to which there is no link")
 
 
-def survey(process: int, size: int, links: Links, separators: Sequence[Sides]) -> Surroundings:
+def survey(process: int, size: int, links: Links, separators: tuple[Sides, ...]) -> Surroundings:
     """What a process of a network knows of it. Refuses links and separators that cannot be."""
+    neighbours, known = _survey(size, links, separators)
+    return Surroundings(process, neighbours[process], known)
+
+
+@lru_cache(maxsize=16)
+def _survey(
+    size: int, links: Links, separators: tuple[Sides, ...]
+) -> tuple[list[ProcessSet], tuple[Separator, ...]]:
+    """The neighbours of everybody and the separators of a network, looked at once for all."""
     neighbours = [0] * size
     for first, second in links:
         if not 0 <= first < size or not 0 <= second < size or first == second:
@@ -87,4 +96,4 @@ def survey(process: int, size: int, links: Links, separators: Sequence[Sides]) -
         except BadInput as error:
             raise Misuse(str(error)) from None
         known.append(separator)
-    return Surroundings(process, neighbours[process], tuple(known))
+    return neighbours, tuple(known)

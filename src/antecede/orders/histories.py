@@ -30,10 +30,10 @@ Paper: L. Rodrigues, P. Verissimo, "Causal separators and topological timestampi
 support causal multicast in large-scale systems", report, INESC 1994; in part at ICDCS 1995.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from itertools import repeat
-from typing import Literal, NoReturn
+from typing import Any, Literal, NoReturn
 
 import msgspec
 
@@ -173,6 +173,16 @@ class Histories(Counting):
     def _collects(self) -> bool:
         """Whether R6 to R8 are applied."""
         return self.options.rules in ("R1-R8", "R1-R9")
+
+    @classmethod
+    def talks_to_neighbours(cls, options: Mapping[str, Any]) -> bool:
+        return options.get("rules") == "R1-R9"
+
+    @property
+    def reach(self) -> ProcessSet:
+        if self._surroundings is None:
+            return super().reach
+        return self._surroundings.neighbours | 1 << self.process
 
     def initial_state(self) -> State:
         """R1."""

@@ -42,3 +42,7 @@ class Overlay(Order):
                 f"message {message.id}: no application lives at {list(members(routers))}, which "
                 f"only forward"
             )
+
+    @property
+    def reach(self) -> ProcessSet:
+        return self.hosts if self.hosts >> self.process & 1 else 0

@@ -165,13 +165,21 @@ class Open(Part):
     cascade: Probability = 0.0
 
 
-class Unicast(Open):
+class Local(Open):
+    """Messages to few, of which some stay near: with the probability `local` in the innermost part
+    of the topology that has other processes (a department, say), else with the same probability in
+    the next one around it, and so on; see `antecede.simulate.circles`."""
+
+    local: Probability | None = None
+
+
+class Unicast(Local):
     """Each message goes to one other process."""
 
     kind: Literal["unicast"] = "unicast"
 
 
-class Multicast(Open):
+class Multicast(Local):
     """Each message goes to a random set of other processes: of this size, or each of them with
     this probability (and at least one)."""
 

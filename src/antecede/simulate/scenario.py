@@ -16,8 +16,7 @@ from antecede.errors import AntecedeError, Misuse
 from antecede.message import Membership, ProcessSet, members, process_set
 from antecede.order import Addressing, Channels, Gives, Options, Order, Traits
 from antecede.overlays import Overlay
-from antecede.protocols import find, parse_options
-from antecede.simulate.deployment import Deployment, deploy
+from antecede.protocols import deploy_for, find, network_options, parse_options
 from antecede.simulate.graphs import Graph, load_graph
 from antecede.simulate.layouts import lay_out
 from antecede.simulate.parts import (
@@ -39,6 +38,7 @@ from antecede.simulate.parts import (
     Workload,
 )
 from antecede.simulate.toml import to_toml
+from antecede.topology.deployment import Deployment, deploy
 
 T = TypeVar("T")
 DEFAULT_MESSAGES = 1000
@@ -110,7 +110,7 @@ class Scenario(Part):
     def _check_topology(cls, topology: str | None, info: ValidationInfo) -> str | None:
         if topology is not None:
             _without_error(lambda: deploy(topology))
-            given = {"links", "applications"} & set(info.data.get("options", ()))
+            given = {"links", "applications", "separators"} & set(info.data.get("options", ()))
             if given:
                 raise ValueError(f"says who is linked to whom; drop the options {sorted(given)}")
         return topology
@@ -183,8 +183,10 @@ class Scenario(Part):
             raise ValueError(f"{workload.tokens} tokens are for as many processes, not {processes}")
         if isinstance(workload, Multicast) and processes and (workload.size or 0) >= processes:
             raise ValueError(f"there are only {processes - 1} other processes to send to")
-        if "protocol" in info.data:
-            _check_addressing(info.data["protocol"], workload, groups)
+        if getattr(workload, "local", None) is not None and info.data.get("topology") is None:
+            raise _at("workload.local", "is for the parts of a topology, and there is none")
+        if {"protocol", "options"} <= info.data.keys():
+            _check_addressing(info.data, workload, groups)
         return workload
 
     @field_validator("network")
@@ -288,9 +290,20 @@ class Scenario(Part):
         own: dict[str, Any] = {}
         if self.latecomers:
             own = {"latecomers": [latecomer.process for latecomer in self.latecomers]}
-        elif deployment is not None and self.is_routed:
-            own = {"links": deployment.topology.links, "applications": deployment.applications}
+        elif deployment is not None:
+            own = network_options(self.protocol, self.options, deployment)
         return parse_options(self.protocol, {**self.options, **own}, self.applications.size)
+
+    @cached_property
+    def neighbours(self) -> list[ProcessSet] | None:
+        """Whom each process is linked to, where processes talk to their neighbours alone."""
+        if not self.order.talks_to_neighbours(self.options):
+            return None
+        found = [0] * self.applications.size
+        for first, second in getattr(self.order_options, "links", ()):
+            found[first] |= 1 << second
+            found[second] |= 1 << first
+        return found
 
     @cached_property
     def deployment(self) -> Deployment | None:
@@ -330,7 +343,7 @@ class Scenario(Part):
     def process_names(self) -> list[str]:
         """The application processes, then the routers."""
         size = self.graph.size if self.graph else self.processes or 0
-        names = list(self.names or (f"p{process}" for process in range(size)))
+        names = list(self.names or _usual_names(size, self.deployment))
         names = _with_routers(names, self.deployment) if self.is_routed else names
         for crash in self.crashes:
             if crash.back_s is not None:
@@ -420,7 +433,17 @@ def _deployment(fields: Mapping[str, Any], processes: int | None) -> Deployment 
     topology, attach = fields.get("topology"), fields.get("attach")
     if topology is None:
         return None
-    return deploy(topology, None if attach is None else tuple(attach), processes)
+    places = None if attach is None else tuple(attach)
+    if not {"protocol", "options"} <= fields.keys():
+        return deploy(topology, places, processes)  # their own mistakes are told already
+    return deploy_for(fields["protocol"], fields["options"], topology, places, processes)
+
+
+def _usual_names(size: int, deployment: Deployment | None) -> list[str]:
+    """Of the application processes: where they are the nodes of a network, the names of these."""
+    if deployment is not None and deployment.is_nodes:
+        return list(deployment.topology.names)
+    return [f"p{process}" for process in range(size)]
 
 
 def _with_routers(names: list[str], deployment: Deployment | None) -> list[str]:
@@ -451,8 +474,15 @@ def _graph(workload: Replay, messages: int | None) -> Graph:
     return graph if messages is None else graph.first(messages)
 
 
-def _check_addressing(protocol: str, workload: Any, groups: Any) -> None:
+def _check_addressing(fields: Mapping[str, Any], workload: Any, groups: Any) -> None:
     """Refuse a workload that the protocol cannot carry."""
+    protocol = fields["protocol"]
+    is_near = find(protocol).talks_to_neighbours(fields["options"])
+    if is_near and not isinstance(workload, Unicast | Multicast):
+        raise ValueError(
+            f"'{workload.kind}' goes beyond neighbours, whom alone {protocol} addresses with these "
+            f"options; use kind 'unicast' or 'multicast'"
+        )
     needed = Addressing.ONE_GROUP
     if isinstance(workload, Unicast | Multicast | Requests | Token):
         needed = Addressing.SETS
@@ -475,7 +505,7 @@ def _names(info: ValidationInfo) -> list[str] | None:
     if size is None and isinstance(workload, Replay):
         size = _graph(workload, info.data.get("messages")).size
     if names is None and size is not None:
-        names = [f"p{index}" for index in range(size)]
+        names = _usual_names(size, _deployment(info.data, size))
     if names is None:
         return None
     if "protocol" in info.data and issubclass(find(info.data["protocol"]), Overlay):

@@ -14,6 +14,7 @@ import numpy as np
 
 from antecede.errors import BrokenInvariant
 from antecede.message import NO_GROUP, Membership, ProcessSet, process_set
+from antecede.simulate.circles import Circles
 from antecede.simulate.parts import (
     Broadcast,
     Groups,
@@ -99,9 +100,13 @@ class ToOneGroup(Addresses):
 
 
 class ToOneProcess(Addresses):
+    def __init__(self, scenario: Scenario, unicast: Unicast) -> None:
+        super().__init__(scenario)
+        self._circles = Circles(scenario, unicast.local)
+
     def choose(self, process: int, key: int) -> tuple[ProcessSet, int]:
-        other = key % (self.membership.size - 1)
-        return 1 << other + (other >= process), NO_GROUP
+        others = self._circles.choose(process, key)
+        return 1 << others[key % len(others)], NO_GROUP
 
 
 class ToSomeProcesses(Addresses):
@@ -109,17 +114,19 @@ class ToSomeProcesses(Addresses):
         super().__init__(scenario)
         self._size = multicast.size
         self._probability = multicast.probability or 0.0
+        self._circles = Circles(scenario, multicast.local)
 
     def choose(self, process: int, key: int) -> tuple[ProcessSet, int]:
         random = np.random.Generator(np.random.PCG64(key))
-        others = self.membership.size - 1
+        others = self._circles.choose(process, key)
         if self._size is not None:
-            chosen = random.choice(others, self._size, replace=False)
+            others = self._circles.wide_enough(process, others, self._size)
+            chosen = random.choice(len(others), min(self._size, len(others)), replace=False)
         else:
-            chosen = np.flatnonzero(random.random(others) < self._probability)
+            chosen = np.flatnonzero(random.random(len(others)) < self._probability)
             if not len(chosen):
-                chosen = random.integers(others, size=1)
-        return process_set(other + (other >= process) for other in chosen.tolist()), NO_GROUP
+                chosen = random.integers(len(others), size=1)
+        return process_set(others[place] for place in chosen.tolist()), NO_GROUP
 
 
 class OpenTraffic(Traffic):
@@ -286,7 +293,7 @@ def traffic_of(scenario: Scenario) -> Traffic:
         case Groups():
             return OpenTraffic(scenario, workload, ToOneGroup(scenario))
         case Unicast():
-            return OpenTraffic(scenario, workload, ToOneProcess(scenario))
+            return OpenTraffic(scenario, workload, ToOneProcess(scenario, workload))
         case Requests():
             return RequestTraffic(scenario, workload)
         case Multicast():

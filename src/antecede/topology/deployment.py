@@ -1,8 +1,9 @@
-"""Application processes on a topology: where each one lives, and who else takes part.
+"""Processes on a topology: where each one lives, and who else takes part.
 
 Processes are linked to the servers of their nodes, one process at each node that hosts unless told
 otherwise. The processes come first, so that they have the same numbers, and send the same traffic,
-whatever protocol carries it; an overlay's routers follow.
+whatever protocol carries it; an overlay's routers follow. Where processes are the nodes themselves
+and talk to their neighbours, there is nobody else.
 """
 
 from collections.abc import Sequence
@@ -12,7 +13,8 @@ import msgspec
 
 from antecede.errors import Misuse
 from antecede.message import members
-from antecede.topology import Topology, attach, load_topology
+from antecede.topology.load import load_topology
+from antecede.topology.model import Topology, attach
 
 
 class Deployment(msgspec.Struct, frozen=True):
@@ -21,6 +23,11 @@ class Deployment(msgspec.Struct, frozen=True):
 
     topology: Topology
     applications: int
+
+    @property
+    def is_nodes(self) -> bool:
+        """Whether the processes are the nodes of the network themselves."""
+        return self.applications == self.topology.size
 
     @property
     def routers(self) -> list[str]:
@@ -47,6 +54,19 @@ def deploy(
     else:
         attachments = hosts
     return Deployment(attach(topology, attachments), len(attachments))
+
+
+def deploy_nodes(
+    source: str, places: tuple[int | str, ...] | None = None, processes: int | None = None
+) -> Deployment:
+    """Every node of the topology is a process."""
+    topology = load_topology(source)
+    if places is not None or processes not in (None, topology.size):
+        raise Misuse(
+            f"the {topology.size} nodes of {topology.name} are the processes, which talk to their "
+            f"neighbours; leave out how many there are and where they live"
+        )
+    return Deployment(topology, topology.size)
 
 
 def _node(topology: Topology, place: int | str) -> int:
