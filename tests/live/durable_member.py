@@ -104,9 +104,11 @@ async def run(settings: dict[str, Any]) -> None:
     async with join(
         "durable",
         name=application.name,
-        listen=("127.0.0.1", 0),
+        listen=("127.0.0.1", settings.get("port", 0)),
         security=PLAIN_TCP,
         peers=[("127.0.0.1", port) for port in settings.get("peers", ())],
+        seeds=[f"127.0.0.1:{port}" for port in settings.get("seeds", ())],
+        found_anew=settings.get("found_anew", False),
         config=CONFIG,
         settings=Settings(links=limits),
         log=folder / f"{application.name}.log" if settings.get("durable", True) else None,

@@ -14,6 +14,7 @@ import heapq
 import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from antecede.live.bootstrap import Bootstrap, is_superseded
@@ -72,6 +73,8 @@ class World:
         self.founded = 0
         self.slow = draw.choice((0.0, 0.0, 3.0))
         self.delay_s = draw.choice((0.01, 0.05, 0.2))
+        self.haste = draw.choice((1.0, 1.0, 0.2, 0.1))
+        """How much shorter storms are: much happens while the group is being founded."""
 
     # -- the clock
 
@@ -81,10 +84,10 @@ class World:
 
     def run(self) -> str:
         """What went wrong; nothing, one hopes."""
-        stormy_s = self.random.uniform(2, 25)
+        stormy_s = 1 + self.haste * self.random.uniform(2, 25)
         for name in self.names:
-            self.at(self.random.uniform(0, 5), lambda name=name: self.start(name))
-        for _ in range(self.random.randrange(14)):
+            self.at(self.haste * self.random.uniform(0, 5), partial(self.start, name))
+        for _ in range(self.random.randrange(20)):
             self.at(self.random.uniform(0, stormy_s), self.fault)
         self.at(stormy_s, self.heal)
         self.at(0.1, self.maintain)
@@ -151,7 +154,7 @@ class World:
             other = self.alive.get(name)
             if other is not None:
                 delay_s = self.random.expovariate(1 / self.delay_s)
-                self.at(delay_s, lambda other=other, item=item: self.hand(process, other, item))
+                self.at(delay_s, partial(self.hand, process, other, item))
 
     def hand(self, sender: Process, process: Process, item: Any) -> None:
         lives_on = self.alive.get(process.name) is process and sender.name in self.alive
@@ -245,18 +248,20 @@ class World:
         name = self.random.choice(self.names)
         if draw < 0.35 and self.cuts_and_deaths:
             self.kill(name)
-            self.at(self.random.uniform(0, 4), lambda: self.start(name))
+            self.at(self.haste * self.random.uniform(0, 4), partial(self.start, name))
         elif draw < 0.45 and self.cuts_and_deaths:
             for one in self.names:
                 self.kill(one)
-                self.at(self.random.uniform(0, 2), lambda one=one: self.start(one))
+                self.at(self.haste * self.random.uniform(0, 2), partial(self.start, one))
         elif self.is_durable or self.forgetful_cuts or not self.cuts_and_deaths:
             if not self.is_durable and self.cuts_and_deaths:
                 return
             side = {one for one in self.names if self.random.random() < 0.5}
             pairs = {frozenset((one, other)) for one in side for other in set(self.names) - side}
             self.cut |= pairs
-            self.at(self.random.uniform(0.2, 8), lambda: self.cut.difference_update(pairs))
+            self.at(
+                self.haste * self.random.uniform(0.2, 8), lambda: self.cut.difference_update(pairs)
+            )
 
     def heal(self) -> None:
         self.cut.clear()

@@ -4,8 +4,9 @@ all members nothing is lost, doubled or out of order."""
 import asyncio
 import json
 import signal
+import socket
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -28,6 +29,15 @@ class Lives:
         self.members: dict[str, Process] = {}
         self._ports: dict[str, int] = {}
         self._count: dict[str, int] = {}
+        self._reserved: dict[str, int] = {}
+
+    def reserve(self, *names: str) -> list[int]:
+        """Ports that these members listen on, in all their lives."""
+        with ExitStack() as held:
+            for name in names:
+                free = held.enter_context(socket.create_server(("127.0.0.1", 0)))
+                self._reserved[name] = free.getsockname()[1]
+        return list(self._reserved.values())
 
     async def start(self, name: str, *peers: str, **settings: Any) -> Process:
         self._count[name] = self._count.get(name, 0) + 1
@@ -36,6 +46,7 @@ class Lives:
             "life": self._count[name],
             "folder": str(self.folder),
             "peers": [self._ports[peer] for peer in peers],
+            "port": self._reserved.get(name, 0),
             **settings,
         }
         command = ("-m", "tests.live.durable_member", json.dumps(chosen))
@@ -211,7 +222,7 @@ def test_all_killed_at_once_and_the_group_founded_anew(tmp_path: Path) -> None:
             for member in found.members.values():
                 member.signal(signal.SIGKILL)
             found.members.clear()
-            first = await found.start("b")
+            first = await found.start("b", found_anew=True)
             await found.start("c", "b")
             await found.start("a", "b")
             await first.sees("a", "b", "c", group="durable")

@@ -256,7 +256,7 @@ def test_the_rest_of_a_group_founds_it_anew(tmp_path: Path) -> None:
                 await until(a, lambda event: isinstance(event, Interrupted))
                 assert not a.send_now(b"waits")
                 await a.leave(0.2)
-            async with member("a", **log) as a:
+            async with member("a", **log, found_anew=True) as a:
                 seen = await until(a, is_view("a"))
                 assert not [event for event in seen if isinstance(event, Gap)]
                 async with member("b", a) as b:

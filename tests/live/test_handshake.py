@@ -164,7 +164,7 @@ def test_bad_files_are_named(tmp_path: Path, authority: trustme.CA) -> None:
 def test_a_key_under_a_password_does_not_ask(tmp_path: Path, authority: trustme.CA) -> None:
     serialization = pytest.importorskip("cryptography.hazmat.primitives.serialization")
     good = certificates(tmp_path, authority, "server")
-    key = serialization.load_pem_private_key(good.key.read_bytes(), None)
+    key = serialization.load_pem_private_key(Path(good.key).read_bytes(), None)
     locked = tmp_path / "locked.key"
     locked.write_bytes(
         key.private_bytes(

@@ -114,6 +114,8 @@ def described(event: "Event") -> dict[str, Any]:
             return {"event": "state", "bytes": len(event.payload or b"")}
         case live.Gap():
             return {"event": "gap", "senders": event.senders}
+        case live.Waiting():
+            return {"event": "waiting", "peer": event.peer, "reason": event.reason}
         case Notice():
             return {"event": event.event.value, "text": event.sentence()}
 

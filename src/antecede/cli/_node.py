@@ -44,6 +44,22 @@ def node(
             metavar="HOST:PORT", help="A member that is there; may repeat. Without: found it."
         ),
     ] = None,
+    seed: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="HOST:PORT",
+            help="One of those who found the group together, this one among them; may repeat.",
+        ),
+    ] = None,
+    expect: Annotated[
+        int | None, typer.Option(help="How many seeds found the group; by default most of them.")
+    ] = None,
+    found_anew: Annotated[
+        bool, typer.Option("--found-anew", help="Those whom the log knows are gone for good.")
+    ] = False,
+    join_timeout: Annotated[
+        float | None, typer.Option(metavar="SECONDS", help="Give up after that, and say why.")
+    ] = None,
     protocol: Annotated[str, typer.Option(help="As in 'antecede protocols'.")] = "vector",
     option: OptionFlags = None,
     advertise: Annotated[
@@ -132,6 +148,8 @@ def node(
     if role == "router":
         raise Misuse("--role router belongs to the overlay of a --scenario")
     peers = [parse_address("--peer", text) for text in peer or ()]
+    for text in seed or ():
+        parse_address("--seed", text)
     asyncio.run(
         _member(
             group,
@@ -142,6 +160,9 @@ def node(
             security=security,
             suspect_after=suspect_after,
             peers=peers,
+            seeds=seed or (),
+            expect=expect,
+            found_anew=found_anew,
             protocol=protocol,
             options=parse_option_flags(option),
             record=record,
@@ -149,6 +170,7 @@ def node(
             synchronous=synchronous,
             kept_messages=kept_messages,
             missing_after=missing_after,
+            join_timeout=join_timeout,
         )
     )
 
@@ -158,6 +180,7 @@ async def _member(
     serve: str | None,
     *,
     missing_after: float | None,
+    join_timeout: float | None,
     suspect_after: float,
     synchronous: str,
     kept_messages: int,
@@ -169,7 +192,7 @@ async def _member(
         raise Misuse(f"--synchronous {synchronous}: there are {', '.join(Synchronous)}")
     settings["durability"] = Durability(Synchronous(synchronous), kept_messages)
     async with AsyncExitStack() as stack:
-        choice = Settings(missing_after_s=missing_after)
+        choice = Settings(missing_after_s=missing_after, join_timeout_s=join_timeout)
         config = GroupConfig(suspect_after_s=suspect_after, flush_timeout_s=suspect_after)
         member = await stack.enter_async_context(
             join(group, settings=choice, config=config, measures=serve is not None, **settings)

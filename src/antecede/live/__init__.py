@@ -5,9 +5,9 @@
     async with join(
         "room",
         name="alice",
-        listen=("0.0.0.0", 7001),
+        listen="alice.example:7001",
         security=certificates,
-        peers=[("bob.example", 7001)],
+        seeds=["alice.example:7001", "bob.example:7001", "carol.example:7001"],
     ) as room:
         await room.send(b"hello")
         async for event in room:
@@ -22,8 +22,9 @@ The protocols are those of `antecede.protocols`, the very same objects as in the
 From the application down: `node` makes groups; `group` with its `pump` stands between the event
 loop and one of two pure machines, `viewed` (members that come and go) and `overlaid` (routers and
 causal servers), which return `outputs`. Below them are the packages `durable` (newcomers and logs),
-`ordering` (a protocol, view by view) and `transport` (links). `roster` and `introduction` know who
-is who, `chosen` what all members have in common; `recording`, `metrics` and `logs` are for seeing.
+`ordering` (a protocol, view by view) and `transport` (links). `bootstrap` is how seeds found a
+group, `seeding` when; `seeds` finds them. `roster` and `introduction` know who is who, `chosen`
+what all members have in common; `recording`, `metrics` and `logs` are for seeing.
 """
 
 from antecede.groups import GroupConfig, Quorum
@@ -39,11 +40,13 @@ from antecede.live.events import (
     State,
     StateWanted,
     ViewChange,
+    Waiting,
 )
 from antecede.live.group import Group
 from antecede.live.node import Node, join, join_overlay, open_node
 from antecede.live.ordering.effects import Delivery
 from antecede.live.ordering.lesser import Context, merged
+from antecede.live.pump import CannotJoin
 from antecede.live.recording import finish
 from antecede.live.transport.handshake import Refused
 from antecede.live.transport.outgoing import Address, LinkLimits
@@ -52,6 +55,7 @@ from antecede.live.transport.tls import PLAIN_TCP, Certificates, PlainTcp, Secur
 __all__ = [
     "PLAIN_TCP",
     "Address",
+    "CannotJoin",
     "Certificates",
     "Context",
     "Delivery",
@@ -75,6 +79,7 @@ __all__ = [
     "StateWanted",
     "Synchronous",
     "ViewChange",
+    "Waiting",
     "finish",
     "join",
     "join_overlay",

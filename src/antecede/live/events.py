@@ -69,6 +69,14 @@ class Gap(msgspec.Struct, frozen=True):
     senders: tuple[str, ...]
 
 
+class Waiting(msgspec.Struct, frozen=True):
+    """This process is not in the group yet, and why: who cannot be reached or does not let it in,
+    and the reason; or, where `peer` is empty, what is missing."""
+
+    peer: str
+    reason: str
+
+
 Event = (
     Delivery
     | ViewChange
@@ -79,6 +87,7 @@ Event = (
     | StateWanted
     | State
     | Gap
+    | Waiting
     | Notice
 )
 """`Notice` is what an overlay has to tell: views, failovers, gaps."""
@@ -89,13 +98,16 @@ class Settings:
     """`window`: how many messages the slowest receiver may lag behind before senders wait.
     `missing_after_s`: when a waiting message is reported. `on_missing`: report it, or have those
     it waits for taken for dead, which ends the wait. `lags_s`: what is sent to these processes
-    leaves that much later, to see what order is for."""
+    leaves that much later, to see what order is for. `waiting_after_s`: when a process that is not
+    let in begins to say why; `join_timeout_s`: when it gives up with `CannotJoin`."""
 
     window: int = 8192
     links: LinkLimits = field(default_factory=LinkLimits)
     missing_after_s: float | None = None
     on_missing: Literal["report", "exclude"] = "report"
     lags_s: Mapping[str, float] = field(default_factory=dict)
+    waiting_after_s: float = 2.0
+    join_timeout_s: float | None = None
 
 
 @dataclass

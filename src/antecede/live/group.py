@@ -6,6 +6,7 @@ from contextlib import suppress
 from typing import Final
 
 from antecede.errors import AntecedeError, Misuse
+from antecede.live.arguments import check_payload
 from antecede.live.events import Event, Missing, StateWanted
 from antecede.live.ordering.effects import Delivery, Hold
 from antecede.live.ordering.lesser import Context, ContextOrder
@@ -77,6 +78,7 @@ class Group(Pump):
     ) -> bool:
         """Send if nobody has to be waited for; otherwise do nothing and say so."""
         self._check_open()
+        check_payload(payload)
         self._check_size(payload)
         core = self._core
         if not core.is_open or core.untaken >= self._settings.window or self._is_full():
@@ -95,6 +97,7 @@ class Group(Pump):
     def send_past(self, payload: bytes, to: Sequence[str]) -> None:
         """Send past all ordering."""
         self._check_open()
+        check_payload(payload)
         self._check_size(payload)
         self._carry_out(self._core.send_direct(payload, to))
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from antecede.errors import MalformedStamp
 from antecede.groups import GroupMember, GroupMessageId, MemberId
+from antecede.live.ordering.founding import Founder
 from antecede.live.ordering.items import Introduce, Introduced, Redirect, encode_item
 from antecede.live.outputs import Identity, Known, Output, ToPeer
 from antecede.live.roster import NO_HABITS, Entry, Roster
@@ -38,6 +39,10 @@ class Introduction:
         host, port = identity.address
         self.roster.add(Entry(0, identity.name, host, port, self.habits))
 
+    def founder(self, identity: Identity) -> Founder:
+        """This process as one of the first members."""
+        return Founder(identity.name, identity.incarnation, *identity.address, self.habits)
+
     def ask(self, name: str, identity: Identity) -> ToPeer:
         """Ask this process to be let in."""
         return ToPeer(name, encode_item(Introduce(*identity.address, self.habits)))
@@ -48,6 +53,7 @@ class Introduction:
 
     def introduced(self, item: Introduced) -> tuple[list[Output], ProcessSet]:
         """This process has a number; the others are these."""
+        self.roster.clear()
         outputs = [output for entry in item.roster for output in self.add(entry)]
         own = self.roster.named(self._name)
         if own is None or own.number != item.number:

@@ -16,6 +16,12 @@ def log(event: str, **facts: Any) -> None:
     LOGGER.info(event, extra={"facts": facts})
 
 
+def log_warning(sentence: str, **facts: Any) -> None:
+    """Say that somebody should look at something: without any logging set up, Python prints the
+    sentence; the event is among the facts."""
+    LOGGER.warning(sentence, extra={"facts": facts})
+
+
 class JsonLines(logging.Formatter):
     """One line of JSON a record."""
 

@@ -29,6 +29,7 @@ def status(group: Group) -> dict[str, Any]:
         "deliveries": counters.deliveries,
         "sends": counters.sends,
         "views": counters.views,
+        "waits_for": group.waits_for(),
         "waiting_for_the_application": group.waiting,
         "held": [
             {

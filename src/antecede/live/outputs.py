@@ -115,6 +115,12 @@ class Learnt(msgspec.Struct, frozen=True):
     had: tuple[HadOf, ...] = ()
 
 
+class Accompanied(msgspec.Struct, frozen=True):
+    """Whom a durable member is in a group with, or may be: it founds none without most of them."""
+
+    names: tuple[str, ...]
+
+
 class Begun(msgspec.Struct, frozen=True):
     """A durable member has been in the group from here on."""
 
@@ -142,7 +148,7 @@ class Recall(msgspec.Struct, frozen=True):
     upto: int
 
 
-Durable = Kept | Outgone | Reached | Raised | Learnt | Begun | Reborn
+Durable = Kept | Outgone | Reached | Raised | Learnt | Begun | Reborn | Accompanied
 """What goes into a log."""
 Output = (
     ToPeer

@@ -81,7 +81,14 @@ class Overlaid:
             self._apply(self.order.join(self._time(now)))
         return self._take_out()
 
-    def welcomed(self, name: str, now: float) -> list[Output]:
+    def be_seed(self) -> None:
+        """An overlay has no seeds."""
+
+    def what_is_missing(self, there: Sequence[str]) -> str:
+        """Who of the overlay is not there yet."""
+        return f"not there yet: {', '.join(sorted(self._absent))}" if self._absent else ""
+
+    def welcomed(self, name: str, incarnation: int, now: float) -> list[Output]:
         self._absent.discard(name)
         if not self._absent:
             self._time(now)
@@ -116,7 +123,9 @@ class Overlaid:
         self._apply(self.order.wake(self._time(now)))
         return self._take_out()
 
-    def tick(self, peers: Sequence[str], now: float, waiting: int = 0) -> list[Output]:
+    def tick(
+        self, peers: Sequence[str], now: float, waiting: int = 0, *, tried_all: bool = True
+    ) -> list[Output]:
         return []
 
     def send(

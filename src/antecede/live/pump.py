@@ -3,11 +3,12 @@
 """
 
 import asyncio
+import math
 from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from antecede.errors import AntecedeError, BadInput
+from antecede.errors import AntecedeError, BadInput, Misuse
 from antecede.live.alarm import Alarm
 from antecede.live.durable.journal import Journal
 from antecede.live.durable.keeping import Keeping
@@ -22,8 +23,9 @@ from antecede.live.events import (
     State,
     StateWanted,
     ViewChange,
+    Waiting,
 )
-from antecede.live.logs import log
+from antecede.live.logs import log, log_warning
 from antecede.live.ordering.effects import Arrived, Delivery, Sent, ViewChanged
 from antecede.live.ordering.items import decode_items, is_membership, is_repeated
 from antecede.live.outputs import (
@@ -45,6 +47,7 @@ from antecede.live.outputs import (
 from antecede.live.overlaid import Overlaid
 from antecede.live.patience import Patience
 from antecede.live.recording import Recording
+from antecede.live.seeds import SeedFinder, SomeSeeds
 from antecede.live.transport.handshake import VERSION, Hello
 from antecede.live.transport.incoming import Listener, Received
 from antecede.live.transport.links import LinkOwner, Links
@@ -53,6 +56,19 @@ from antecede.live.viewed import Viewed
 from antecede.order import Notice, Wake
 
 _TICK_S: Final = 0.05
+
+
+class CannotJoin(Misuse):
+    """The time to get into the group is over; it names whoever could not be reached or said no."""
+
+    def __init__(self, name: str, group: str, waited_s: float, waits: dict[str, str]) -> None:
+        super().__init__(name, group, waited_s, waits)
+        self.waits = waits
+
+    def __str__(self) -> str:
+        name, group, waited_s, waits = self.args
+        reasons = "; ".join(f"{peer}: {why}" if peer else why for peer, why in waits.items())
+        return f"'{name}' did not get into '{group}' in {waited_s:.1f} s: {reasons or 'no peers'}"
 
 
 class Pump:
@@ -68,6 +84,7 @@ class Pump:
         may_join: Callable[[str], bool],
         recording: Recording | None,
         journal: Journal | None = None,
+        seeds: SomeSeeds = (),
     ) -> None:
         self.name = name
         self.me = core.identity.name
@@ -125,8 +142,22 @@ class Pump:
             [address for address in peers if address != core.identity.address],
             listener.security,
             settings.links,
+            keeps_asking=bool(seeds),
         )
         self._links = self._dialled.by_name
+        self._finder: SeedFinder | None = None
+        if seeds:
+            self._finder = SeedFinder(
+                seeds,
+                core.identity.address,
+                found=self._dialled.seek,
+                is_own=core.be_seed,
+                is_in=lambda: bool(self.members),
+            )
+        self._finding: asyncio.Task[None] | None = None
+        self._joining_since = 0.0
+        self._told: dict[str, str] = {}
+        """What this process waits for, as it was told last."""
 
     @property
     def members(self) -> tuple[str, ...]:
@@ -140,8 +171,18 @@ class Pump:
         if self._keeping is not None:
             self._inbox += self._keeping.recalled()
         self._dialled.start()
+        if self._finder is not None:
+            self._finding = asyncio.get_running_loop().create_task(self._find())
+        self._joining_since = self._now()
         self._carry_out(self._core.start(self._now()))
         self._tick()
+
+    async def _find(self) -> None:
+        try:
+            if self._finder is not None:
+                await self._finder.run()
+        except AntecedeError as error:
+            self._fail(error)
 
     async def close(self) -> None:
         """Stop at once, without a word to the others."""
@@ -150,6 +191,8 @@ class Pump:
         self._alarm.cancel()
         if self._ticker is not None:
             self._ticker.cancel()
+        if self._finding is not None:
+            self._finding.cancel()
         self._dialled.drop()
         self._listener.drop(self.name)
         await self._dialled.ended()
@@ -316,6 +359,7 @@ class Pump:
         self._log("view", number=event.number, members=event.members, departed=event.departed)
         self.view_number = change.view.number
         self.condition = "member"
+        self._told.clear()
         self._put(event)
         self._patience.begin()
         self._progress.set()
@@ -342,10 +386,13 @@ class Pump:
         self.received.clear()
         self._of_former_life = len(self._inbox)
         self.condition = "excluded"
+        self._joining_since = self._now()
         self._log("excluded", incarnation=incarnation)
         self._put(Excluded())
         for name, address in addresses.items():
             self._dialled.know(name, address)
+        if self._finder is not None:
+            self._finder.looked = False
 
     def _wake(self, now: float) -> None:
         if self._failure is not None:
@@ -360,7 +407,12 @@ class Pump:
             return
         named = [name for name, link in self._links.items() if link.connected]
         try:
-            self._carry_out(self._core.tick(named, self._now(), len(self._inbox)))
+            tried_all = self._finder is None or (self._finder.looked and self._dialled.tried_all)
+            self._carry_out(
+                self._core.tick(named, self._now(), len(self._inbox), tried_all=tried_all)
+            )
+            if self.condition in ("joining", "excluded"):
+                self._tell_waiting(self._now() - self._joining_since)
             if self._recording is not None:
                 self._recording.flush()
             if self._settings.missing_after_s is not None:
@@ -369,6 +421,41 @@ class Pump:
             self._fail(error)
         self._progress.set()
         self._ticker = asyncio.get_running_loop().call_later(_TICK_S, self._tick)
+
+    def waits_for(self) -> dict[str, str]:
+        """While this process is not in the group: by peer, why not. Under the empty name, what is
+        missing besides."""
+        if self.condition not in ("joining", "excluded"):
+            return {}
+        waits = {} if self._finder is None else dict(self._finder.troubles)
+        waits |= self._dialled.troubles()
+        there = sorted(name for name, link in self._links.items() if link.connected)
+        missing = self._core.what_is_missing(there)
+        for name in there:
+            waits.setdefault(name, "it is there, and in no group yet itself")
+        return waits | ({"": missing} if missing else {})
+
+    def _tell_waiting(self, waited_s: float) -> None:
+        """Nothing is silent: who does not get in says why."""
+        settings = self._settings
+        if waited_s < min(settings.waiting_after_s, settings.join_timeout_s or math.inf):
+            return
+        waits = self.waits_for()
+        if settings.join_timeout_s is not None and waited_s >= settings.join_timeout_s:
+            self._fail(CannotJoin(self.me, self.name, waited_s, waits))
+            return
+        for peer, reason in waits.items():
+            if self._told.get(peer) != reason:
+                self._told[peer] = reason
+                facts = {"event": "waiting", "group": self.name, "name": self.me}
+                what = f"{peer}: {reason}" if peer else reason
+                log_warning(
+                    f"'{self.me}' waits to get into '{self.name}': {what}",
+                    **facts,
+                    peer=peer,
+                    reason=reason,
+                )
+                self._put(Waiting(peer, reason))
 
     def _look_for_missing(self, limit_s: float) -> None:
         for held, missing in self._patience.exhausted(limit_s, self._now()):
@@ -381,8 +468,8 @@ class Pump:
         group, protocol = self.name, self.protocol_text
         return Hello(VERSION, group, protocol, self.me, self.incarnation, receiver, link)
 
-    def _welcomed(self, name: str) -> None:
-        self._carry_out(self._core.welcomed(name, self._now()))
+    def _welcomed(self, name: str, incarnation: int) -> None:
+        self._carry_out(self._core.welcomed(name, incarnation, self._now()))
 
     def _log(self, event: str, **facts: Any) -> None:
         log(event, group=self.name, name=self.me, **facts)

@@ -71,6 +71,11 @@ class Roster:
         self._by_number[entry.number] = entry
         self._by_name[entry.name] = entry
 
+    def clear(self) -> None:
+        """Another group begins."""
+        self._by_number.clear()
+        self._by_name.clear()
+
     def named(self, name: str) -> Entry | None:
         return self._by_name.get(name)
 

@@ -13,13 +13,21 @@ from typing import Any, Final
 
 from antecede import groups
 from antecede.errors import MalformedStamp, Misuse
-from antecede.groups import GroupConfig, GroupMember, MemberId, founding_view
+from antecede.groups import GroupConfig, GroupMember, MemberId, View, founding_view
 from antecede.live.account import Account
 from antecede.live.chosen import Chosen
 from antecede.live.durable.remembered import Outgone, Remembered
 from antecede.live.durable.threshold import Threshold
 from antecede.live.introduction import Introduction
 from antecede.live.ordering.effects import Delivery, Put, SessionEffect
+from antecede.live.ordering.founding import (
+    Accept,
+    Accepted,
+    Behind,
+    Founded,
+    Prepare,
+    Promise,
+)
 from antecede.live.ordering.items import (
     PART_BYTES,
     Carried,
@@ -38,6 +46,7 @@ from antecede.live.ordering.lesser import Context
 from antecede.live.ordering.offers import Floor, Given, Ready, Stored, Wanted
 from antecede.live.ordering.session import Session
 from antecede.live.outputs import (
+    Accompanied,
     Identity,
     Left,
     Output,
@@ -48,10 +57,12 @@ from antecede.live.outputs import (
     ToPeers,
 )
 from antecede.live.roster import NO_HABITS, Entry, Numbers, decode_entries, encode_entries
+from antecede.live.seeding import Seeding
 from antecede.message import NO_GROUP
 from antecede.order import Held, Wake
 
 _EARLY_ITEMS: Final = 1 << 17
+FIRST_VIEW: Final = 1
 _Batch = tuple[str, int, list[Any]]
 """What a link has brought at one time for the session: the sender, its incarnation, and items."""
 
@@ -89,12 +100,15 @@ class Viewed(Account):
         remembered: Remembered | None = None,
         wants_state: bool = False,
         part_bytes: int = PART_BYTES,
+        seeding: Seeding | None = None,
     ) -> None:
         self._introduction = Introduction(identity.name)
         super().__init__(chosen, self._introduction.roster)
         self.identity = identity
         self._config = config
         self._founds = founds
+        self.seeding = seeding
+        """Of a process that was given seeds."""
         self._records = records
         self.member: GroupMember | None = None
         self._leaving = False
@@ -119,8 +133,28 @@ class Viewed(Account):
             self._become(GroupMember(self._config, me, founding=view), now)
         return self._take_out()
 
-    def welcomed(self, name: str, now: float) -> list[Output]:
-        """A link to this process stands."""
+    def be_seed(self) -> None:
+        """This process is one of its seeds."""
+        if self.seeding is not None:
+            self.seeding.is_seed = True
+
+    def what_is_missing(self, there: Sequence[str]) -> str:
+        """What keeps the seeds from founding a group, in words; empty if nothing does."""
+        seeding = self.seeding
+        if seeding is None or self.member is not None:
+            return ""
+        if seeding.lacking:
+            return f"a group may go on with {', '.join(seeding.lacking)}; or name found_anew=True"
+        if not seeding.is_seed:
+            return "this process is none of the seeds, which have to found the group"
+        if len(there) + 1 < seeding.expect:
+            return f"seeds needed to found the group: {seeding.expect}; here: {len(there) + 1}"
+        return ""
+
+    def welcomed(self, name: str, incarnation: int, now: float) -> list[Output]:
+        """A link to this life of a process stands."""
+        if self.seeding is not None:
+            self.seeding.heard(name, incarnation)
         if self.member is None and name != self.identity.name:
             self._out.append(self._introduction.ask(name, self.identity))
         return self._take_out()
@@ -131,6 +165,8 @@ class Viewed(Account):
         """What a link has brought."""
         if sender in self._shunned:
             return []
+        if self.seeding is not None:
+            self.seeding.heard(sender, incarnation)
         ordered: list[Any] = []
         others: list[Item] = []
         for item in items:
@@ -158,12 +194,21 @@ class Viewed(Account):
             self._session(self.session.wake(now))
         return self._take_out()
 
-    def tick(self, peers: Sequence[str], now: float, waiting: int = 0) -> list[Output]:
-        """Now and then: tell the others what has come; knock again where nobody answered. The
-        application has so many events to take."""
+    def tick(
+        self, peers: Sequence[str], now: float, waiting: int = 0, *, tried_all: bool = True
+    ) -> list[Output]:
+        """Now and then: tell the others what has come; knock again where nobody answered, or
+        found a group with those who are there. The application has so many events to take; whether
+        every seed has been tried once."""
         if self.member is None:
             for name in () if self._leaving else peers:
                 self._out.append(self._introduction.ask(name, self.identity))
+            if self.seeding is not None and not self._leaving:
+                founder = self._introduction.founder(self.identity)
+                self._out += self.seeding.tick(founder, peers, now, tried_all=tried_all)
+                self._found_if_agreed(now)
+        elif self._suspended and self.seeding is not None:
+            self._surrender_if_superseded()
         elif self.session is not None and not self._suspended:
             self._session(self.session.report())
             if self._threshold is not None:
@@ -321,6 +366,11 @@ class Viewed(Account):
                 self._let_in(sender, item, now)
             case Introduced():
                 self._introduced(item, now)
+            case Prepare() | Promise() | Accept() | Accepted() | Behind() | Founded():
+                if self.seeding is not None and not self._leaving:
+                    is_in = self.member is not None
+                    self._out += self.seeding.receive(sender, item, now, is_in=is_in)
+                    self._found_if_agreed(now)
             case Redirect():
                 if self.member is None:
                     self._out += self._introduction.redirected(item, self.identity)
@@ -331,6 +381,31 @@ class Viewed(Account):
             case Shun():
                 if sender in self.members() and item.name != self.identity.name:
                     self._shunned.add(item.name)
+
+    def _found_if_agreed(self, now: float) -> None:
+        """Be one of the first members."""
+        if self.member is not None or self.seeding is None or not self.seeding.founders:
+            return
+        founders = self.seeding.founders
+        entries = [founder.entry(number) for number, founder in enumerate(founders)]
+        self.roster.clear()
+        for entry in entries:
+            self._out += self._introduction.add(entry)
+        self._attend_if_needed(entries)
+        members = [MemberId(number, one.incarnation) for number, one in enumerate(founders)]
+        me = members[[founder.name for founder in founders].index(self.identity.name)]
+        view = View(FIRST_VIEW, tuple(members))
+        self._become(GroupMember(self._config, me, founding=view), now)
+
+    def _surrender_if_superseded(self) -> None:
+        """Most of the others have been started anew: what is left of the group can never decide
+        anything again. Begin anew, too."""
+        epoch = None if self.session is None else self.session.epoch
+        if epoch is None or self.seeding is None:
+            return
+        members = [(self.name_of(one), one.incarnation) for one in epoch.view.members]
+        if self.seeding.is_superseded(members):
+            self._stopped(groups.Stopped(groups.StopReason.EXCLUDED))
 
     def _let_in(self, name: str, asked: Introduce, now: float) -> None:
         """Somebody wants to join."""
@@ -422,7 +497,12 @@ class Viewed(Account):
         if effect.state:
             self._add(effect.state)
         self._suspended = False
-        self._shunned &= {self.name_of(member) for member in effect.view.members}
+        names = [self.name_of(member) for member in effect.view.members]
+        self._shunned &= {*names}
+        if self.seeding is not None:
+            self._out += self.seeding.enter(names)
+        elif self._remembered is not None:
+            self._out.append(Accompanied(tuple(sorted(names))))
         if self.session is not None:
             self._session(self.session.install(effect.view, now))
             self._receive_early(now)

@@ -6,6 +6,7 @@ senders (`marks`, `had`). A transaction is whole or not there, whenever the proc
 dies (`Durability` says what survives which).
 """
 
+import json
 import os
 import sqlite3
 import time
@@ -23,7 +24,16 @@ from antecede.groups import MemberId
 from antecede.live.durable.remembered import Outgone, Remembered
 from antecede.live.ordering.effects import Delivery
 from antecede.live.ordering.offers import HadOf, Mark, PastRow
-from antecede.live.outputs import Begun, Durable, Kept, Learnt, Raised, Reached, Reborn
+from antecede.live.outputs import (
+    Accompanied,
+    Begun,
+    Durable,
+    Kept,
+    Learnt,
+    Raised,
+    Reached,
+    Reborn,
+)
 
 _APPLICATION: Final = 0x416E7465
 _FORMAT: Final = 2
@@ -214,6 +224,9 @@ class Journal:
                 execute("UPDATE meta SET value = 0 WHERE key = 'begins'")
             case Reborn():
                 execute("UPDATE meta SET value = ? WHERE key = 'incarnation'", (what.incarnation,))
+            case Accompanied():
+                names = json.dumps(what.names)
+                execute("INSERT OR REPLACE INTO meta VALUES ('company', ?)", (names,))
 
     def _raise(self, column: str, sender: str, series: int, number: int) -> None:
         self._database.execute(
@@ -293,6 +306,8 @@ class Journal:
                     execute(f"DELETE FROM {table}")
                 execute("UPDATE meta SET value = 0 WHERE key = 'taken'")
         kept = Remembered(self._meta("series"), bool(self._meta("begins")), self._meta("reached"))
+        for (names,) in execute("SELECT value FROM meta WHERE key = 'company'"):
+            kept.company = tuple(json.loads(names))
         for number, to, named, payload in execute("SELECT * FROM outbox ORDER BY number"):
             names = None if to is None else msgspec.msgpack.decode(to, type=tuple[str, ...])
             kept.outbox.append(Outgone(number, names, named, payload))

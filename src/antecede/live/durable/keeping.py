@@ -15,6 +15,7 @@ from antecede.live.ordering.effects import Delivery
 from antecede.live.ordering.items import encode_item
 from antecede.live.ordering.offers import Given, Past, Subject, encode_content
 from antecede.live.outputs import (
+    Accompanied,
     Begun,
     Durable,
     Kept,
@@ -27,7 +28,7 @@ from antecede.live.outputs import (
     ToPeer,
 )
 
-_LOGGED = (Kept, Outgone, Reached, Raised, Learnt, Begun, Reborn)
+_LOGGED = (Kept, Outgone, Reached, Raised, Learnt, Begun, Reborn, Accompanied)
 
 
 class Keeping:

@@ -39,6 +39,8 @@ class Remembered(msgspec.Struct):
     had: tuple[HadOf, ...] = ()
     last: dict[Source, int] = msgspec.field(default_factory=dict)
     lacks: dict[Source, int] = msgspec.field(default_factory=dict)
+    company: tuple[str, ...] = ()
+    """The members of the last view, or those of the group that it was about to found."""
 
     def marks(self) -> tuple[Mark, ...]:
         return marks_of(self.last)

@@ -12,6 +12,7 @@ from typing import Any, Final, Generic
 import msgspec
 
 from antecede.errors import MalformedStamp
+from antecede.live.ordering.founding import Founding
 from antecede.live.ordering.offers import Offer
 from antecede.live.roster import NO_HABITS, Entry, Habits
 from antecede.live.transport.handshake import Name
@@ -178,7 +179,7 @@ class Shun(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=T
     name: Name
 
 
-_Greeting = Introduce | Introduced | Redirect | Shun | Hop | Offer
+_Greeting = Introduce | Introduced | Redirect | Shun | Hop | Offer | Founding
 Item = Carried[Any] | Settle | Report | Membership | Direct | _Greeting
 
 _encoder = msgspec.msgpack.Encoder()

@@ -30,7 +30,8 @@ class LinkOwner:
     group: str
     name: str
     hello: Callable[[str | None, int], Hello]
-    welcomed: Callable[[str], None]
+    welcomed: Callable[[str, int], None]
+    """By this life of a process."""
     drained: Callable[[], None]
     failed: Callable[[AntecedeError], None]
     is_member: Callable[[str], bool]
@@ -51,11 +52,15 @@ class Links:
         seeds: Sequence[Address],
         security: Security,
         limits: LinkLimits,
+        *,
+        keeps_asking: bool = False,
     ) -> None:
+        """With `keeps_asking`, a refusal is never the end."""
         self.by_name: dict[str, Outgoing] = {}
         self.addresses: dict[str, Address] = {}
         self._owner = owner
         self._seeds = seeds
+        self._keeps_asking = keeps_asking
         self._security = security
         self._limits = limits
         self._unnamed: list[Outgoing] = []
@@ -65,13 +70,38 @@ class Links:
         self._dialled = 0
         self._lives: dict[str, int] = {}
         """The incarnations that were met first."""
-        self._refusals: list[str] = []
+        self._refusals: dict[str, str] = {}
+        """By address, why one that was told to be asked said no for good."""
+        self._names: dict[Address, str] = {}
+        """Who answered at an address that was dialled without a name."""
         self._started = 0.0
 
     def start(self) -> None:
         self._started = asyncio.get_running_loop().time()
         for address in self._seeds:
             self._dial(None, address)
+
+    def seek(self, address: Address) -> None:
+        """Somebody may listen here: make sure that there is a link to it."""
+        links = [*self._unnamed, *self.by_name.values()]
+        is_known = self._names.get(address) in self.by_name
+        if not is_known and all(link.address != address for link in links):
+            self._dial(None, address)
+
+    @property
+    def tried_all(self) -> bool:
+        """Whether every address has been dialled, with whatever result."""
+        return all(link.connected or link.trouble for link in self._unnamed)
+
+    def troubles(self) -> dict[str, str]:
+        """By name or address, why there is no link."""
+        links = [*self._unnamed, *self.by_name.values()]
+        found = {
+            link.peer or f"{link.address[0]}:{link.address[1]}": link.trouble
+            for link in links
+            if link.trouble
+        }
+        return found | self._refusals
 
     def know(self, name: str, address: Address) -> None:
         """This is where a process listens: make sure that there is a link to it."""
@@ -160,7 +190,8 @@ class Links:
                 await link.run()
             except Refused as error:
                 late = asyncio.get_running_loop().time() > self._started + _PATIENCE_S
-                if link in self._unnamed and (error.is_final or late):
+                link.trouble = str(error)
+                if link in self._unnamed and (error.is_final or late) and not self._keeps_asking:
                     self._unnamed.remove(link)
                     self._refused(link, error)
                     return
@@ -175,10 +206,10 @@ class Links:
                 return
 
     def _refused(self, link: Outgoing, error: Refused) -> None:
-        self._refusals.append(f"{link.address[0]}:{link.address[1]}: {error}")
+        self._refusals[f"{link.address[0]}:{link.address[1]}"] = str(error)
         if len(self._refusals) >= len(self._seeds) and not self._owner.is_in():
             me, group = self._owner.name, self._owner.group
-            reasons = "; ".join(self._refusals)
+            reasons = "; ".join(f"{where}: {why}" for where, why in self._refusals.items())
             self._owner.failed(Refused(f"'{me}' may not join '{group}': {reasons}"))
 
     def _welcomed(self, link: Outgoing, welcome: Welcome) -> None:
@@ -191,12 +222,13 @@ class Links:
             return
         if link in self._unnamed:
             self._unnamed.remove(link)
+            self._names[link.address] = name
             if name in self.by_name:
                 self._end(link)
                 return
             self.by_name[name] = link
             self.addresses[name] = link.address
-        self._owner.welcomed(name)
+        self._owner.welcomed(name, welcome.incarnation)
 
     def hang_up(self, name: str) -> None:
         link = self.by_name.pop(name, None)

@@ -9,6 +9,7 @@ meant for the old one is dropped, and the owner is told.
 
 import asyncio
 import random
+import socket
 import ssl
 from collections import deque
 from collections.abc import Callable
@@ -44,6 +45,26 @@ def array_head(count: int) -> bytes:
     if count < 1 << 16:
         return b"\xdc" + count.to_bytes(2, "big")
     return b"\xdd" + count.to_bytes(4, "big")
+
+
+def describe(error: Exception) -> str:
+    """Why an attempt to reach a peer failed, for people."""
+    match error:
+        case ssl.SSLError():
+            return (
+                f"TLS: {(error.reason or str(error)).lower().replace('_', ' ')}; does it use TLS?"
+            )
+        case TimeoutError():
+            return "no answer in time"
+        case ConnectionRefusedError():
+            return "nobody listens there"
+        case ConnectionResetError():
+            return "it closed the connection without a word; does it use TLS, or not?"
+        case socket.gaierror():
+            return f"the name cannot be resolved: {error.strerror}"
+        case OSError():
+            return error.strerror or str(error)
+    return str(error)
 
 
 @dataclass(frozen=True)
@@ -99,6 +120,8 @@ class Outgoing:
         self._acknowledged_at = 0.0
         self._wordless = 0
         """Attempts in a row that ended after TLS and before a welcome."""
+        self.trouble = ""
+        """Why the last attempt failed; empty while it stands, and before the first."""
 
     @property
     def is_full(self) -> bool:
@@ -152,7 +175,9 @@ class Outgoing:
                 # Either side's certificate is not believed; trying again would not help.
                 if any(word in (error.reason or "") for word in ("CERTIFICATE", "UNKNOWN_CA")):
                     raise Refused(f"TLS: {error.reason.lower().replace('_', ' ')}") from None
-            except (OSError, BadInput, TimeoutError):
+                self.trouble = describe(error)
+            except (OSError, BadInput, TimeoutError) as error:
+                self.trouble = describe(error)
                 self._check_wordless()  # Else the next attempt is the answer to what broke this.
             finally:
                 self.connected = False
@@ -216,6 +241,7 @@ class Outgoing:
             self.frames_resent += self.reconnections > 0
             self._write(frame)
         self.connected = True
+        self.trouble = ""
         self._welcomed(self, welcome)
 
     def _forget(self) -> None:

@@ -1,5 +1,6 @@
 """Who is who: mutual TLS, where the name of a member is the name in its certificate."""
 
+import os
 import ssl
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,11 +13,35 @@ from antecede.errors import BadFile
 class Certificates:
     """The files that prove who a member is and whom it believes."""
 
-    authority: Path
+    authority: str | os.PathLike[str]
     """Certificates of the authorities that are believed."""
-    certificate: Path
+    certificate: str | os.PathLike[str]
     """This member's certificate, whose subject alternative name (DNS) is the member's name."""
-    key: Path
+    key: str | os.PathLike[str]
+
+    def check(self, name: str) -> None:
+        """Refuse what others would refuse: a certificate for another name, or of an authority that
+        is not believed. It shakes hands with itself, in memory."""
+        server, client = self.server(), self.client()
+        to_client, to_server = ssl.MemoryBIO(), ssl.MemoryBIO()
+        ends = (
+            server.wrap_bio(to_server, to_client, server_side=True),
+            client.wrap_bio(to_client, to_server),
+        )
+        for _ in range(_ROUNDS):
+            for end in ends:
+                try:
+                    end.do_handshake()
+                except ssl.SSLWantReadError:
+                    continue
+                except ssl.SSLCertVerificationError as error:
+                    reason = f"is not believed by {self.authority}: {error.verify_message}"
+                    raise BadFile(str(self.certificate), [reason]) from None
+        names = certified_names(ends[1].getpeercert())
+        if name not in names:
+            known = ", ".join(sorted(names)) or "no name at all"
+            reason = f"is for {known}, not for '{name}'; name it so, or take the one for '{name}'"
+            raise BadFile(str(self.certificate), [reason])
 
     def server(self) -> ssl.SSLContext:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -35,7 +60,7 @@ class Certificates:
             (self.certificate, "name the PEM file of this member's certificate"),
             (self.key, "name the PEM file of its key"),
         ):
-            if not file.is_file():
+            if not Path(file).is_file():
                 raise BadFile(str(file), [f"there is no such file; {fix}"])
         try:
             context.load_verify_locations(self.authority)
@@ -53,6 +78,8 @@ class PlainTcp:
 
 
 PLAIN_TCP: Final = PlainTcp()
+_ROUNDS: Final = 4
+"""More than a handshake takes."""
 Security = Certificates | PlainTcp
 
 
