@@ -93,6 +93,16 @@ def with_campaign_tables(page: str) -> str:
     return f"{before}{TABLES_BEGIN}{tables.markdown()}{rest[rest.index(TABLES_END) :]}"
 
 
+def put_table(page: str, command: str, table: str) -> str:
+    """The page with this table in the place of the one that the command has made before."""
+    marker = f"<!-- table: {command} -->\n"
+    before, found, rest = page.partition(marker)
+    if not found:
+        raise SystemExit(f"the page lacks the line {marker.strip()}")
+    _, end, after = rest.lstrip("\n").partition("\n\n")
+    return f"{before}{marker}{table}{end[:1]}{after}"
+
+
 def needs_and_gives() -> str:
     """The first part of the page."""
     columns = (*COLUMNS[:-1], "prompt", "options")

@@ -58,9 +58,10 @@ def _play(program: Program, moves: tuple[Move, ...]) -> Lab:
     return lab
 
 
-def _ends(program: Program) -> Iterator[tuple[Move, ...]]:
-    """A schedule to every state in which everything has been sent and has arrived or is lost."""
-    seen = set()
+def _ends(program: Program, seen: set[object] | None = None) -> Iterator[tuple[Move, ...]]:
+    """A schedule to every state in which everything has been sent and has arrived or is lost. The
+    states go into `seen`."""
+    seen = set() if seen is None else seen
     stack: list[tuple[Move, ...]] = [()]
     while stack:
         moves = stack.pop()
