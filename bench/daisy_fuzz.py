@@ -11,6 +11,7 @@ from pathlib import Path
 from antecede.fuzzing import draw, judge
 from antecede.fuzzing.ledger import Ledger
 from bench.docs import ROOT, markdown
+from bench.made import signed
 from tests.fuzzing.faults import FAULTS, faults_of
 
 PAGE = ROOT / "docs" / "results" / "daisy-fuzz.md"
@@ -74,7 +75,7 @@ def page(ledger: Ledger) -> str:
 def main() -> None:
     match sys.argv[1:]:
         case [folder] if (Path(folder) / "slices.jsonl").exists():
-            PAGE.write_text(page(Ledger(Path(folder))), "utf-8")
+            PAGE.write_text(signed(page(Ledger(Path(folder)))), "utf-8")
         case _:
             sys.exit("usage: python -m bench.daisy_fuzz FOLDER (that of `antecede fuzz --out`)")
 

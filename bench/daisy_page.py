@@ -12,6 +12,7 @@ from bench import daisy_counts as counts
 from bench.daisy import DELAY_S, SEED, Failed, Result, Setting, measure_apart, together
 from bench.daisy_counts import Sizes
 from bench.docs import ROOT, markdown
+from bench.made import signed
 
 PAGE = ROOT / "docs" / "results" / "daisy-scale.md"
 SEEDS = (1, 2, 3)
@@ -61,7 +62,7 @@ def write(jobs: int) -> dict[Setting, Failed]:
     failures = {one: run for one, run in runs.items() if isinstance(run, Failed)}
     PAGE.parent.mkdir(parents=True, exist_ok=True)
     aside = PAGE.with_suffix(".part")
-    aside.write_text(page(settings, runs), "utf-8")
+    aside.write_text(signed(page(settings, runs)), "utf-8")
     aside.replace(PAGE)
     return failures
 

@@ -19,6 +19,7 @@ from antecede.order import Order
 from antecede.protocols import names
 from antecede.simulate import make_scenario
 from bench.docs import markdown
+from bench.made import signed
 from bench.spark import _tree
 from tests.fuzzing.planted import Planted, planted_bugs
 
@@ -32,6 +33,7 @@ COLUMNS = (
     *("processes", "messages", "groups", "besides the defaults"),
 )
 
+MARK = "<!-- table: python -m bench.fuzz -->\n"
 INTRODUCTION = """# Fuzzing
 
 `antecede fuzz` draws scenarios from seeds and runs them until one fails: a message delivered
@@ -163,9 +165,9 @@ def introduction() -> str:
 
 
 def page() -> str:
-    text = introduction() + markdown(COLUMNS, map(row, planted_bugs()))
+    text = introduction() + MARK + markdown(COLUMNS, map(row, planted_bugs()))
     rows = [refuted(protocol, options) for protocol, options in READINGS]
-    return text + REFUTED + markdown(("protocol", "option", "runs", "failure"), rows)
+    return text + REFUTED + MARK + markdown(("protocol", "option", "runs", "failure"), rows)
 
 
 def main() -> None:
@@ -192,4 +194,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    PAGE.write_text(page(), "utf-8")
+    PAGE.write_text(signed(page()), "utf-8")

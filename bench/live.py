@@ -14,6 +14,7 @@ from typing import Any
 
 from bench.docs import ROOT, markdown
 from bench.live_member import PAYLOAD_BYTES
+from bench.made import signed
 
 MEMBERS = 8
 MESSAGES = 3_000
@@ -125,7 +126,7 @@ def write() -> None:
     text = INTRODUCTION.format(payload=PAYLOAD_BYTES, messages=MESSAGES, machine=machine)
     text += f"\n## Under load, {MEMBERS} members\n\n" + markdown(LOAD, _load(MEMBERS, MESSAGES))
     text += f"\n## Latency, 4 members, {QUIET_RATE:,} messages a second altogether\n\n"
-    PAGE.write_text(text + markdown(LATENCY, _latency()), "utf-8")
+    PAGE.write_text(signed(text + markdown(LATENCY, _latency())), "utf-8")
     print(f"written: {PAGE}")
 
 

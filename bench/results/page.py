@@ -12,6 +12,7 @@ from tempfile import TemporaryDirectory
 
 from antecede.report import write_figures
 from antecede.report.page import all_figures
+from bench.made import signed
 from bench.results.answers import ANSWERS
 from bench.results.answers.contract import Answer, Picture
 from bench.results.reading import Reading
@@ -40,7 +41,7 @@ def write_page(shipped: Shipped, folder: Path, out: Path) -> Path:
         )
     )
     page = out / f"{shipped.name}.md"
-    page.write_text(wrapped(text), "utf-8")
+    page.write_text(signed(wrapped(text)), "utf-8")
     return page
 
 
