@@ -13,6 +13,7 @@ from time import perf_counter
 from antecede.fuzzing import draw, judge
 from antecede.fuzzing.drawing import LARGEST, MOST_MESSAGES, draw_fields
 from antecede.fuzzing.finding import Finding, find_smallest
+from antecede.fuzzing.guided import ROUND
 from antecede.fuzzing.ledger import Ledger
 from antecede.fuzzing.slices import Found
 from antecede.order import Order
@@ -85,6 +86,29 @@ to {largest} processes where no topology says more, 22 on four levels, and up to
 messages). For the daisy: FIFO links, where one slow packet is a silence; `local=server` with cuts,
 where it promises nothing ([limits](daisy.md#limits)). What it has been through:
 [the daisy under random schedules](results/daisy-fuzz.md).
+
+## Guided
+
+`antecede fuzz --guided` learns. It watches what a run reaches (`fuzzing/features.py`), the same for
+every protocol: what is told (views, servers, stops, gaps) in pairs and triples as they follow each
+other; which kinds of packets are sent after which of these, and about how often; in how many groups
+somebody is who crashes or comes, and what was told last; what is told around the beginning and the
+end of a cut; what is held in the end, and for what. A run that reaches something new is kept. Four
+of five scenarios are mutants of kept ones (`fuzzing/mutation.py`): a fault is shifted, lengthened,
+added, doubled, dropped or turned on others, often to a moment at which something was told; traffic
+is made to last until such a moment; delays, losses or one option are taken from another run.
+
+Counts go into buckets, and any feature is as likely to be picked as another, with the shortest run
+that reaches it: as in AFL (Zalewski, 2013). For distributed systems, feedback from what nodes do
+around faults is that of Mallory (Meng, Pîrlea, Roychoudhury, Sergey: *Greybox fuzzing of
+distributed systems*, CCS 2023), and from an abstraction of their states that of Gulcan,
+Kulahcioglu Ozkan, Majumdar and Nagendra (*Model-guided fuzzing of distributed systems*, OOPSLA
+2025). They steer running systems; here one seed explains a run.
+
+Runs come in rounds of {round}. A run follows from its seed and the corpus, the corpus of a round
+from the rounds before, in the order of their seeds: the same runs come out here and on Spark, in
+one go or with interruptions. The *lineage* of a scenario, such as 17/204/3050, explains it without
+the corpus: drawn from seed 17, and mutated with seeds 204 and 3050.
 
 ## Planted bugs
 
@@ -161,7 +185,7 @@ def _written(options: dict[str, str]) -> str:
 
 
 def introduction() -> str:
-    return INTRODUCTION.format(limit=LIMIT, largest=LARGEST, messages=MOST_MESSAGES)
+    return INTRODUCTION.format(limit=LIMIT, largest=LARGEST, messages=MOST_MESSAGES, round=ROUND)
 
 
 def page() -> str:

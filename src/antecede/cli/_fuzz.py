@@ -51,6 +51,12 @@ def fuzz(
         Path | None,
         typer.Option(help="A folder for the books and the failures; what is done there is kept."),
     ] = None,
+    guided: Annotated[
+        bool,
+        typer.Option(
+            "--guided", help="Keep scenarios that reach something new, and change them a little."
+        ),
+    ] = False,
     replay: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Judge this scenario, and nothing else.")
     ] = None,
@@ -76,7 +82,7 @@ def fuzz(
         before = ledger.runs
         start = perf_counter()
         try:
-            findings = _run(protocols, options, ledger, seed, runs, minutes, master)
+            findings = _run(protocols, options, ledger, seed, runs, minutes, master, guided)
         except KeyboardInterrupt:
             print(f"interrupted after {ledger.runs:,} runs; {_kept(out)}", file=sys.stderr)
             raise
@@ -113,6 +119,7 @@ def _run(
     runs: int | None,
     minutes: float | None,
     master: str,
+    is_guided: bool,
 ) -> list[Finding]:
     from antecede.pipeline.campaigns.fuzz import fuzz as run_fuzz  # noqa: PLC0415 - only where needed
 
@@ -132,6 +139,7 @@ def _run(
                 runs=runs,
                 minutes=minutes,
                 options=options,
+                is_guided=is_guided,
                 tell=lambda done, events: tick(done, runs),
             )
     finally:
@@ -151,10 +159,15 @@ def tell(ledger: Ledger, findings: list[Finding], before: int, took_s: float) ->
     if took_s and new:
         print(f"{new / took_s:,.0f} runs/s")
     found = ledger.found
+    kept = [kept for done in ledger.done for kept in done.kept or ()]
+    if kept:
+        features = len({feature for one in kept for feature in one.features})
+        print(f"{len(kept):,} runs reached something new, {features:,} features in all")
     print(f"failures: {len(found):,}")
     fresh = {finding.found: finding for finding in findings}
     for one in found[:SHOWN]:
-        print(f"  {one.protocol}, seed {one.seed}: {one.kind}: {one.sentence}")
+        lineage = f" (lineage {'/'.join(map(str, one.lineage))})" if one.lineage else ""
+        print(f"  {one.protocol}, seed {one.seed}{lineage}: {one.kind}: {one.sentence}")
         if file := ledger.file_of(one):
             print(f"    replay: antecede simulate --scenario {file}")
         elif one in fresh:
@@ -179,6 +192,7 @@ def _as_json(ledger: Ledger, findings: list[Finding], before: int, took_s: float
             {
                 "protocol": one.protocol,
                 "seed": one.seed,
+                "lineage": list(one.lineage),
                 "kind": one.kind,
                 "sentence": one.sentence,
                 "file": None if (file := ledger.file_of(one)) is None else str(file),

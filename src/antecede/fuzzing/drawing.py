@@ -19,6 +19,7 @@ from antecede.fuzzing.options import (
     cut_off_s,
     draw_options,
     draw_variant,
+    fitting_options,
 )
 from antecede.order import Addressing, Order, Traits
 from antecede.overlays import Overlay
@@ -95,11 +96,36 @@ def draw_fields(protocol: str, seed: int) -> Fields:
 
 
 def _with_options(fields: Fields, variant: Fields, chance: Chance) -> Fields:
+    fields["options"] = {**draw_options(fields["protocol"], fields, chance), **variant}
+    return _patient(fields)
+
+
+def finished(fields: Fields) -> Fields:
+    """The same with all that the protocol needs to keep its promises, and nothing that it does not
+    promise to bear."""
+    order, network = _order(fields), fields["network"]
+    if order.traits.takes_back:
+        network["partitions"] = []
+    if not may_lose(order.traits):
+        network.pop("loss", None)
+        for cut in network.get("partitions", ()):
+            cut["packets"] = "held"
+    if silence_s(order):
+        network["fifo"] = False
+    fields["options"] = fitting_options(fields["protocol"], fields)
+    return _patient(fields)
+
+
+def _order(fields: Fields) -> type[Order]:
+    """The protocol as its options make it."""
+    protocol = fields["protocol"]
+    return find(protocol).variant(parse_options(protocol, fields["options"]))
+
+
+def _patient(fields: Fields) -> Fields:
     """Where silence is taken for a crash, a run waits until everybody can be back, and until it is
     given up that somebody comes."""
-    protocol = fields["protocol"]
-    fields["options"] = {**draw_options(protocol, fields, chance), **variant}
-    if find(protocol).variant(parse_options(protocol, variant)).traits.survives_crashes:
+    if _order(fields).traits.survives_crashes:
         away_s = cut_off_s(fields["network"].get("partitions", ()))
         kept_s = fields["options"].get("forget_after_s", 0.0)
         fields["patience_s"] = BACK_S + max(away_s, kept_s)

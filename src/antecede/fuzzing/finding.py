@@ -6,6 +6,7 @@ from antecede.fuzzing.drawing import draw
 from antecede.fuzzing.shrinking import MOST_RUNS, shrink
 from antecede.fuzzing.slices import Found
 from antecede.order import Order
+from antecede.simulate import Scenario, make_scenario
 from antecede.simulate.judgement import Failure
 
 
@@ -34,7 +35,7 @@ def find_smallest(
 ) -> Finding:
     """Draw the run again, and shrink it."""
     failure = Failure(found.kind, found.sentence)
-    shrunk = shrink(draw(found.protocol, found.seed, found.options), failure, order_type, most_runs)
+    shrunk = shrink(scenario_of(found), failure, order_type, most_runs)
     scenario = shrunk.scenario
     return Finding(
         found,
@@ -42,12 +43,24 @@ def find_smallest(
         scenario.message_limit,
         shrunk.failure.sentence,
         f"# {found.kind}: {_one_line(shrunk.failure.sentence)}\n"
-        f"# Found by `antecede fuzz --protocol {found.protocol} --seed {found.seed} --runs 1`, and "
-        f"made as small as it gets.\n"
+        f"# Found by {_how(found)}, and made as small as it gets.\n"
         f"# Replay it: antecede simulate --scenario FILE\n"
         f"# Judge it:  antecede fuzz --replay FILE\n"
         f"{scenario.to_toml()}",
     )
+
+
+def scenario_of(found: Found) -> Scenario:
+    """The run that failed."""
+    if found.scenario:
+        return make_scenario(msgspec.json.decode(found.scenario))
+    return draw(found.protocol, found.seed, found.options)
+
+
+def _how(found: Found) -> str:
+    if found.lineage:
+        return f"guided fuzzing ({found.protocol}, lineage {'/'.join(map(str, found.lineage))})"
+    return f"`antecede fuzz --protocol {found.protocol} --seed {found.seed} --runs 1`"
 
 
 def _one_line(text: str) -> str:

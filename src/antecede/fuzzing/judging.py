@@ -4,6 +4,7 @@ at all, or that never comes to rest, has failed as well."""
 import msgspec
 
 from antecede.errors import AntecedeError
+from antecede.fuzzing.features import Reached, Watcher
 from antecede.order import Order
 from antecede.simulate import Scenario
 from antecede.simulate.books import Books, Watched
@@ -21,27 +22,33 @@ class Outcome(msgspec.Struct, frozen=True):
     messages: int
     deliveries: int
     failure: Failure | None
+    reached: Reached | None = None
 
 
-def judge(scenario: Scenario, order_type: type[Order] | None = None) -> Outcome:
+def judge(
+    scenario: Scenario, order_type: type[Order] | None = None, *, is_watched: bool = False
+) -> Outcome:
     """Run a scenario and judge it. `order_type` runs in the place of the protocol that it names, as
-    a variant that makes the same promises."""
+    a variant that makes the same promises. `is_watched`: say what the run has reached, too."""
+    watcher = Watcher(scenario) if is_watched else None
+    reached = None
     books = Books(scenario)
     recorder = _Impatient(None, books)
     events = 0
     failure: Failure | None
     try:
-        simulation = Simulation(scenario, recorder, order_type)
+        simulation = Simulation(scenario, recorder, order_type, observer=watcher)
         recorder.watch(simulation.orders)
         simulation.run()
         events = simulation.events
         failure = next(failures(scenario, books, simulation, recorder.excess), None)
+        reached = None if watcher is None else watcher.reached(simulation, recorder)
     except _Endless:
         failure = Failure(ENDLESS, "the protocol never comes to rest")
     except Exception as error:  # noqa: BLE001 - whatever a protocol raises is a finding
         text = str(error) if isinstance(error, AntecedeError) else repr(error)
         failure = Failure(type(error).__name__, text)
-    return Outcome(events, recorder.messages, recorder.deliveries, failure)
+    return Outcome(events, recorder.messages, recorder.deliveries, failure, reached)
 
 
 class _Endless(Exception):

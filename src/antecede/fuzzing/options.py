@@ -41,6 +41,13 @@ def needed_options(protocol: str, fields: Fields) -> Drawn:
     return {} if need is None else need(fields)
 
 
+def fitting_options(protocol: str, fields: Fields) -> Drawn:
+    """The options of a scenario whose faults have changed, with those that it needs now."""
+    fit = _FITTING.get(protocol)
+    options = dict(fields["options"]) if fit is None else fit(fields)
+    return {**options, **needed_options(protocol, {**fields, "options": options})}
+
+
 def _blocks(fields: Fields, chance: Chance) -> Drawn:
     return {"silence_s": chance.between(0.001, 1.0)}
 
@@ -160,6 +167,22 @@ def _daisy_needs(fields: Fields) -> Drawn:
     return needed
 
 
+def _daisy_fits(fields: Fields) -> Drawn:
+    """What was needed for other faults goes; and so does what promises nothing with these."""
+    options, cuts = dict(fields["options"]), fields["network"].get("partitions")
+    if options.get("forget_after_s", 0.0) >= BACK_S:
+        del options["forget_after_s"]
+    if cuts and options.get("quorum") == "survivors":
+        del options["quorum"]
+    if cuts and options.get("local") == "server":
+        del options["local"]
+    if options.get("local") == "recipients":
+        options["copies"] = int(fields["processes"])
+    else:
+        options.pop("copies", None)
+    return options
+
+
 def _leave_majorities(fields: Fields) -> bool:
     """Whether the crashes leave a majority in every group: nobody crashes; or one process does,
     where all groups have three members or more by default, and two servers, where there are two,
@@ -203,5 +226,6 @@ _NEEDED: dict[str, Callable[[Fields], Drawn]] = {
     "piggyback": _piggyback_needs,
     "separators": _separators_need,
 }
+_FITTING: dict[str, Callable[[Fields], Drawn]] = {"daisy": _daisy_fits}
 TO_NEIGHBOURS = ("histories",)
 """Those that also run on the nodes of a network, each of which talks to its neighbours."""

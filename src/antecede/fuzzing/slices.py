@@ -31,6 +31,22 @@ class Found(msgspec.Struct, frozen=True):
     kind: str
     sentence: str
     options: str = NO_OPTIONS
+    lineage: tuple[int, ...] = ()
+    """Of a guided run: the seed that its first ancestor was drawn from, and those of the mutations
+    since."""
+    scenario: str = ""
+    """The same as JSON."""
+
+
+class Kept(msgspec.Struct, frozen=True):
+    """A guided run that reached something new."""
+
+    lineage: tuple[int, ...]
+    fields: bytes
+    """Of the scenario, as JSON."""
+    features: tuple[int, ...]
+    moments: tuple[float, ...]
+    events: int
 
 
 class Done(msgspec.Struct, frozen=True):
@@ -41,6 +57,8 @@ class Done(msgspec.Struct, frozen=True):
     messages: int
     deliveries: int
     found: tuple[Found, ...]
+    kept: tuple[Kept, ...] | None = None
+    """Of a guided slice."""
 
 
 def run_slice(slice_: Slice, order_type: type[Order] | None = None) -> Done:

@@ -12,7 +12,7 @@ from functools import cached_property, partial
 from heapq import heappop, heappush
 from itertools import count
 from math import inf
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 
@@ -76,6 +76,20 @@ class Flight(msgspec.Struct, gc=False):
         return Left(message, self.unreceived, self.held, delivered)
 
 
+class Observer(Protocol):
+    """Is told what happens in a run, besides deliveries."""
+
+    def sent(self, packet: Packet[Any]) -> None:
+        """A process hands a packet to the network; the usual broadcast of plain protocols, whose
+        copies are all alike, is left out."""
+
+    def noticed(self, notice: Notice, now: float) -> None:
+        """A process tells something."""
+
+    def struck(self, process: int, fault: str) -> None:
+        """A process crashes, returns or arrives."""
+
+
 class Carried:
     """What the network carried: packets and the bytes of their stamps."""
 
@@ -100,12 +114,15 @@ class Simulation:
         order_type: type[Order] | None = None,
         *,
         survivors: Sequence[int] | None = None,
+        observer: "Observer | None" = None,
     ) -> None:
         """Where the `survivors` are known, every message has its mark for a payload, and their
-        states are kept when a gap is told (`antecede.simulate.excuses`)."""
+        states are kept when a gap is told (`antecede.simulate.excuses`). The `observer` is told
+        what happens."""
         membership = scenario.membership
         make = self._make = order_type or scenario.order
         self._marked_for = survivors
+        self._observer = observer
         self._told_gaps: dict[Telling, bytes] = {}
         options: Options = scenario.order_options
         if not isinstance(options, make.options_type):  # a variant has them in a class of its own
@@ -399,6 +416,8 @@ class Simulation:
         if notice.event is Event.GAP and self._marked_for is not None:
             states = (self._orders[survivor].snapshot() for survivor in self._marked_for)
             self._told_gaps.setdefault(telling(process, notice), b"".join(states))
+        if self._observer is not None:
+            self._observer.noticed(notice, now)
         self.chronicle.add(process, notice, now)
 
     def _deliver(self, process: int, message: Message, now: float) -> None:
@@ -434,6 +453,8 @@ class Simulation:
         carried = self.control if is_control else self.copies
         size = self._measure(packet.stamp)
         carried.add(len(destinations), size[1])
+        if self._observer is not None:
+            self._observer.sent(packet)
         if self._is_overlay:
             self._send_hop(MessageId(source, packet.stamp.number), to, size, now)
         flight = None if message is None else self._outstanding.get(message.id)
@@ -493,6 +514,8 @@ class Simulation:
         if self._receivers[process] is None:
             return
         self.chronicle.faults.append(Fault(now, process, None, self._is_nothing_left()))
+        if self._observer is not None:
+            self._observer.struck(process, "crash")
         self._receivers[process] = None
         self.outside.pop(process, None)
         self._recorder.membership(CRASH, process, now)
@@ -581,6 +604,8 @@ class Simulation:
         latecomer = self._scenario.latecomer(process)
         before = self._awaited[process] = latecomer.before
         is_late = self._is_nothing_left()
+        if self._observer is not None:
+            self._observer.struck(before, "arrival" if before == process else "return")
         self.chronicle.faults.append(Fault(now, before, process, is_late))
         if not is_late:
             self.outside[process] = now
