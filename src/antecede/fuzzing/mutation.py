@@ -40,6 +40,7 @@ def mutate(fields: Fields, moments: Moments, seed: int, options: str = NO_OPTION
             changed = finished(changed)
             changed["options"] |= msgspec.json.decode(options)
             scenario = make_scenario(changed)
+            scenario.order(0, scenario.membership, scenario.order_options)
         except Misuse:
             continue  # it does not go together
         if scenario != before:

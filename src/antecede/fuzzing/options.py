@@ -112,6 +112,14 @@ def _separators(fields: Fields, chance: Chance) -> Drawn:
     }
 
 
+def _separators_fit(fields: Fields) -> Drawn:
+    options, network = dict(fields["options"]), fields["network"]
+    is_lost = any(cut["packets"] == "lost" for cut in network.get("partitions", ()))
+    if options.get("routes") == "flood" and (network.get("loss") or is_lost):
+        del options["routes"]
+    return options
+
+
 def _separators_need(fields: Fields) -> Drawn:
     """Where routers crash, the others of their set have to forward, too."""
     return {"forwarding": "all"} if fields["crashes"] else {}
@@ -226,6 +234,9 @@ _NEEDED: dict[str, Callable[[Fields], Drawn]] = {
     "piggyback": _piggyback_needs,
     "separators": _separators_need,
 }
-_FITTING: dict[str, Callable[[Fields], Drawn]] = {"daisy": _daisy_fits}
+_FITTING: dict[str, Callable[[Fields], Drawn]] = {
+    "daisy": _daisy_fits,
+    "separators": _separators_fit,
+}
 TO_NEIGHBOURS = ("histories",)
 """Those that also run on the nodes of a network, each of which talks to its neighbours."""
