@@ -114,7 +114,7 @@ def _separators(fields: Fields, chance: Chance) -> Drawn:
 
 def _separators_fit(fields: Fields) -> Drawn:
     options, network = dict(fields["options"]), fields["network"]
-    is_lost = any(cut["packets"] == "lost" for cut in network.get("partitions", ()))
+    is_lost = any(cut.get("packets") == "lost" for cut in network.get("partitions", ()))
     if options.get("routes") == "flood" and (network.get("loss") or is_lost):
         del options["routes"]
     return options
