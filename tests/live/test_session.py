@@ -15,9 +15,17 @@ import pytest
 from antecede.errors import MalformedStamp
 from antecede.groups import MemberId, View
 from antecede.live.ordering.effects import Delivery, Put, SessionEffect, ViewChanged
-from antecede.live.ordering.items import Carried, Report, Settle, decode_items
+from antecede.live.ordering.items import (
+    LARGEST,
+    Carried,
+    Report,
+    Settle,
+    decode_items,
+    pack_prefix,
+)
 from antecede.live.ordering.session import Session
 from antecede.live.transport.outgoing import array_head
+from antecede.orders.fifo import Serial
 from antecede.protocols import create, find
 
 PROTOCOLS = ("vector", "matrix", "optimal", "pairs", "piggyback", "bounded", "histories", "none")
@@ -268,3 +276,26 @@ def test_a_bad_item_takes_nothing_with_it() -> None:
         sessions[third].receive(first, [*question, Report(1, 999, 0, 0)], 0.0, effects)
     texts = [effect.payload for effect in effects if isinstance(effect, Delivery)]
     assert texts == [b"question", b"answer"]
+
+
+@pytest.mark.parametrize("prefix", [(2**64 - 1, 1), (2**62, 1), (1, 2**63)])
+def test_numbers_beyond_belief_are_refused(prefix: tuple[int, int]) -> None:
+    """As lies, or what follows them, would not fit into the wire or into a log."""
+    me, liar = members = (MemberId(0, 0), MemberId(1, 0))
+    session = Session(me, lambda process, membership: create("fifo", process, membership))
+    session.install(View(1, members), 0.0)
+    stamp = Serial(1)
+    item = Carried(1, 1, b"\x03", -1, pack_prefix(*prefix), stamp)
+    with pytest.raises(MalformedStamp, match="beyond"):
+        session.receive(liar, [item], 0.0)
+
+
+def test_the_largest_number_keeps_nobody_from_sending() -> None:
+    me, liar = members = (MemberId(0, 0), MemberId(1, 0))
+    session = Session(me, lambda process, membership: create("fifo", process, membership))
+    session.install(View(1, members), 0.0)
+    stamp = Serial(1)
+    session.receive(liar, [Carried(1, 1, b"\x03", -1, pack_prefix(LARGEST, 1), stamp)], 0.0)
+    for _ in range(2):
+        session.send(b"", None, 0.0)
+    assert session.lamport >= LARGEST

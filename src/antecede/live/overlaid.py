@@ -14,6 +14,7 @@ from antecede.groups import MemberId, View
 from antecede.live.durable.remembered import Outgone
 from antecede.live.ordering.effects import Delivery, Hold, Sent, ViewChanged
 from antecede.live.ordering.items import (
+    LARGEST,
     PREFIX_BYTES,
     Direct,
     Hop,
@@ -144,7 +145,7 @@ class Overlaid:
             numbers = [self._numbers[name] for name in self.members()]
         else:
             numbers = [self._number(name) for name in to]
-        lamport = self._lamport + 1
+        lamport = min(self._lamport + 1, LARGEST)
         own = self._numbers[self.identity.name]
         message = Message(
             MessageId(own, self._sent + 1),

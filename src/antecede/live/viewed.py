@@ -179,7 +179,7 @@ class Viewed(Account):
             # The link brings all of it again: so nothing of it may have been done.
             raise MalformedStamp("items", "are too many before their time")
         for item in others:
-            self._control(sender, item, now)
+            self._control(sender, incarnation, item, now)
         if ordered and self.session is not None:
             if self._early.count and not self._suspended:
                 self._receive_early(now)
@@ -355,13 +355,16 @@ class Viewed(Account):
             except MalformedStamp:
                 self._shunned.add(batch[0])  # The link that it came on is not the one at hand.
 
-    def _control(self, sender: str, item: Item, now: float) -> None:
+    def _control(self, sender: str, incarnation: int, item: Item, now: float) -> None:
         match item:
             case Membership():
                 if self.member is not None:
-                    self._substrate(self.member.receive(groups.decode(item.packet), now), now)
+                    packet = groups.decode(item.packet)
+                    self._check_source(sender, incarnation, packet.source)
+                    self._substrate(self.member.receive(packet, now), now)
             case Direct():
-                self._out.append(Delivery(sender, item.payload, ordered=False))
+                if sender in self.members():
+                    self._out.append(Delivery(sender, item.payload, ordered=False))
             case Introduce():
                 self._let_in(sender, item, now)
             case Introduced():
@@ -381,6 +384,12 @@ class Viewed(Account):
             case Shun():
                 if sender in self.members() and item.name != self.identity.name:
                     self._shunned.add(item.name)
+
+    def _check_source(self, sender: str, incarnation: int, source: MemberId) -> None:
+        """Nobody speaks for another: what a link brings is from the life at its other end."""
+        entry = self.roster.named(sender)
+        if entry is not None and source != MemberId(entry.number, incarnation):
+            raise MalformedStamp("source", f"is {source}, on a link of '{sender}'")
 
     def _found_if_agreed(self, now: float) -> None:
         """Be one of the first members."""

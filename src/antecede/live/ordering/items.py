@@ -27,6 +27,10 @@ pack_prefix = _PREFIX.pack
 unpack_prefix = _PREFIX.unpack_from
 """The same from a payload that is known to begin with them."""
 
+LARGEST: Final = (1 << 62) - 1
+"""The largest Lamport number, and number of a message, that is believed: what follows it still fits
+into the wire and into a log. One who claims more is not heard; one who claims as much does not
+keep others from sending, whose own numbers stay there."""
 UNIT_BYTES: Final = 4096
 PART_BYTES: Final = 2**20
 _COPY_BYTES: Final = 40
@@ -44,7 +48,14 @@ def prefix_of(payload: bytes) -> tuple[int, int]:
     if len(payload) < PREFIX_BYTES:
         raise MalformedStamp("payload", f"has {len(payload)} bytes, fewer than {PREFIX_BYTES}")
     lamport, number = _PREFIX.unpack_from(payload)
+    if lamport > LARGEST or number > LARGEST:
+        raise MalformedStamp("payload", f"begins with {lamport} and {number}: beyond {LARGEST}")
     return lamport, number
+
+
+def is_beyond(payload: bytes) -> bool:
+    """The same test on a payload that has a prefix, for who is in a hurry: 62 bits are 0x3F…"""
+    return payload[0] > 0x3F or payload[8] > 0x3F
 
 
 class Copy(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True, gc=False):

@@ -34,6 +34,7 @@ from antecede.live.ordering.effects import (
 )
 from antecede.live.ordering.epoch import Epoch, OrderFactory, cannot_come
 from antecede.live.ordering.items import (
+    LARGEST,
     PART_BYTES,
     PREFIX_BYTES,
     UNIT_BYTES,
@@ -43,6 +44,7 @@ from antecede.live.ordering.items import (
     carry,
     encode_item,
     in_parts,
+    is_beyond,
     pack_prefix,
     prefix_of,
     unpack_prefix,
@@ -142,7 +144,7 @@ class Session:
         destinations, local_group = self._address(epoch, to, group)
         if self._labels:
             local_group = self._label(label)
-        lamport = self.lamport + 1
+        lamport = min(self.lamport + 1, LARGEST)
         message = Message(
             MessageId(epoch.me, epoch.sent + 1),
             destinations,
@@ -349,7 +351,7 @@ class Session:
                 self._apply(epoch, epoch.order.receive(packet, now), effects)
             return
         peer, number, payload = epoch.peers[rank], item.number, item.payload
-        if number <= peer.last or len(payload) < PREFIX_BYTES:
+        if number <= peer.last or len(payload) < PREFIX_BYTES or is_beyond(payload):
             raise cannot_come(message, peer.last)
         # While a view is settled the protocol stands still and messages are only collected: it
         # might learn from inside a packet of what the departed sent, after the last word on them.
