@@ -7,7 +7,7 @@ import pytest
 
 from antecede.errors import MalformedStamp, Misuse
 from antecede.histories import BYPASS, ClosedGroups, Labels
-from antecede.histories.parts import PartStamp
+from antecede.histories.labels import LabelStamp
 from antecede.message import Membership, Message, MessageId, members, process_set
 from antecede.order import Effect, Packet, Transmit
 from antecede.orders.histories import Entry, Histories
@@ -28,7 +28,7 @@ def labels_run(seed: int, protocol: str) -> Wires:
             continue
         sender = chance.randrange(4)
         label = chance.choice([0, 1, 2, BYPASS])
-        net.sent(sender, net.processes[sender].send(label, some(chance, 4, sender)))
+        net.sent(sender, net.processes[sender].send_under(label, some(chance, 4, sender)))
     net.settle(chance)
     return net
 
@@ -50,20 +50,20 @@ def test_messages_that_bypass_the_labels_are_in_no_order() -> None:
 
 def test_labels_no_longer_order_what_precedes_under_another_label() -> None:
     net = Wires([Labels(process, Membership(2), 2) for process in range(2)])
-    first = net.sent(0, net.processes[0].send(0, 0b10))
-    second = net.sent(0, net.processes[0].send(1, 0b10))
+    first = net.sent(0, net.processes[0].send_under(0, 0b10))
+    second = net.sent(0, net.processes[0].send_under(1, 0b10))
     net.bring(second, 1)
     net.bring(first, 1)
-    assert net.delivered(1) == [(1, MessageId(0, 1)), (0, MessageId(0, 1))]
+    assert net.delivered(1) == [(1, MessageId(0, 2)), (0, MessageId(0, 1))]
 
 
 def test_a_chain_through_another_label_orders_nothing() -> None:
     """0 sends a to 2 and b to 1 under another label; 1 sends c to 2 under the label of a."""
     net = Wires([Labels(process, Membership(3), 2) for process in range(3)])
-    net.sent(0, net.processes[0].send(0, 0b100))
-    b = net.sent(0, net.processes[0].send(1, 0b010))
+    net.sent(0, net.processes[0].send_under(0, 0b100))
+    b = net.sent(0, net.processes[0].send_under(1, 0b010))
     net.bring(b, 1)
-    c = net.sent(1, net.processes[1].send(0, 0b100))
+    c = net.sent(1, net.processes[1].send_under(0, 0b100))
     net.bring(c, 2)
     assert net.delivered(2) == [(0, MessageId(1, 1))]
 
@@ -74,11 +74,14 @@ def test_a_message_never_waits_for_another_label() -> None:
     chance = Random(1)
     for _ in range(60):
         sender = chance.randrange(3)
-        net.sent(sender, net.processes[sender].send(chance.randrange(2), some(chance, 3, sender)))
-        ones = [flight for flight in net.in_flight if flight.packet.stamp.part == 1]
+        effects = net.processes[sender].send_under(chance.randrange(2), some(chance, 3, sender))
+        net.sent(sender, effects)
+            sender, net.processes[sender].send_under(chance.randrange(2), some(chance, 3, sender))
+        )
+        ones = [flight for flight in net.in_flight if flight.packet.stamp.label == 1]
         if ones and chance.random() < 0.7:
             net.arrive(chance.choice(ones))
-    while ones := [flight for flight in net.in_flight if flight.packet.stamp.part == 1]:
+    while ones := [flight for flight in net.in_flight if flight.packet.stamp.label == 1]:
         net.arrive(chance.choice(ones))
     assert undelivered(net.part(1)) == []
     assert early(net.part(1)) == []
@@ -118,13 +121,13 @@ def test_one_record_for_all_labels_takes_a_message_for_delivered() -> None:
 def test_a_record_for_each_label_keeps_the_answer_waiting() -> None:
     q, r, s, X, Y = 0, 1, 2, 0, 1
     net = Wires([Labels(process, Membership(3), 2) for process in range(3)])
-    m1 = net.sent(s, net.processes[s].send(X, process_set([q, r])))
-    m2 = net.sent(s, net.processes[s].send(Y, process_set([q])))
+    m1 = net.sent(s, net.processes[s].send_under(X, process_set([q, r])))
+    m2 = net.sent(s, net.processes[s].send_under(Y, process_set([q])))
     net.bring(m1, r)
-    k = net.sent(r, net.processes[r].send(X, process_set([q])))
+    k = net.sent(r, net.processes[r].send_under(X, process_set([q])))
     net.bring(m2, q)
     net.bring(k, q)
-    assert [held.message for held in net.processes[q].held()[X]] == [k.id]
+    assert [held.message for held in net.processes[q].held()] == [k.id]
     net.bring(m1, q)
     assert net.delivered(q) == [(Y, m2.id), (X, m1.id), (X, k.id)]
 
@@ -198,26 +201,26 @@ def test_a_group_is_closed() -> None:
 def test_unknown_labels_are_refused() -> None:
     sender, receiver = Labels(0, Membership(2), 2), Labels(1, Membership(2), 2)
     with pytest.raises(Misuse, match="there is no label 2; there are 0 to 1"):
-        sender.send(2, 0b10)
+        sender.send_under(2, 0b10)
     with pytest.raises(Misuse, match="one is the least"):
         Labels(0, Membership(2), 0)
-    (transmit,) = sender.send(1, 0b10)
+    (transmit,) = sender.send_under(1, 0b10)
     packet = transmit.packet  # type: ignore[union-attr]
     before = receiver.snapshot()
-    with pytest.raises(MalformedStamp, match="no such label"):
-        receiver.receive(Packet(0, packet.message, PartStamp(7, packet.stamp.inner)))
-    with pytest.raises(MalformedStamp, match="'group' is 1 in label 0"):
-        receiver.receive(Packet(0, packet.message, PartStamp(0, packet.stamp.inner)))
+    with pytest.raises(MalformedStamp, match="'label' is 7; there are 2"):
+        receiver.receive(Packet(0, packet.message, LabelStamp(7, 1, packet.stamp.inner)))
+    with pytest.raises(MalformedStamp, match="'group' is 1 under label 0"):
+        receiver.receive(Packet(0, packet.message, LabelStamp(0, 1, packet.stamp.inner)))
     with pytest.raises(MalformedStamp, match="Timestamp"):
-        receiver.receive(Packet(0, packet.message, PartStamp(1, b"\xc1")))
+        receiver.receive(Packet(0, packet.message, LabelStamp(1, 1, b"\xc1")))
     assert receiver.snapshot() == before
 
 
 def test_a_message_that_is_refused_takes_no_number() -> None:
     order = Labels(0, Membership(2), 1)
     with pytest.raises(Misuse):
-        order.send(0, 0b100)
-    (transmit,) = order.send(0, 0b10)
+        order.send_under(0, 0b100)
+    (transmit,) = order.send_under(0, 0b10)
     assert transmit.packet.message.id == MessageId(0, 1)  # type: ignore[union-attr]
 
 
@@ -227,4 +230,4 @@ def test_labels_resume_from_a_snapshot() -> None:
         again = Labels(process, Membership(4), 3)
         again.restore(order.snapshot())
         assert again.snapshot() == order.snapshot()
-        assert again.send(0, 0b1111) == order.send(0, 0b1111)
+        assert again.send_under(0, 0b1111) == order.send_under(0, 0b1111)

@@ -17,7 +17,8 @@ and chapter 6). The order that is made of them is `antecede.orders.histories`.
 from antecede.histories.contexts import Contexts, DeliverIn
 from antecede.histories.evidence import Confirming, ConfirmingOptions
 from antecede.histories.history import Cited, History, merge
-from antecede.histories.parts import BYPASS, ClosedGroups, Labels
+from antecede.histories.labels import BYPASS, Labels
+from antecede.histories.parts import ClosedGroups
 from antecede.histories.priorities import Priorities, PrioritiesOptions
 from antecede.histories.timely import Late, Timely, TimelyOptions
 

@@ -1,12 +1,7 @@
-"""Closed groups and labels: messages in parts that are ordered apart, one order for each.
+"""Closed groups: order within each group, and none between them (Rodrigues, Verissimo, chapter 6).
 
-A part has its own numbers: `message.id` counts the sender's messages in this part, and
-`message.group` says which part that is. With one numbering, and one record of what was delivered,
-for all parts, rule R5 of `histories` would take a message for delivered because a later one of the
-same sender in another part is, which it need not follow.
-
-What precedes what is decided within a part: a chain of messages through another part does not
-count.
+A group has its own numbers, as a label has (`antecede.histories.labels`): `message.id` counts the
+sender's messages in the group. A chain of messages through another group does not count.
 """
 
 from collections.abc import Iterable
@@ -15,14 +10,12 @@ from typing import Any, ClassVar
 import msgspec
 
 from antecede.errors import MalformedStamp, Misuse
-from antecede.message import NO_GROUP, Membership, Message, MessageId, ProcessSet, members
+from antecede.histories.labels import BYPASS
+from antecede.message import Membership, Message, MessageId, ProcessSet, members
 from antecede.order import Deliver, Effect, Held, Order, Packet, Stamp, Transmit
 from antecede.orders import create
 from antecede.snapshot import freeze, thaw
 from antecede.wire import decode_stamp, encode_stamp
-
-BYPASS = NO_GROUP
-"""The part of messages that are not ordered at all."""
 
 
 class PartStamp(Stamp, frozen=True):
@@ -170,34 +163,3 @@ class ClosedGroups(_Parts):
     def _check_destinations(self, part: int, message: Message) -> None:
         if part != BYPASS and message.destinations & ~self._members[part]:
             raise MalformedStamp("destinations", f"are not all members of group {part}")
-
-
-class Labels(_Parts):
-    """Order among messages of one label and none between labels. The labels are 0 to `labels` − 1:
-    each costs a process the state of one order. `protocol` must address what the application does;
-    `options` are its own."""
-
-    kind = "label"
-
-    def __init__(
-        self,
-        process: int,
-        membership: Membership,
-        labels: int,
-        protocol: str = "histories",
-        **options: Any,
-    ) -> None:
-        if labels < 1:
-            raise Misuse(f"there are {labels} labels; one is the least")
-        orders = {
-            label: create(protocol, process, membership, **options) for label in range(labels)
-        }
-        super().__init__(process, orders, membership)
-
-    def send(
-        self, label: int, destinations: ProcessSet, payload: bytes = b"", now: float = 0.0
-    ) -> list[Effect]:
-        """Multicast under a label, or with `BYPASS` under none."""
-        if label not in self._orders:
-            raise Misuse(f"there is no label {label}; there are 0 to {len(self._orders) - 2}")
-        return self._send(label, destinations, payload, now)

@@ -8,7 +8,8 @@ import msgspec
 
 from antecede import orders
 from antecede.errors import Misuse
-from antecede.live.ordering.lesser import ContextOrder, LabelledOrder, LabelStamp
+from antecede.histories.labels import Labels
+from antecede.live.ordering.lesser import ContextOrder
 from antecede.message import Membership
 from antecede.order import Options, Order, Stamp
 from antecede.protocols import find, parse_options
@@ -77,14 +78,14 @@ class Chosen:
     def stamp_type(self) -> type[Stamp]:
         """Of what the order puts on packets."""
         if self.labels:
-            return LabelStamp
+            return Labels.stamp_type
         if self.protocol == ContextOrder.name:
             return ContextOrder.stamp_type
         return find(self.protocol).stamp_type
 
     def make_order(self, process: int, membership: Membership) -> Order:
         if self.labels:
-            return LabelledOrder(process, membership, len(self.labels), self._make_one)
+            return Labels(process, membership, len(self.labels), self._make_one)
         return self._make_one(process, membership)
 
     def _make_one(self, process: int, membership: Membership) -> Order:
