@@ -113,8 +113,8 @@ def test_a_message_follows_what_is_in_its_context(own_sends: bool) -> None:
 class Shortened(Contexts):
     """With rule R7 on the stamps."""
 
-    def send(self, context, destinations, payload=b"", now=0.0):  # type: ignore[no-untyped-def]
-        after, effects = super().send(context, destinations, payload, now)
+    def send(self, context, destinations, payload=b"", now=0.0, group=-1):  # type: ignore[no-untyped-def]
+        after, effects = super().send(context, destinations, payload, now, group)
         shortened: list[Effect] = []
         for effect in effects:
             if isinstance(effect, Transmit):

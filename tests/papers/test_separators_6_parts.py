@@ -76,8 +76,6 @@ def test_a_message_never_waits_for_another_label() -> None:
         sender = chance.randrange(3)
         effects = net.processes[sender].send_under(chance.randrange(2), some(chance, 3, sender))
         net.sent(sender, effects)
-            sender, net.processes[sender].send_under(chance.randrange(2), some(chance, 3, sender))
-        )
         ones = [flight for flight in net.in_flight if flight.packet.stamp.label == 1]
         if ones and chance.random() < 0.7:
             net.arrive(chance.choice(ones))

@@ -14,6 +14,7 @@ from antecede.trace.reader import count_rows
 from antecede.verify import Verdict, verify_into, verify_trace
 from antecede.verify.holes import Hole, find_holes
 from antecede.verify.output import refuse_existing
+from antecede.verify.scopes import has_scopes
 
 SHOWN = 10
 """Witnesses told to a person; --json lists more."""
@@ -61,8 +62,11 @@ def verify(
     """
     if engine not in ENGINES:
         raise Misuse(f"there is no engine '{engine}'; the engines are {', '.join(ENGINES)}")
+    is_scoped = layer == "app" and has_scopes(trace)
     if engine == "auto":
-        engine = "local" if count_rows(trace) <= LOCAL_ROWS else "spark"
+        engine = "local" if is_scoped or count_rows(trace) <= LOCAL_ROWS else "spark"
+    if engine == "spark" and is_scoped:
+        raise Misuse(f"{trace} asks for less than causal order, which --engine local judges")
     if engine == "spark":
         verdict = verify_with_spark(trace, layer, master, out, force)
     elif out is None:
@@ -76,7 +80,7 @@ def verify(
         extra = {"holes": [msgspec.to_builtins(hole) for hole in found]} if holes else {}
         print_json({**verdict.to_json(), **extra})
     else:
-        tell(verdict)
+        tell(verdict, "the order that its messages ask for" if is_scoped else "causal order")
         if holes:
             tell_holes(found)
     if not verdict.holds or found:
@@ -111,8 +115,8 @@ def verify_with_spark(
             spark.stop()
 
 
-def tell(verdict: Verdict) -> None:
-    """The verdict for a person."""
+def tell(verdict: Verdict, what: str = "causal order") -> None:
+    """The verdict for a person, on the order that was asked for."""
     print(
         f"{verdict.runs:,} run{'s' * (verdict.runs != 1)}, {verdict.messages:,} messages, "
         f"{verdict.deliveries:,} deliveries"
@@ -128,10 +132,10 @@ def tell(verdict: Verdict) -> None:
             f"held themselves (inherited), {delays.mean(delays.own_s):.6g} s without need (own)"
         )
     if verdict.holds:
-        print("causal order was kept")
+        print(f"{what} was kept")
         return
     early = "delivery" if verdict.violations == 1 else "deliveries"
-    print(f"causal order was BROKEN: {verdict.violations:,} early {early}")
+    print(f"{what} was BROKEN: {verdict.violations:,} early {early}")
     for witness in verdict.witnesses[:SHOWN]:
         where = f"{witness.run}: " if verdict.runs > 1 else ""
         print(f"  {where}{witness.sentence()}")

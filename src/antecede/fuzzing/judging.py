@@ -7,7 +7,7 @@ from antecede.errors import AntecedeError
 from antecede.fuzzing.features import Reached, Watcher
 from antecede.order import Order
 from antecede.simulate import Scenario
-from antecede.simulate.books import Books, Watched
+from antecede.simulate.books import Watched, books_of
 from antecede.simulate.judgement import ENDLESS, Failure, failures
 from antecede.simulate.run import Simulation
 
@@ -32,7 +32,7 @@ def judge(
     a variant that makes the same promises. `is_watched`: say what the run has reached, too."""
     watcher = Watcher(scenario) if is_watched else None
     reached = None
-    books = Books(scenario)
+    books = books_of(scenario)
     recorder = _Impatient(None, books)
     events = 0
     failure: Failure | None

@@ -88,12 +88,14 @@ class Contexts:
         destinations: ProcessSet,
         payload: bytes = b"",
         now: float = 0.0,
+        group: int = NO_GROUP,
     ) -> tuple[History, list[Effect]]:
         """Multicast a message that follows what is in the context. The history that comes back is
-        the context with the message in it; whoever goes on with the old one does not follow it."""
+        the context with the message in it; whoever goes on with the old one does not follow it.
+        `group` is the application's to choose."""
         order, state = self._order, self._order.state
         number = state.number + 1
-        message = Message(MessageId(self.process, number), destinations, NO_GROUP, payload)
+        message = Message(MessageId(self.process, number), destinations, group, payload)
         order.check_addressing(message)
         state.number = number
         if context is None:

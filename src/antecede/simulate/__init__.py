@@ -10,7 +10,7 @@ from time import perf_counter
 
 from antecede.message import members
 from antecede.order import Order
-from antecede.simulate.books import Books, Watched
+from antecede.simulate.books import Watched, books_of
 from antecede.simulate.judgement import failures
 from antecede.simulate.loading import load_scenario, make_scenario
 from antecede.simulate.measures import Spread
@@ -50,12 +50,19 @@ def simulate(
     start = perf_counter()
     names = scenario.process_names
     is_judged = judged and scenario.message_limit <= VIOLATIONS_LIMIT
-    books = Books(scenario) if is_judged else None
+    books = books_of(scenario) if is_judged else None
     metadata = {"scenario": scenario.to_json()}
     trace = (
         nullcontext()
         if out is None
-        else TraceWriter(out, scenario.run_name, names, metadata, force=force)
+        else TraceWriter(
+            out,
+            scenario.run_name,
+            names,
+            metadata,
+            force=force,
+            scoped=scenario.incomplete is not None,
+        )
     )
     with trace as writer:
         recorder = Watched(writer, books)

@@ -8,6 +8,7 @@ from antecede.simulate.recorder import Recorder
 from antecede.simulate.scenario import Scenario
 from antecede.trace import TraceWriter
 from antecede.verify import OnlineOracle, Violation
+from antecede.verify.lesser import LesserOracle
 
 
 class Books(OnlineOracle):
@@ -60,6 +61,15 @@ class Books(OnlineOracle):
 
     def name(self, message: MessageId) -> str:
         return self._name(message)
+
+
+class LesserBooks(Books, LesserOracle):
+    """The same where less than causal order is asked for."""
+
+
+def books_of(scenario: Scenario) -> Books:
+    """The books of a run of this scenario."""
+    return Books(scenario) if scenario.incomplete is None else LesserBooks(scenario)
 
 
 class Watched(Recorder):

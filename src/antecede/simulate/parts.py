@@ -150,6 +150,36 @@ class Regrouping(Part):
     groups: list[list[ProcessRef]] = Field(min_length=1)
 
 
+class LabelsAsked(Part):
+    """Order within labels only: a message has one of so many, or with the probability `bypass`
+    none, and is in no order then. One order of the protocol for each label."""
+
+    kind: Literal["labels"] = "labels"
+    count: int = Field(default=2, ge=1)
+    bypass: Probability = 0.0
+
+
+class PrioritiesAsked(Part):
+    """A message has one of so many priorities, and waits for what is at least as urgent."""
+
+    kind: Literal["priorities"] = "priorities"
+    count: int = Field(default=2, ge=1)
+
+
+class ContextsAsked(Part):
+    """The application holds so many histories at each process, one a conversation. A message is of
+    a conversation and is sent in its history, or, with the probability `merge`, in that of another
+    one, too, merged into it; or with `bypass` in none."""
+
+    kind: Literal["contexts"] = "contexts"
+    count: int = Field(default=2, ge=1)
+    merge: Probability = 0.0
+    bypass: Probability = 0.0
+
+
+Asked = Annotated[LabelsAsked | PrioritiesAsked | ContextsAsked, Field(discriminator="kind")]
+
+
 class Layout(Part):
     """Groups in a shape; see `antecede.simulate.layouts`."""
 

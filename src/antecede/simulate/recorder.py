@@ -23,6 +23,8 @@ from antecede.simulate.undoing import Undoing
 from antecede.trace import APP, CRASH, DELIVER, HOP, NO_STAMP, RECEIVE, SEND, VIEW, TraceWriter
 from antecede.trace.encoder import NOBODY, ROW_TYPE
 from antecede.verify import OnlineOracle, Violation
+from antecede.verify.lesser import LesserOracle
+from antecede.verify.scopes import Scope
 
 _FULL = 32_768 * RECORD.size
 
@@ -55,6 +57,7 @@ class Recorder:
         self._views = 0
         self._writer = writer
         self._oracle = oracle
+        self._scopes: list[str] = []
         self.undoing: Undoing | None = None
         """Where deliveries may be taken back: nothing is written before the end then."""
         self.undone_violations: list[str] = []
@@ -96,7 +99,15 @@ class Recorder:
         arrived = records["kind"] == ARRIVE
         self.rows += len(records) + int(arrived.sum())
         if self._writer is not None:
-            self._writer.extend(_rows(records), sends)
+            scopes, self._scopes = self._scopes, []
+            self._writer.extend(_rows(records), sends, scopes)
+
+    def note_scope(self, message: MessageId, scope: Scope) -> None:
+        """What the message that is sent next is ordered with respect to."""
+        if self._writer is not None:
+            self._scopes.append(scope.text)
+        if isinstance(self._oracle, LesserOracle):
+            self._oracle.scopes[message] = scope
 
     def take_back(
         self, process: int, deliveries: Iterable[MessageId], now: float

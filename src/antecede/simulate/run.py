@@ -34,6 +34,7 @@ from antecede.order import (
 from antecede.overlays import Overlay
 from antecede.simulate.excuses import Excuses, Telling, mark, telling
 from antecede.simulate.leftover import Left, Leftover, explain
+from antecede.simulate.lesser import group_of, make_order, scope_of
 from antecede.simulate.links import Fate, Links
 from antecede.simulate.notices import Chronicle, Fault, Noticed
 from antecede.simulate.recorder import Recorder
@@ -130,7 +131,8 @@ class Simulation:
         self._scenario = scenario
         self._recorder = recorder
         self._orders: list[Order] = [
-            make(process, membership, options) for process in range(membership.size)
+            make_order(scenario, make, process, membership, options)
+            for process in range(membership.size)
         ]
         self._receivers: list[Receiver | None] = [self._receiver(order) for order in self._orders]
         """None at a process that has crashed, or has not come yet."""
@@ -335,7 +337,8 @@ class Simulation:
         number = self._numbers[process] = self._numbers[process] + 1
         id_ = MessageId(process, number)
         payload = self._payload if self._marked_for is None else mark(id_)
-        message = Message(id_, destinations, send.group, payload)
+        group = group_of(self._scenario, send.tag, send.group)
+        message = Message(id_, destinations, group, payload)
         own = destinations & self._bits[process]
         others = destinations ^ own
         dead = others & self._dead
@@ -346,6 +349,9 @@ class Simulation:
         if not flight.unreceived | own:
             del self._outstanding[id_]
         effects = self._orders[process].send(message, now)
+        if self._scenario.incomplete is not None:
+            scope = scope_of(self._scenario, self._orders[process], message)
+            self._recorder.note_scope(id_, scope)
         self._recorder.buffer += pack_record(SEND, process, process, number, now, now, now)
         copies = self._members(others)
         lane = self._links.application

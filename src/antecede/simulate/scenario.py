@@ -20,6 +20,7 @@ from antecede.protocols import deploy_for, find, network_options, parse_options
 from antecede.simulate.graphs import Graph, load_graph
 from antecede.simulate.layouts import lay_out
 from antecede.simulate.parts import (
+    Asked,
     Broadcast,
     Crash,
     Groups,
@@ -83,6 +84,8 @@ class Scenario(Part):
     """Which of the processes come later."""
     crashes: list[Crash] = Field(default=[])
     regroupings: list[Regrouping] = Field(default=[])
+    incomplete: Asked | None = None
+    """Less than causal order, if that is asked for."""
     patience_s: Positive = 60.0
     """How long a run goes on in which nothing happens any more but a protocol's own timers."""
     run: str = ""
@@ -267,6 +270,22 @@ class Scenario(Part):
             if index and one.time_s <= regroupings[index - 1].time_s:
                 raise _at(f"regroupings[{index}].time_s", "comes before the one above; sort them")
         return regroupings
+
+    @field_validator("incomplete")
+    @classmethod
+    def _check_incomplete(cls, asked: Any, info: ValidationInfo) -> Any:
+        protocol, workload = info.data.get("protocol"), info.data.get("workload")
+        if asked is None or protocol is None:
+            return asked
+        if asked.kind != "labels" and protocol != "histories":
+            raise ValueError(f"{asked.kind} are made of histories; take that protocol")
+        if issubclass(find(protocol), Overlay) or info.data.get("options", {}).get("recovery"):
+            raise ValueError(f"{protocol} cannot be had for each label; take another protocol")
+        if workload is not None and not isinstance(workload, Unicast | Multicast | Broadcast):
+            raise ValueError(f"goes with unicast, multicast and broadcast, not '{workload.kind}'")
+        if info.data.get("crashes") or info.data.get("joins"):
+            raise ValueError("goes with processes that are there from beginning to end")
+        return asked
 
     @cached_property
     def graph(self) -> Graph | None:

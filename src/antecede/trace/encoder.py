@@ -51,6 +51,9 @@ SCHEMA: Final = pa.schema([_as_written(field) for field in schema.SCHEMA])
 """The trace schema with strings as dictionary codes, which Parquet writes without a look at them,
 and without nulls where there are none, which makes a quarter of the work of reading."""
 
+SCOPED: Final = SCHEMA.append(pa.field(schema.ORDERED, pa.string()))
+"""The same where messages say what they are ordered with respect to."""
+
 _LAYERS = pa.array(schema.LAYERS)
 _KINDS = pa.array(schema.KINDS)
 
@@ -66,9 +69,14 @@ class RowEncoder:
         self._next_position = 0
         self._next_seq = np.zeros(len(processes), np.int64)
 
-    def encode(self, events: bytearray, sends: list[tuple[ProcessSet, int, int]]) -> pa.RecordBatch:
+    def encode(
+        self,
+        events: bytearray,
+        sends: list[tuple[ProcessSet, int, int]],
+        scopes: list[str] | None = None,
+    ) -> pa.RecordBatch:
         """The rows packed in `events` (at least one), with destinations, stamp entries and stamp
-        bytes of the sends among them."""
+        bytes of the sends among them, and with `scopes` what these are ordered with respect to."""
         rows = np.frombuffer(events, ROW_TYPE)
         process, sender = rows["process"], rows["sender"]
         self._check_range(process, 0)
@@ -93,7 +101,11 @@ class RowEncoder:
             _stamps(is_send, [entries for _, entries, _ in sends]),
             _stamps(is_send, [size for _, _, size in sends]),
         ]
-        return pa.record_batch(columns, schema=SCHEMA)
+        if scopes is None:
+            return pa.record_batch(columns, schema=SCHEMA)
+        ordered = np.full(len(rows), None, object)
+        ordered[is_send] = scopes
+        return pa.record_batch([*columns, pa.array(ordered, pa.string())], schema=SCOPED)
 
     def _check_range(self, codes: npt.NDArray[np.int32], lowest: int) -> None:
         for code in (int(codes.min()), int(codes.max())):

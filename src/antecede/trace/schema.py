@@ -45,6 +45,10 @@ SCHEMA: Final = pa.schema(
     ]
 )
 
+ORDERED: Final = "ordered"
+"""A column that a file may have besides: what a message is ordered with respect to. Who does not
+know it reads the rest (`antecede.verify.scopes`)."""
+
 STRING_COLUMNS: Final = ("run", "layer", "process", "kind", "sender")
 OPTIONAL_COLUMNS: Final = ("layer", "time", "position", "stamp_entries", "stamp_bytes")
 """A file may leave these out; they then read as null."""

@@ -39,7 +39,8 @@ class TraceWriter:
 
     Feed it the events in an order that is a linear extension of happened-before, as a simulator
     naturally does. Use it in a `with` statement: leaving it normally completes the file, leaving it
-    by an exception removes what was written. `metadata` goes into the footer.
+    by an exception removes what was written. `metadata` goes into the footer. With `scoped`, every
+    send of `extend` comes with what it is ordered with respect to.
     """
 
     def __init__(
@@ -50,6 +51,7 @@ class TraceWriter:
         metadata: Mapping[str, str] | None = None,
         *,
         force: bool = False,
+        scoped: bool = False,
     ) -> None:
         self.path = Path(path)
         self._force = force
@@ -61,6 +63,7 @@ class TraceWriter:
         self._metadata[schema.VERSION_KEY] = schema.VERSION
         self._events = bytearray()
         self._sends: list[tuple[ProcessSet, int, int]] = []
+        self._scopes: list[str] | None = [] if scoped else None
         self._open = True
         self._partial = self.path.with_name(f".{self.path.name}.partial-{os.getpid()}")
         try:
@@ -69,9 +72,10 @@ class TraceWriter:
             raise CannotWrite(str(self.path), error.strerror or str(error)) from error
         self._parquet = pq.ParquetWriter(
             self._file,
-            encoder.SCHEMA,
+            encoder.SCOPED if scoped else encoder.SCHEMA,
             # Times hardly shrink, whatever it costs to undo it.
-            compression=dict.fromkeys(_LEAVES, "zstd") | {"time": "snappy"},
+            compression=dict.fromkeys([*_LEAVES, *([schema.ORDERED] if scoped else [])], "zstd")
+            | {"time": "snappy"},
             use_dictionary=[*schema.STRING_COLUMNS, _NAMES],
             column_encoding=dict.fromkeys(("seq", "number", "position"), "DELTA_BINARY_PACKED"),
             write_page_checksum=True,
@@ -116,11 +120,18 @@ class TraceWriter:
         if len(self._events) >= _FULL:
             self.flush()
 
-    def extend(self, events: bytes, sends: Sequence[tuple[ProcessSet, int, int]]) -> None:
+    def extend(
+        self,
+        events: bytes,
+        sends: Sequence[tuple[ProcessSet, int, int]],
+        scopes: Sequence[str] = (),
+    ) -> None:
         """Many rows at once, packed as `encoder.ROW` says, with destinations, stamp entries and
         stamp bytes of the sends among them, in their order."""
         self._events += events
         self._sends += sends
+        if self._scopes is not None:
+            self._scopes += scopes
         if len(self._events) >= _FULL:
             self.flush()
 
@@ -131,8 +142,9 @@ class TraceWriter:
         if self._events:
             events, self._events = self._events, bytearray()
             sends, self._sends = self._sends, []
+            scopes, self._scopes = self._scopes, None if self._scopes is None else []
             with self._discarding_on_failure():
-                self._parquet.write_batch(self._encoder.encode(events, sends))
+                self._parquet.write_batch(self._encoder.encode(events, sends, scopes))
 
     def close(self) -> None:
         """Complete the file, put it on the disk and give it its name."""

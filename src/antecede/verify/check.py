@@ -7,12 +7,15 @@ from typing import Final
 
 from antecede.errors import Misuse
 from antecede.trace.batch import Unusual
+from antecede.trace.events import Run
 from antecede.trace.reader import read_trace
-from antecede.trace.schema import LAYERS
+from antecede.trace.schema import APP, LAYERS, ORDERED
 from antecede.verify.audit import Judgement, Subject, judge_copies, subject_of, verdict_on
 from antecede.verify.findings import findings_of, write_findings
+from antecede.verify.lesser import audit_lesser, judge_lesser
 from antecede.verify.oracle import judge
 from antecede.verify.output import output_folder
+from antecede.verify.scopes import Scopes, has_scopes, read_scopes
 from antecede.verify.streaming import stream_runs
 from antecede.verify.verdict import WITNESS_LIMIT, Verdict
 
@@ -27,14 +30,25 @@ def verify_trace(path: Path_, layer: str = "app", engine: str = "local") -> Verd
     if engine not in ENGINES:
         raise Misuse(f"there is no engine '{engine}'; the engines are {' and '.join(ENGINES)}")
     code = layer_code(layer)
+    if code == APP and has_scopes(path):
+        return _verify_scoped(path, audit_lesser if engine == "local" else judge_lesser)
     if engine == "local":
         return verify_runs(path, code, lambda *_: None)
     return sum((judge(run, code) for run in read_trace(path, stamps=False).runs), Verdict())
 
 
+def _verify_scoped(path: Path_, by: Callable[[Run, Scopes], Verdict]) -> Verdict:
+    """The verdict on a trace whose messages say what they are ordered with respect to."""
+    scopes = read_scopes(path)
+    runs = read_trace(path, stamps=False).runs
+    return sum((by(run, scopes.get(run.name, {})) for run in runs), Verdict())
+
+
 def verify_into(path: Path_, out: Path_, layer: str = "app", *, force: bool = False) -> Verdict:
     """The same verdict, with all findings in the folder `out`."""
     code = layer_code(layer)
+    if code == APP and has_scopes(path):
+        raise Misuse(f"{path} has the column '{ORDERED}': --out is for causal order; leave it out")
     with output_folder(out, force=force) as output:
         folder = output.findings or Path()
 

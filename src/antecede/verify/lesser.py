@@ -1,0 +1,356 @@
+"""Less than causal order, judged: exactly what the messages' scopes ask for (`scopes`).
+
+Twice, and without common code. `LesserOracle` goes by the definition: it keeps, for every message,
+the set of those that it follows. `audit_lesser` makes of a run several that the kernel judges as it
+judges any run:
+
+- a label is a run of its own, of its messages alone;
+- of priorities, each is a pass of the kernel in which only messages at least as urgent count as
+  predecessors, and only those of this priority are judged;
+- for contexts, every history that is held becomes a process of its own, which has delivered what is
+  in it; the processes of the trace only deliver. What precedes what is then as the scopes say.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from math import isnan
+
+import numpy as np
+import pyarrow as pa
+
+from antecede.errors import BadTrace
+from antecede.message import MessageId, ProcessSet, members, process_set
+from antecede.trace.events import Events, Run
+from antecede.trace.joined import NEVER
+from antecede.trace.reader import trace_from_tables
+from antecede.trace.schema import APP, CRASH, DELIVER, SCHEMA, SEND
+from antecede.verify.audit import Subject, audit, find_witnesses, subject_of
+from antecede.verify.delays import Delays
+from antecede.verify.oracle import OnlineOracle, Violation
+from antecede.verify.passes import enter_only, last_predecessors
+from antecede.verify.scopes import NO_LABEL, Name, Scope, Scopes
+from antecede.verify.verdict import WITNESS_LIMIT, Verdict, Witness
+from antecede.verify.witness import first_early
+
+_URGENCY = "priority"
+UNSENT = "what a message is ordered after has been sent before it"
+
+
+class LesserOracle(OnlineOracle):
+    """The oracle, for messages with scopes. Give it those before the sends."""
+
+    def __init__(self, processes: Sequence[str], run: str = "") -> None:
+        super().__init__(processes, run)
+        self.scopes: dict[MessageId, Scope] = {}
+        self._follows: list[int] = []
+        """Of every message those that it follows."""
+        self._threads: dict[tuple[int, str], int] = {}
+        """By process and label, or for all priorities, what the next message there follows."""
+        self._urgent: dict[int, int] = {}
+        """By priority, the messages that have it, or a higher one."""
+        self._codes = {name: code for code, name in enumerate(processes)}
+
+    def send(self, process: int, sender: int, number: int, destinations: ProcessSet) -> None:
+        message = MessageId(sender, number)
+        scope = self.scopes.get(message, NO_LABEL)
+        follows = self._before(process, message, scope)
+        index = len(self._sent)
+        bit = 1 << index
+        self._past[process] = follows  # which the oracle takes for the past of the message
+        super().send(process, sender, number, destinations)
+        self._follows.append(follows)
+        if scope.kind == "label":
+            self._threads[process, scope.text] = follows | bit
+        elif scope.kind == "priority":
+            self._threads[process, _URGENCY] = follows | bit
+            for priority in {scope.priority, *self._urgent}:
+                known = self._urgent.setdefault(priority, self._at_least(priority))
+                self._urgent[priority] = known | (bit if scope.priority >= priority else 0)
+
+    def _at_least(self, priority: int) -> int:
+        found = 0
+        for index, sent in enumerate(self._sent):
+            scope = self.scopes.get(sent.id, NO_LABEL)
+            if scope.kind == "priority" and scope.priority >= priority:
+                found |= 1 << index
+        return found
+
+    def _before(self, process: int, message: MessageId, scope: Scope) -> int:
+        if scope.kind == "label":
+            return self._threads.get((process, scope.text), 0)
+        if scope.kind == "priority":
+            return self._threads.get((process, _URGENCY), 0)
+        follows = 0
+        for sender, number in scope.after:
+            first = MessageId(self._codes.get(sender, -1), number)
+            if first not in self._index:
+                raise self._bad(UNSENT, process, message, f"sent after {sender}:{number}, unknown")
+            index = self._index[first]
+            follows |= self._follows[index] | 1 << index
+        return follows
+
+    def deliver(
+        self, process: int, sender: int, number: int, time: float | None = None
+    ) -> Violation | None:
+        message = MessageId(sender, number)
+        scope = self.scopes.get(message, NO_LABEL)
+        awaited = self._awaited[process]
+        if scope.kind == "priority":
+            self._awaited[process] &= self._urgent[scope.priority] | 1 << self._index[message]
+        violation = super().deliver(process, sender, number, time)
+        index = self._index[message]
+        if process != sender:
+            self._awaited[process] = awaited & ~(1 << index)
+        if process != sender and scope.kind in {"label", "priority"}:
+            key = (process, scope.text if scope.kind == "label" else _URGENCY)
+            self._threads[key] = self._threads.get(key, 0) | self._follows[index] | 1 << index
+        return violation
+
+    def path(self, first: MessageId, second: MessageId) -> list[MessageId]:
+        """From the first to the second, each of which the next one follows; not always shortest."""
+        index, goal = self._index[second], self._index[first]
+        path = [second]
+        while index != goal:
+            if not self._follows[index] >> goal & 1:
+                return []
+            between = [
+                step for step in members(self._follows[index]) if self._follows[step] >> goal & 1
+            ]
+            index = between[0] if between else goal
+            path.append(self._sent[index].id)
+        return path[::-1]
+
+
+def judge_lesser(run: Run, scopes: Scopes) -> Verdict:
+    """The verdict by the definition."""
+    oracle = LesserOracle(run.processes, run.name)
+    codes = {name: code for code, name in enumerate(run.processes)}
+    oracle.scopes = {MessageId(codes[s], number): scope for (s, number), scope in scopes.items()}
+    events = run.layer(APP)
+    start = events.destination_start
+    columns = (events.kind, events.process, events.sender, events.number, events.time)
+    for event, (kind, process, sender, number, time) in enumerate(
+        zip(*(column.tolist() for column in columns), strict=True)
+    ):
+        if kind == SEND:
+            destinations = events.destination[start[event] : start[event + 1]].tolist()
+            oracle.send(process, sender, number, process_set(destinations))
+        elif kind == DELIVER:
+            oracle.deliver(process, sender, number, None if isnan(time) else time)
+    for process in run.events.process[run.events.kind == CRASH].tolist():
+        oracle.crash(process)
+    return oracle.finish()
+
+
+def audit_lesser(run: Run, scopes: Scopes) -> Verdict:
+    """The verdict by the kernel."""
+    events = run.layer(APP)
+    scope_of = [
+        scopes.get((run.processes[sender], number), NO_LABEL)
+        for sender, number in zip(events.sender.tolist(), events.number.tolist(), strict=True)
+    ]
+    is_message = events.sender >= 0
+    verdict = Verdict(runs=1)
+
+    def of(wanted: Iterable[bool]) -> Run:
+        return _only(run, events, np.fromiter(wanted, bool, len(events)) | ~is_message)
+
+    kinds = {scope.kind for scope in scope_of}
+    for label in sorted({scope.label for scope in scope_of if scope.kind == "label"}):
+        part = of(scope.kind == "label" and scope.label == label for scope in scope_of)
+        verdict = _plus(verdict, audit(part), _numbers(run, part))
+    if "priority" in kinds:
+        part = of(scope.kind == "priority" for scope in scope_of)
+        verdict = _plus(verdict, _by_priority(part, scopes), _numbers(run, part))
+    for kind in sorted(kinds & {"after", "none"}):
+        part = of(scope.kind == kind for scope in scope_of)
+        counted = audit(part)
+        found = _by_context(part, scopes) if kind == "after" else Verdict()
+        verdict = _plus(verdict, _with_findings(counted, found), _numbers(run, part))
+    return verdict
+
+
+def _only(run: Run, events: Events, wanted: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> Run:
+    """A run of these events alone, counted anew; `row` says where they stood."""
+    chosen = np.flatnonzero(wanted)
+    kept = events.take(chosen)
+    number, seq = kept.number.copy(), kept.seq.copy()
+    is_send = kept.kind == SEND
+    for sender in np.unique(kept.sender[is_send]):
+        of_sender = kept.sender == sender
+        sent = np.sort(kept.number[of_sender & is_send])
+        number[of_sender] = np.searchsorted(sent, kept.number[of_sender]) + 1
+    for process in np.unique(kept.process):
+        here = kept.process == process
+        seq[here] = np.arange(np.count_nonzero(here))
+    is_message = kept.message >= 0
+    message = kept.message.copy()
+    message[is_message] = np.unique(kept.message[is_message], return_inverse=True)[1]
+    part = replace(kept, number=number, seq=seq, message=message, row=kept.number.copy())
+    return replace(run, events=part)
+
+
+def _numbers(run: Run, part: Run) -> dict[str, str]:
+    """What the messages of a part are called in the whole run."""
+    events = part.events
+    found = {}
+    for event in np.flatnonzero(events.kind == SEND).tolist():
+        sender = run.processes[int(events.sender[event])]
+        found[f"{sender}:{events.number[event]}"] = f"{sender}:{events.row[event]}"
+    return found
+
+
+def _plus(verdict: Verdict, more: Verdict, names: dict[str, str]) -> Verdict:
+    """Both; a run in parts is one run."""
+    room = WITNESS_LIMIT - len(verdict.witnesses)
+    witnesses = tuple([_renamed(witness, names) for witness in more.witnesses[:room]])
+    total = verdict + replace(more, runs=0, witnesses=())
+    return replace(total, witnesses=verdict.witnesses + witnesses)
+
+
+def _renamed(witness: Witness, names: dict[str, str]) -> Witness:
+    path = tuple([names[step] for step in witness.path])
+    return replace(witness, first=path[0], second=path[-1], path=path)
+
+
+def _with_findings(counted: Verdict, found: Verdict) -> Verdict:
+    """The counts of the one, and what was found out by the other."""
+    return replace(counted, violations=found.violations, witnesses=found.witnesses, delays=Delays())
+
+
+def _by_priority(part: Run, scopes: Scopes) -> Verdict:
+    subject = subject_of(part, APP)
+    joined, prepared = subject.joined, subject.joined.prepared
+    original = {renamed: name for name, renamed in _original(part).items()}
+    priority = np.array(
+        [
+            scopes[
+                original[part.processes[joined.sender(message)], int(joined.number[message])]
+            ].priority
+            for message in range(len(joined.send))
+        ],
+        np.int64,
+    )
+    of_copy = np.repeat(priority, np.diff(prepared.start))
+    early, witnesses = 0, list[Witness]()
+    for level in np.unique(of_copy):
+        passed = enter_only(prepared, of_copy >= level)
+        last = last_predecessors(passed)
+        is_early = (of_copy == level) & (last > prepared.rank) & (prepared.rank != NEVER)
+        copies = np.flatnonzero(is_early)
+        early += len(copies)
+        entered = Subject(**{**vars(subject), "joined": replace(joined, prepared=passed)})
+        first = first_early(joined, copies, WITNESS_LIMIT - len(witnesses))
+        witnesses += find_witnesses(entered, first)
+    missing = prepared.column[prepared.rank == NEVER]
+    return Verdict(
+        runs=1,
+        messages=len(joined.send),
+        deliveries=subject.deliveries,
+        violations=early,
+        undelivered=len(missing),
+        undelivered_at_crashed=int(np.count_nonzero(subject.crashed[missing])),
+        witnesses=tuple(witnesses),
+    )
+
+
+def _original(part: Run) -> dict[Name, Name]:
+    """By the name of a message in the whole run, its name in a part."""
+    events = part.events
+    sends = np.flatnonzero(events.kind == SEND).tolist()
+    senders = [part.processes[int(events.sender[event])] for event in sends]
+    return {
+        (sender, int(events.row[event])): (sender, int(events.number[event]))
+        for sender, event in zip(senders, sends, strict=True)
+    }
+
+
+def _by_context(part: Run, scopes: Scopes) -> Verdict:
+    """Violations alone: the run in which every history that is held is a process."""
+    renamed = _original(part)
+    rows = _Rows(part.name)
+    holder: dict[Name, str] = {}
+    """By message (as the part calls it), the history that it was sent in."""
+    last: dict[str, Name] = {}
+    past: dict[str, int] = {}
+    """What is in each history, as a set of the messages in the order of their sends,"""
+    past_of: dict[Name, tuple[int, int]] = {}
+    """and by message its place in that order, and what it follows."""
+    events, names = part.events, part.processes
+    original = {name: whole for whole, name in renamed.items()}
+    sends: dict[Name, dict[str, object]] = {}
+    for event in range(len(events)):
+        kind, process = int(events.kind[event]), names[int(events.process[event])]
+        if kind not in (SEND, DELIVER):
+            continue
+        message = (names[int(events.sender[event])], int(events.number[event]))
+        if kind == DELIVER:
+            if process != message[0]:
+                rows.add(f"at {process}", "deliver", sends[message])
+            continue
+        follows = scopes[original[message]].after
+        before = [renamed[one] for one in follows if one in renamed]
+        if len(before) < len(follows) or any(one not in sends for one in before):
+            raise BadTrace(UNSENT, f"run '{part.name}', message {message[0]}", str(follows))
+        mine = [h for h, one in last.items() if one in before and holder[one] == h]
+        mine = [h for h in mine if h.startswith(f"{process} ")]
+        history = mine[0] if mine else f"{process} history {len(last)}"
+        inside = past.get(history, 0)
+        for place, follows_too, one in sorted((*past_of[one], one) for one in before):
+            if not inside >> place & 1:  # a history delivers nothing that it knows through others
+                sends[one]["destinations"].append(history)  # type: ignore[attr-defined]
+                rows.add(history, "deliver", sends[one])
+            inside |= follows_too | 1 << place
+        start, stop = events.destination_start[event : event + 2]
+        to = [names[p] for p in events.destination[start:stop].tolist()]
+        sent = rows.add(history, "send", None)
+        sent["destinations"] = [f"at {one}" for one in to if one != message[0]]
+        sends[message] = sent
+        holder[message], last[history] = history, message
+        past_of[message] = len(past_of), inside
+        past[history] = inside | 1 << len(past_of) - 1
+    found = audit(rows.run())
+    back = {(s["sender"], s["number"]): message for message, s in sends.items()}
+    witnesses = []
+    for witness in found.witnesses:
+        path = []
+        for step in witness.path:
+            sender, _, number = step.rpartition(":")
+            path.append("{}:{}".format(*back[sender, int(number)]))
+        process = witness.process.removeprefix("at ")
+        witnesses.append(
+            replace(witness, process=process, first=path[0], second=path[-1], path=tuple(path))
+        )
+    return replace(found, witnesses=tuple(witnesses))
+
+
+class _Rows:
+    """A run that is made up row by row."""
+
+    def __init__(self, run: str) -> None:
+        self._run = run
+        self._rows: list[dict[str, object]] = []
+        self._seq: dict[str, int] = {}
+        self._number: dict[str, int] = {}
+
+    def add(self, process: str, kind: str, of: dict[str, object] | None) -> dict[str, object]:
+        seq = self._seq[process] = self._seq.get(process, -1) + 1
+        if of is None:
+            self._number[process] = self._number.get(process, 0) + 1
+            of = {"sender": process, "number": self._number[process]}
+        row = {
+            "run": self._run,
+            "process": process,
+            "seq": seq,
+            "kind": kind,
+            "sender": of["sender"],
+            "number": of["number"],
+            "position": len(self._rows),
+        }
+        self._rows.append(row)
+        return row
+
+    def run(self) -> Run:
+        table = pa.Table.from_pylist(self._rows, schema=SCHEMA)
+        [run] = trace_from_tables([table], "histories that are held").runs
+        return run
