@@ -2,10 +2,13 @@
 
 from collections.abc import Iterator
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from antecede.brokers.audit import audit_broker
+from antecede.brokers.bridge import ORIGIN, run_bridge
 from antecede.errors import Misuse
 from tests.brokers.questions import ANSWERS, QUESTIONS, early_answers, judge, plain
 
@@ -82,6 +85,20 @@ def test_an_end_of_partition_ends_a_wait(settings: dict[str, Any]) -> None:
     with kafka.causal(settings, ["hints", QUESTIONS], start="first") as bus:
         found = [take(bus) for _ in range(COUNT + 1)]
     assert found[-1].topic == "hints"
+
+
+def test_audit_and_bridge(settings: dict[str, Any], tmp_path: Path) -> None:
+    url = f"kafka://{settings['bootstrap.servers']}"
+    topics = [ANSWERS, QUESTIONS]
+    trace = tmp_path / "trace.parquet"
+    found = audit_broker(url, topics, trace, messages=2 * COUNT, start="first")
+    assert (found.messages, found.unstamped) == (2 * COUNT, 0)
+    assert found.verdict.violations == found.cost.held
+    assert run_bridge(url, topics, "ordered", "bridge", messages=2 * COUNT) == 2 * COUNT
+    with kafka.causal(settings, ["ordered"], start="first") as bus:
+        bridged = [take(bus) for _ in range(2 * COUNT)]
+    origins = [message.headers[ORIGIN].partition("/")[0] for message in bridged]
+    judge([(o, int(m.payload)) for o, m in zip(origins, bridged, strict=True)], COUNT)
 
 
 def test_what_cannot_be_is_refused(settings: dict[str, Any]) -> None:

@@ -41,6 +41,8 @@ class Message(msgspec.Struct, frozen=True, gc=False):
     """It had been given up: something that depends on it may have been delivered before it."""
     without: tuple[tuple[str, int], ...] = ()
     """(lane, place) of what was given up so that it could be delivered."""
+    published_s: float | None = None
+    """When, by the broker's clock, since 1970."""
     stamp: Any = None
     """Who published it, and what it depends on; None for what was published without a stamp."""
 
@@ -158,8 +160,13 @@ class CausalBus:
             delivered.held_s,
             delivered.late,
             without,
+            arrival.published_s,
             stamp,
         )
+
+    def places(self) -> dict[str, int]:
+        """For each lane that is read the place up to which it is delivered."""
+        return self._machine.frontier().places
 
     def held(self) -> list[Held]:
         """What waits here, and for which place of which lane."""

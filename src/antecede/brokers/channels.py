@@ -118,6 +118,7 @@ class ChannelBus:
             delivered.held_s,
             delivered.late,
             tuple([(name(channel), number) for channel, number in delivered.without]),
+            None,
             stamp,
         )
 

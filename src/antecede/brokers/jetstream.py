@@ -207,5 +207,7 @@ def _arrival(lane: str, message: Msg) -> Arrival:
         except MalformedStamp:
             stamp = b""  # The bus tells of it.
         headers = {name: value for name, value in headers.items() if name != HEADER}
-    place = message.metadata.sequence.stream
-    return Arrival(lane, place, stamp, message.data, headers or {}, message.subject)
+    told = message.metadata
+    published_s = told.timestamp.timestamp()
+    place = told.sequence.stream
+    return Arrival(lane, place, stamp, message.data, headers or {}, message.subject, published_s)

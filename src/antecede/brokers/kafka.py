@@ -238,8 +238,13 @@ class KafkaBus:
             delivered.held_s,
             delivered.late,
             tuple([(name(key), place) for key, place in delivered.without]),
+            message.timestamp()[1] / 1e3,
             stamp,
         )
+
+    def places(self) -> dict[str, int]:
+        """For each partition that is read the place up to which it is delivered."""
+        return self._machine.frontier().places
 
     def held(self) -> list[Held]:
         """What waits here, and for which place of which partition."""

@@ -28,6 +28,8 @@ class Arrival(msgspec.Struct, frozen=True, gc=False):
     headers: Mapping[str, str]
     topic: str = ""
     """The subject or topic, where it is not the lane."""
+    published_s: float | None = None
+    """When, by the broker's clock, since 1970."""
 
 
 class Log(Protocol):

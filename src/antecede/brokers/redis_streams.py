@@ -177,4 +177,4 @@ def _arrival(lane: str, place: int, fields: dict[Any, Any]) -> Arrival:
             payload = as_bytes(value)
         else:
             headers[name] = as_text(value)
-    return Arrival(lane, place, stamp, payload, headers)
+    return Arrival(lane, place, stamp, payload, headers, "", (place >> _SEQUENCE_BITS) / 1e3)

@@ -42,6 +42,8 @@ COMMANDS = {
     "chat": Listed("_chat", "Chat in several terminals of one machine or network."),
     "examples": Listed("_examples", "List the campaigns and scenarios that ship, or copy one."),
     "cluster": Listed("_cluster", "Start a Spark cluster on this machine."),
+    "broker": Listed("_broker", "Say how often a broker breaks causal order, and the price of it."),
+    "bridge": Listed("_bridge", "Re-publish topics of a broker in causal order."),
     "campaign": Listed("_campaign", "Run many simulations from one file and compare them."),
     "topology": Listed("_topology", "Look at a network and at what separates it."),
 }
