@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable
 
 from bench import (
+    brokers,
     campaign,
     daisy,
     endurance,
@@ -43,6 +44,7 @@ BENCHMARKS: dict[str, Callable[[], None]] = {
     "live": live.main,
     "live-fuzz": live_fuzz.main,
     "live-soak": live_soak.main,
+    "brokers": brokers.main,
 }
 
 

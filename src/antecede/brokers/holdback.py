@@ -158,6 +158,7 @@ class HoldBack:
         """Derive the indices from `state`."""
         self._ready: list[tuple[int, Lane]] = []
         self._waiting: dict[Lane, list[tuple[int, Lane]]] = {}
+        self._excuses = any(queue.excused for queue in self.state.queues.values())
         for lane, queue in self.state.queues.items():
             if queue.items:
                 self._file(lane, queue, queue.since)
@@ -288,6 +289,8 @@ class HoldBack:
 
     def _given_up(self, item: Item) -> tuple[Need, ...]:
         """What a message names that has not been reached, and is excused."""
+        if not self._excuses:
+            return ()
         given_up: list[Need] = []
         queues = self.state.queues
         for lane, place in item.needs:
@@ -301,12 +304,13 @@ class HoldBack:
     def _file(self, lane: Lane, queue: Queue, now: float) -> None:
         """Look at the head of a lane: it is ready, or waits for the first place it lacks."""
         item = queue.items[0]
-        for awaited, place in self._unmet(item):
-            waiting = self._waiting.setdefault(awaited, [])
-            heappush(waiting, (place, lane))
-            queue.since = now
-            queue.probed = now
-            return
+        if item.needs:
+            for awaited, place in self._unmet(item):
+                waiting = self._waiting.setdefault(awaited, [])
+                heappush(waiting, (place, lane))
+                queue.since = now
+                queue.probed = now
+                return
         heappush(self._ready, (item.turn, lane))
 
     def _moved(self, lane: Lane, queue: Queue, now: float) -> None:
@@ -369,6 +373,7 @@ class HoldBack:
         return effects
 
     def _excuse(self, queue: Queue, places: list[int]) -> None:
+        self._excuses = True
         for place in places:
             insort(queue.excused, place)
         del queue.excused[:-EXCUSED_AT_MOST]

@@ -210,15 +210,19 @@ class KafkaBus:
                 raise KafkaException(error)
             return
         stamp = None
-        headers = message.headers() or ()
-        for name, value in headers:
+        headers = {}
+        for name, value in message.headers() or ():
             if name == HEADER:
                 try:
                     stamp = decode_lanes(value)
                 except MalformedStamp as broken:
                     LOGGER.warning("%s:%d has a %s", lane, message.offset(), broken)
-        place = message.offset() + 1
-        self._obey(self._machine.arrive(lane, place, stamp, (message, stamp), now))
+            elif value is not None:
+                headers[name] = value.decode("utf-8", "surrogateescape")
+        content = (message, stamp, headers)
+        effects = self._machine.arrive(lane, message.offset() + 1, stamp, content, now)
+        if effects:
+            self._obey(effects)
 
     def _take(self) -> Message | None:
         delivered, effects = self._machine.take(time.monotonic())
@@ -227,12 +231,12 @@ class KafkaBus:
         if delivered is None:
             return None
         self._uncommitted += self._group is not None
-        message, stamp = delivered.content
+        message, stamp, headers = delivered.content
         name = self._machine.keys.name
         return Message(
             message.topic(),
             message.value() or b"",
-            {n: v.decode() for n, v in message.headers() or () if n != HEADER and v is not None},
+            headers,
             name(delivered.lane),
             delivered.place,
             delivered.held_s,

@@ -126,6 +126,8 @@ class Lanes:
 
     def _named(self, effects: list[Effect]) -> list[Effect]:
         """Effects outside speak of lanes by their names."""
+        if not effects:
+            return effects
         replace, name = msgspec.structs.replace, self.keys.name
         return [replace(effect, lane=name(effect.lane)) for effect in effects]
 

@@ -162,6 +162,8 @@ class Numbers:
         return f"{self.keys.name(channel[0])} from {channel[1]:012x}"
 
     def _named(self, effects: list[Effect]) -> list[Effect]:
+        if not effects:
+            return effects
         replace = msgspec.structs.replace
         return [replace(effect, lane=self.name(effect.lane)) for effect in effects]
 

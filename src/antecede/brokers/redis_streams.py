@@ -34,6 +34,8 @@ from antecede.errors import BadInput, MalformedStamp, Misuse
 
 PAYLOAD: Final = "payload"
 """The field of a message's payload; its headers are the other fields."""
+_HEADER_BYTES: Final = HEADER.encode()
+_PAYLOAD_BYTES: Final = PAYLOAD.encode()
 _SEQUENCE_BITS: Final = 22
 _BLOCK_MS: Final = 2_000
 _COUNT: Final = 500
@@ -46,7 +48,9 @@ return 1
 
 def place_of(entry: Any) -> int:
     """An id as a place: larger for later ones."""
-    milliseconds, _, sequence = as_text(entry).partition("-")
+    milliseconds, _, sequence = (
+        entry.partition(b"-") if isinstance(entry, bytes) else entry.partition("-")
+    )
     low = int(sequence or 0)
     if low >> _SEQUENCE_BITS:
         raise BadInput(
@@ -164,17 +168,14 @@ class RedisStreams:
 
 def _arrival(lane: str, place: int, fields: dict[Any, Any]) -> Arrival:
     stamp: bytes | None = None
-    payload = b""
-    headers: dict[str, str] = {}
-    for field, value in fields.items():
-        name = as_text(field)
-        if name == HEADER:
-            try:
-                stamp = stamp_from_text(as_text(value))
-            except MalformedStamp:
-                stamp = b""  # The bus tells of it.
-        elif name == PAYLOAD:
-            payload = as_bytes(value)
-        else:
-            headers[name] = as_text(value)
+    text = fields.pop(_HEADER_BYTES, None) or fields.pop(HEADER, None)
+    if text is not None:
+        try:
+            stamp = stamp_from_text(text)
+        except MalformedStamp:
+            stamp = b""  # The bus tells of it.
+    payload = fields.pop(_PAYLOAD_BYTES, None)
+    if payload is None:
+        payload = as_bytes(fields.pop(PAYLOAD, b""))
+    headers = {as_text(name): as_text(value) for name, value in fields.items()} if fields else {}
     return Arrival(lane, place, stamp, payload, headers, "", (place >> _SEQUENCE_BITS) / 1e3)

@@ -146,7 +146,7 @@ def as_text(stamp: bytes) -> str:
     return b2a_base64(stamp, newline=False).decode()
 
 
-def from_text(text: str) -> bytes:
+def from_text(text: str | bytes) -> bytes:
     try:
         return a2b_base64(text, strict_mode=True)
     except (NotBase64, ValueError):
