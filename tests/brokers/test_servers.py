@@ -30,7 +30,7 @@ from tests.brokers.questions import (
 KINDS = ("streams", "pubsub", "jetstream", "core")
 LOGS = ("streams", "jetstream")
 COUNT = 60
-LIMIT_S = 30
+LIMIT_S = 120
 
 
 @pytest.fixture

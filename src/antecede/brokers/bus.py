@@ -123,6 +123,7 @@ class CausalBus:
         if self._uncommitted >= self._commit_every:
             await self._commit()
         while True:
+            self._news.clear()  # before looking: what arrives while we commit must not be missed
             message = self.take()
             if message is not None:
                 return message
@@ -222,7 +223,6 @@ class CausalBus:
 
     async def _wait(self) -> None:
         """Until something arrives, or patience asks for something."""
-        self._news.clear()
         due = self._machine.due()
         try:
             timeout = None if due is None else max(0.0, due - time.monotonic())
