@@ -5,12 +5,16 @@ Writes a line for each message that it has processed.
 
 import asyncio
 import sys
+from pathlib import Path
 
 from antecede.brokers import causal
 from tests.brokers.questions import ANSWERS, QUESTIONS, client_of
 
 
 async def main(kind: str, port: int, count: int, path: str) -> None:
+    done = Path(path)
+    if done.exists() and f"{ANSWERS} {count - 1}\n" in done.read_text("utf-8"):
+        return  # A former life got to the end before it was killed.
     with open(path, "a", encoding="utf-8", buffering=1) as file:
         async with (
             client_of(kind, port) as client,
