@@ -1,5 +1,7 @@
 """Rule R9 on networks with cycles: contexts that are deposited at the borders of regions."""
 
+from itertools import islice
+
 import pytest
 
 from antecede.errors import MalformedStamp, Misuse
@@ -11,7 +13,8 @@ from antecede.overlays.separators.shortest import Copy, Report, Shortest, Word
 from antecede.overlays.separators.ways import linked
 from antecede.topology import attach, load_topology
 from tests.mutants import Mutant, mutated
-from tests.overlays.graphs import SQUARE
+from tests.overlays.exhaustive import cases, explore, regions_for
+from tests.overlays.graphs import SMALL, SQUARE
 from tests.overlays.search import make_lab, run
 from tests.papers.harness import Network
 
@@ -85,6 +88,14 @@ def test_states_survive_snapshots_in_the_middle() -> None:
             assert isinstance(same, Shortest)
             live = {region: one for region, one in machine._deposited.items() if one}
             assert {region: one for region, one in same._deposited.items() if one} == live
+
+
+@pytest.mark.parametrize(("name", "place", "step"), [("square", 2, 23), ("theta", 3, 509)])
+def test_two_messages_in_all_schedules_on_any_way(name: str, place: int, step: int) -> None:
+    size, links = SMALL[name]
+    regions = regions_for(size)[place]
+    for program, ways in islice(cases(size, links, 2, sets=False), 0, None, step):
+        assert explore(size, links, regions, program, ways).passed
 
 
 MUTANTS = [

@@ -208,7 +208,7 @@ class Shortest(Overlay):
     def _forward(self, one: Travelling) -> list[Effect]:
         """Hand a message on, part by part. What is filtered for one next hop is not for another."""
         effects: list[Effect] = []
-        for next_, there in self.ways.next_hops(one.to):
+        for next_, there in self.next_hops(one.message, one.to):
             waits = Context({}, {})
             for id_, mask in one.waits.waits.items():
                 if mask & there:
@@ -229,6 +229,10 @@ class Shortest(Overlay):
             )
             effects.append(Transmit(Packet(self.process, one.message, copy), 1 << next_))
         return effects
+
+    def next_hops(self, message: Message, to: ProcessSet) -> list[tuple[int, ProcessSet]]:
+        """Whom to hand a message to, and for which of its destinations: any way will do."""
+        return self.ways.next_hops(to)
 
     def _deposit(self, known: Context, next_: int) -> tuple[Context, list[Effect]]:
         """The context that goes on to the next hop, and reports of what was left out."""
