@@ -13,9 +13,13 @@ from typing import Any
 from antecede.errors import AntecedeError
 from antecede.message import Message, MessageId, ProcessSet, members, process_set
 from antecede.order import Channels, Deliver, Effect, Order, Packet, Transmit, Wake
+from antecede.overlays.separators.gossip import Alive
 
-PATIENCE = 40
-"""Wake-ups in a row that bring nothing, after which nothing more is expected."""
+PATIENCE = 12
+"""Wake-ups of each process in a row that bring nothing, after which nothing more is expected."""
+
+LATEST_S = 0.5
+"""When a packet has arrived, at the latest, by the clock of those who watch it."""
 
 
 class Lab:
@@ -29,7 +33,7 @@ class Lab:
         self.crashed: ProcessSet = 0
         self._chance = chance
         self._fifo = orders[0].traits.channels is Channels.FIFO
-        self._links: dict[tuple[int, int], list[Packet[Any]]] = {}
+        self._links: dict[tuple[int, int], list[tuple[Packet[Any], float]]] = {}
         self._is_slow: dict[tuple[int, int], bool] = {}
         self._slowness = chance.choice([0.1, 0.3, 0.5])
         self._wakes: dict[int, float] = {}
@@ -50,6 +54,8 @@ class Lab:
         while not self.failure:
             if due and chance.random() < 0.1:
                 self._crash(due.pop())
+            elif self._wakes and chance.random() < 0.02:
+                self._wake_next()
             elif left and chance.random() < eagerness:
                 left -= 1
                 self._send(most)
@@ -57,8 +63,9 @@ class Lab:
                 pass
             elif left or due:
                 eagerness = 1.0 if left else eagerness
-            elif not self._wake():
+            else:
                 break
+        self._settle()
         return self.failure or self._undelivered()
 
     def _send(self, most: int) -> None:
@@ -97,7 +104,7 @@ class Lab:
             return False
         link = self._chance.choice(links)
         packets = self._links[link]
-        packet = packets.pop(0 if self._fifo else self._chance.randrange(len(packets)))
+        packet, _ = packets.pop(0 if self._fifo else self._chance.randrange(len(packets)))
         self.arrive(packet, link[1])
         return True
 
@@ -109,20 +116,33 @@ class Lab:
         self.log.append(f"{to} gets {what} from {packet.source}: {packet.stamp}")
         self._perform(to, lambda: order.receive(packet, self._now))
 
-    def _wake(self) -> bool:
-        """The next wake-up, unless many of them have brought nothing."""
+    def _settle(self) -> None:
+        """Wake-ups, and what follows, until many of them have brought nothing."""
         idle = 0
-        while self._wakes and idle < PATIENCE:
-            process = min(self._wakes, key=lambda one: (self._wakes[one], one))
-            self._now = max(self._now, self._wakes.pop(process))
-            order = self.orders[process]
-            if order is not None:
-                before = self._all_delivered()
-                self._perform(process, lambda order=order: order.wake(self._now))  # type: ignore[misc]
-                while self._arrive(is_patient=False):
-                    pass
-                idle = 0 if self._all_delivered() > before else idle + 1
-        return False
+        while self._wakes and idle < PATIENCE * len(self.orders) and not self.failure:
+            before = self._all_delivered()
+            self._wake_next()
+            while self._arrive(is_patient=False):
+                pass
+            idle = 0 if self._all_delivered() > before else idle + 1
+
+    def _wake_next(self) -> None:
+        process = min(self._wakes, key=lambda one: (self._wakes[one], one))
+        time = max(self._now, self._wakes.pop(process))
+        while old := [
+            one for one, sent in self._links.items() if sent and sent[0][1] < time - LATEST_S
+        ]:
+            packet, _ = self._links[old[0]].pop(0)
+            self.arrive(packet, old[0][1])
+        self._now = time
+        order = self.orders[process]
+        if order is not None:
+            self._perform(process, lambda: order.wake(self._now))
+
+    def _overdue(self, time: float) -> tuple[int, int] | None:
+        """A link with a packet that has to arrive before this time."""
+        sent = ((link, packets[0][1]) for link, packets in self._links.items() if packets)
+        return next((link for link, sent_s in sent if sent_s < time - LATEST_S), None)
 
     def _all_delivered(self) -> int:
         return sum(map(int.bit_count, self._delivered))
@@ -141,11 +161,14 @@ class Lab:
         for effect in effects:
             if isinstance(effect, Transmit):
                 for to in members(effect.to):
+                    if isinstance(effect.packet.stamp, Alive):  # at once: silence means a crash
+                        self.arrive(effect.packet, to)
+                        continue
                     link = (process, to)
                     if link not in self._links:
                         self._links[link] = []
                         self._is_slow[link] = self._chance.random() < self._slowness
-                    self._links[link].append(effect.packet)
+                    self._links[link].append((effect.packet, self._now))
             elif isinstance(effect, Deliver):
                 self._deliver(process, effect.message)
             elif isinstance(effect, Wake):

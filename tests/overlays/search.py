@@ -1,7 +1,8 @@
 """Random search for faults of `routes=shortest`: networks of 4 to 8 nodes, overlapping regions,
 every way a message may take, several destinations.
 
-    python -m tests.overlays.search 100000 --first 0
+    python -m tests.overlays.search 100000
+    python -m tests.overlays.search 10000 --crash
 
 prints each seed that fails and what went wrong; the exit status is 1 if there is one. A seed says
 all: `run(seed)` repeats it.
@@ -15,7 +16,7 @@ from random import Random
 from antecede.message import Membership, ProcessSet, members
 from antecede.order import Order
 from antecede.overlays.separators import Separators, SeparatorsOptions
-from antecede.overlays.separators.ways import Ways, linked
+from antecede.overlays.separators.ways import Ways, are_connected, linked
 from antecede.overlays.separators.zones import Links
 from antecede.topology import attach, load_topology
 from tests.overlays.graphs import SMALL
@@ -29,6 +30,7 @@ class Wandering:
 
     def __init__(self, shortest: Ways, near: ProcessSet, chance: Random, share: float) -> None:
         self._shortest = shortest
+        self.reached = shortest.reached
         self._near = list(members(near))
         self._chance = chance
         self._share = share
@@ -89,6 +91,41 @@ def make_lab(seed: int, make: type[Order] = Separators) -> Lab:
     return Lab(orders, range(hosts or size), chance)
 
 
+def make_crashing(
+    seed: int, make: type[Order] = Separators, **more: object
+) -> tuple[Lab, list[int]]:
+    """The run of a seed in which routers crash, and which."""
+    chance = Random(seed)
+    size, links = random_links(chance)
+    hosts = chance.randint(2, size - 1)
+    near = linked(size, links)
+    crashes: list[int] = []
+    for router in chance.sample(range(hosts, size), size - hosts):
+        gone = sum(1 << one for one in (*crashes, router))
+        if are_connected(near, (1 << hosts) - 1, gone) and len(crashes) < 2:
+            crashes.append(router)
+    options = SeparatorsOptions(
+        links=links,
+        applications=hosts,
+        suspect_after_s=1.0,
+        **{  # type: ignore[arg-type]
+            "routes": "shortest",
+            "regions": random_regions(chance, size),
+            "tidy": chance.choice([1, 2, 5]),
+            "write_ahead": True,
+            **more,
+        },
+    )
+    orders = [make(process, Membership(size), options) for process in range(size)]
+    return Lab(orders, range(hosts), chance), crashes
+
+
+def run_crashing(seed: int, make: type[Order] = Separators, **more: object) -> str:
+    """What went wrong, or nothing."""
+    lab, crashes = make_crashing(seed, make, **more)
+    return lab.run(Random(seed).randint(3, 14), crashes)
+
+
 def run(seed: int, make: type[Order] = Separators) -> str:
     """What went wrong, or nothing."""
     lab = make_lab(seed, make)
@@ -99,10 +136,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("runs", type=int)
     parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--crash", action="store_true", help="routers crash")
     given = parser.parse_args()
     failed = 0
     for seed in range(given.first, given.first + given.runs):
-        failure = run(seed)
+        failure = run_crashing(seed) if given.crash else run(seed)
         if failure:
             failed += 1
             print(f"seed {seed}: {failure}", flush=True)

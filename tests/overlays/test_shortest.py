@@ -8,8 +8,10 @@ from antecede.errors import MalformedStamp, Misuse
 from antecede.message import Membership, Message, MessageId, members
 from antecede.order import Awaited, Packet, Scope
 from antecede.overlays.separators import Separators, SeparatorsOptions
+from antecede.overlays.separators.gossip import Word
 from antecede.overlays.separators.regions import border_of, regions_of
-from antecede.overlays.separators.shortest import Copy, Report, Shortest, Word
+from antecede.overlays.separators.shortest import Shortest
+from antecede.overlays.separators.stamps import Copy, Report, Stamps
 from antecede.overlays.separators.ways import linked
 from antecede.topology import attach, load_topology
 from tests.mutants import Mutant, mutated
@@ -86,8 +88,8 @@ def test_states_survive_snapshots_in_the_middle() -> None:
             machine, same = order.machine, again.machine
             assert isinstance(machine, Shortest)
             assert isinstance(same, Shortest)
-            live = {region: one for region, one in machine._deposited.items() if one}
-            assert {region: one for region, one in same._deposited.items() if one} == live
+            live = {region: one for region, one in machine._deposits.own.items() if one}
+            assert {region: one for region, one in same._deposits.own.items() if one} == live
 
 
 @pytest.mark.parametrize(("name", "place", "step"), [("square", 2, 23), ("theta", 3, 509)])
@@ -104,37 +106,37 @@ MUTANTS = [
         old="            if log is None or log.epoch < epoch:\n"
         "                found[token] = max(epoch, found.get(token, 0))\n"
         "                continue\n",
-        new="            log = self.state.logs.setdefault(token, Log(0, {}))\n",
+        new="            log = self._logs.setdefault(token, Log(0, {}))\n",
     ),
     Mutant(
         name="log-gets-only-what-leaves-the-packet",
-        old="epoch, reports = self._log(region, known)",
-        new="epoch, reports = self._log(region, Context({id_: mask for id_, mask in "
+        old="epoch, deposit = self._deposit(region, known)",
+        new="epoch, deposit = self._deposit(region, Context({id_: mask for id_, mask in "
         "known.waits.items() if not mask & inside}, known.tokens))",
     ),
     Mutant(
         name="opens-more-than-the-token-says",
-        old="hidden = self.state.logs[token].up_to(epoch)",
-        new="hidden = self.state.logs[token].up_to(1 << 60)",
+        old="hidden = self._logs[token].up_to(epoch)",
+        new="hidden = self._logs[token].up_to(1 << 60)",
     ),
     Mutant(
         name="router-merges-its-own-history",
-        old="        one.known = self._opened(one.known)\n",
-        new="        one.known = self._opened(one.known)\n"
+        old="        one.known = self._deposits.opened(one.known)\n",
+        new="        one.known = self._deposits.opened(one.known)\n"
         "        self.state.context.merge(one.known)\n"
         "        one.waits.merge(Context({id_: mask & one.to for id_, mask in "
         "self.state.context.waits.items() if mask & one.to and id_ != one.message.id}, {}))\n",
     ),
     Mutant(
         name="deposits-what-it-waits-for",
-        old="            known, reports = self._deposit(one.known, next_)\n",
-        new="            waits, reports = self._deposit(waits, next_)\n"
-        "            effects += reports\n"
-        "            known, reports = self._deposit(one.known, next_)\n",
+        old="            known, new, given = self._deposits.enter(one.known, next_)\n",
+        new="            waits, more, _ = self._deposits.enter(waits, next_)\n"
+        "            known, new, given = self._deposits.enter(one.known, next_)\n"
+        "            new += more\n",
     ),
     Mutant(
         name="filters-out-of-a-region-that-is-left",
-        old="if any(inside & ~self.regions.inside[outer] for outer, _ in known.tokens):",
+        old="if any(inside & ~self._regions.inside[outer] for outer, _ in known.tokens):",
         new="if not inside:",
     ),
     Mutant(
@@ -181,18 +183,18 @@ def test_regions_have_small_borders_and_are_nested(source: str) -> None:
 @pytest.mark.parametrize(
     ("packet", "field"),
     [
-        (Packet(2, None, Word(1, 1, 0, 1, (), ())), "source"),
-        (Packet(1, None, Word(1, 1, 9, 1, (), ())), "origin"),
+        (Packet(2, None, Word(1, 0, 1)), "source"),
+        (Packet(1, None, Word(1, 9, 1)), "origin"),
         (Packet(1, None, Copy(1, 1, b"\1", (), (), (), ())), "message"),
         (Packet(1, Message(MessageId(1, 1), 1), Copy(1, 1, b"\2", (), (), (), ())), "to"),
         (Packet(1, Message(MessageId(9, 1), 1), Copy(1, 1, b"\1", (), (), (), ())), "message"),
-        (Packet(1, None, Report(1, 1, b"\1", 0, 1, 1, (), ())), "member"),
-        (Packet(1, None, Report(1, 1, b"\2", 0, 2, 1, (), ())), "to"),
-        (Packet(1, None, Report(1, 1, b"\1", 0, 2, 1, ((0, 0, b"\1"),), ())), r"known\[0\]"),
-        (Packet(1, None, Report(1, 1, b"\1", 0, 2, 1, (), ((7, 2, 1),))), "tokens"),
+        (Packet(1, None, Report(1, 1, b"\1", 0, 1, 1, 0, (), ())), "member"),
+        (Packet(1, None, Report(1, 1, b"\2", 0, 2, 1, 0, (), ())), "to"),
+        (Packet(1, None, Report(1, 1, b"\1", 0, 2, 1, 0, ((0, 0, b"\1"),), ())), r"known\[0\]"),
+        (Packet(1, None, Report(1, 1, b"\1", 0, 2, 1, 0, (), ((7, 2, 1),))), "tokens"),
     ],
 )
-def test_what_cannot_be_is_refused(packet: Packet[Copy | Report | Word], field: str) -> None:
+def test_what_cannot_be_is_refused(packet: Packet[Stamps], field: str) -> None:
     order = Separators(0, Membership(4), ONE)
     before = order.snapshot()
     with pytest.raises(MalformedStamp, match=field):

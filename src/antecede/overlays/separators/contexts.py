@@ -51,10 +51,12 @@ class Log(msgspec.Struct, array_like=True):
     epoch: int
     deposits: dict[int, Context]
 
-    def add(self, epoch: int, deposit: Context) -> bool:
-        """Whether it is new."""
+    def add(self, epoch: int, deposit: Context, after: int) -> bool:
+        """Whether it is new. Between `after` and this epoch there is nothing any more."""
         if epoch <= self.epoch or epoch in self.deposits:
             return False
+        for dead in range(max(after, self.epoch) + 1, epoch):
+            self.deposits.setdefault(dead, Context({}, {}))
         self.deposits[epoch] = deposit
         while self.epoch + 1 in self.deposits:
             self.epoch += 1
@@ -74,10 +76,11 @@ class Log(msgspec.Struct, array_like=True):
 class Facts(msgspec.Struct, array_like=True):
     """What is true for ever. `done`: by destination and sender, the number up to which all is
     delivered there. `dead`: by token, the epoch up to which a log holds nothing that anybody has to
-    wait for."""
+    wait for. `gone`: who has crashed, and waits for nothing."""
 
     done: dict[tuple[int, int], int]
     dead: dict[Token, int]
+    gone: ProcessSet = 0
 
     def learn(
         self, done: Iterable[tuple[int, int, int]], dead: Iterable[tuple[Token, int]]
@@ -94,6 +97,7 @@ class Facts(msgspec.Struct, array_like=True):
         gone = []
         for message, mask in context.waits.items():
             sender, number = message
+            mask &= ~self.gone  # noqa: PLW2901
             for destination in members(mask):
                 if number <= self.done.get((destination, sender), 0):
                     mask &= ~(1 << destination)  # noqa: PLW2901

@@ -18,7 +18,11 @@ class SeparatorsOptions(Options, frozen=True):
     forwards a message, or all; with `flood`, whether a message takes one way, or goes with its
     header everywhere. `shortest`: along shortest ways, and R9 by deposits (`shortest`); `regions`:
     the sets of nodes whose borders filter, without them chosen ones; `tidy`: after how many
-    deliveries a process tells everybody what it has delivered, 0 for never.
+    deliveries a process tells everybody what it has delivered, 0 for never; `write_ahead`: whether
+    a message enters a region only when the whole border has what was left out of it.
+
+    `suspect_after_s`: how long a silence is taken for a crash; 0 for never. With it, others take
+    the place of routers that crash (`gossip`).
 
     For trees alone: `zones`: for each zone its sets of processes; without them they are chosen
     (`plan`). `filters`: the sets that apply R9. `own_implied` and `gateways`: see `histories`."""
@@ -34,6 +38,8 @@ class SeparatorsOptions(Options, frozen=True):
         gateways=Says.NOTHING,
         regions=Says.NUMBERS,
         tidy=Says.NOTHING,
+        write_ahead=Says.NOTHING,
+        suspect_after_s=Says.NOTHING,
     )
 
     links: Links = ()
@@ -46,3 +52,5 @@ class SeparatorsOptions(Options, frozen=True):
     gateways: bool = True
     regions: tuple[tuple[int, ...], ...] | None = None
     tidy: Count = 32
+    write_ahead: bool = False
+    suspect_after_s: Annotated[float, msgspec.Meta(ge=0)] = 0.0

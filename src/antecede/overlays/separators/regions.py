@@ -10,7 +10,7 @@ from functools import lru_cache
 
 import msgspec
 
-from antecede.errors import MalformedStamp, Misuse
+from antecede.errors import Misuse
 from antecede.message import ProcessSet, members, process_set
 from antecede.overlays.separators.options import SeparatorsOptions
 from antecede.overlays.separators.zones import Links
@@ -38,12 +38,6 @@ class Regions(msgspec.Struct, frozen=True, dict=True):
     def at(self, member: int) -> list[int]:
         """The regions whose border a process is in."""
         return [region for region, border in enumerate(self.border) if border >> member & 1]
-
-    def check(self, tokens: Iterable[tuple[int, int, int]], field: str) -> None:
-        """Refuse tokens that there cannot be."""
-        for region, member, epoch in tokens:
-            if region >= len(self.inside) or not self.border[region] >> member & 1 or epoch < 1:
-                raise MalformedStamp(field, f"has ({region}, {member}, {epoch}), which is none")
 
 
 def regions_of(

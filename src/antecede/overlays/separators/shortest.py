@@ -6,26 +6,28 @@ sender, and W: what its destinations have to wait for. Who of S forwards it into
 whole context in a log of its own, reports that to the rest of S, and leaves out of the message all
 that concerns nobody in F; a token stands for it. Whoever gets a message with a token of a region
 that it is not in is in S, opens the token by its copy of the log, and holds the message until that
-goes as far as the token. Routers order nothing, and merge nothing of their own into what passes.
+goes as far as the token (`deposits`). Routers order nothing, and merge nothing of their own into
+what passes.
 
 State: `State`. Invariant: what a context stands for, with all its tokens opened, is a consistent
 cut that contains the past of the message it came with; and everything that a message has to wait
 for was sent before it. docs/separators.md has the proof.
 
+Routers that crash (`suspect_after_s`): ways lead round them, and what was on its way is sent again
+by its sender, with the stamp that it had. What a log lacks then would block for ever; with
+`write_ahead` a message enters a region only when the whole border has what was left out of it.
+
 The rule is R9 of Rodrigues and Verissimo (1994), for networks with cycles and ways that may change
 from message to message; its wording there is not enough (docs/errata.md).
 """
 
-from typing import Annotated
-
 import msgspec
 
-from antecede.errors import MalformedStamp, Misuse
-from antecede.message import Membership, Message, MessageId, ProcessSet, members
+from antecede.errors import Misuse
+from antecede.message import Membership, Message, MessageId, ProcessSet, members, process_set
 from antecede.order import (
     Addressing,
     Awaited,
-    Count,
     Deliver,
     Effect,
     Held,
@@ -35,73 +37,21 @@ from antecede.order import (
     Traits,
     Transmit,
 )
-from antecede.overlays import HopStamp, Overlay
+from antecede.overlays import Overlay
 from antecede.overlays.separators.contexts import Context, Facts, Log, Received, Token
+from antecede.overlays.separators.deposits import Deposit, Deposits
+from antecede.overlays.separators.gossip import Alive, Gossip, GossipState, Word
 from antecede.overlays.separators.options import SeparatorsOptions
 from antecede.overlays.separators.regions import Regions, regions_of
+from antecede.overlays.separators.stamps import Ack, Checks, Copy, Report, Stamps
 from antecede.overlays.separators.ways import Ways, are_connected, linked
 from antecede.overlays.separators.wire import (
-    Cited,
-    Destinations,
-    Tokens,
     context_of,
     decode_set,
     encode_set,
     encode_tokens,
     encode_waits,
 )
-
-Number = Annotated[int, msgspec.Meta(ge=1)]
-
-
-class Copy(HopStamp, frozen=True, tag=1):
-    """The message in this packet is for `to`. `link`: counts the hop messages of this link.
-    `waits`, `wait_tokens`: what they have to wait for. `known`, `tokens`: the context."""
-
-    link: Number
-    to: Destinations
-    waits: Cited
-    wait_tokens: Tokens
-    known: Cited
-    tokens: Tokens
-
-    def entries(self) -> int:
-        """Identifiers and tokens."""
-        return len(self.waits) + len(self.wait_tokens) + len(self.known) + len(self.tokens)
-
-
-class Report(HopStamp, frozen=True, tag=2):
-    """What `member` has deposited for a region at `epoch`, for the others of its border."""
-
-    link: Number
-    to: Destinations
-    region: Count
-    member: Count
-    epoch: Number
-    known: Cited
-    tokens: Tokens
-
-    def entries(self) -> int:
-        """Identifiers and tokens."""
-        return len(self.known) + len(self.tokens)
-
-
-class Word(HopStamp, frozen=True, tag=3):
-    """What has become true at `origin`, told to everybody: of which sender it has delivered all up
-    to which number, and which of its logs are dead up to which epoch."""
-
-    link: Number
-    origin: Count
-    count: Number
-    done: tuple[tuple[Count, Number], ...]
-    dead: tuple[tuple[Count, Number], ...]
-
-    def entries(self) -> int:
-        """It orders nothing."""
-        return 0
-
-
-Stamps = Copy | Report | Word
 
 
 class Travelling(msgspec.Struct, array_like=True):
@@ -113,14 +63,24 @@ class Travelling(msgspec.Struct, array_like=True):
     known: Context
 
 
+class Entering(msgspec.Struct, array_like=True):
+    """A message that is to go on to `next_` when the borders have what was left out of it: by
+    region, the epoch."""
+
+    one: Travelling
+    next_: int
+    epochs: dict[int, int]
+
+
 class State(msgspec.Struct, array_like=True):
     """`sent`: how many hop messages were sent here, and `links`: how many to each neighbour. `got`:
     those that have come from each. `context`: of the application here, and `delivered`: the last
     number that it delivered of each sender. `logs`: what was deposited, by region and member.
-    `transit`: messages that wait for a log. `held`: messages for the application here, which wait
-    for others. `facts`: what need not be kept. `words`: those that have come of each origin, and
-    `told`: how many were told here, `told_dead`: up to which epochs the own logs were told to be
-    dead. `untold`: what was delivered since then, and `untold_count`: how much."""
+    `transit`: messages that wait for a log. `entering`: those that wait for the border to have
+    one; `acked`: up to where others have the own logs. `held`: messages for the application here,
+    which wait for others. `kept`: those that it has sent, until they are known to be delivered.
+    `facts`: what need not be kept. `untold`: what was delivered since that was told, and
+    `untold_count`: how much. `gossip`: see there."""
 
     sent: int = 0
     links: dict[int, int] = {}
@@ -129,13 +89,14 @@ class State(msgspec.Struct, array_like=True):
     delivered: dict[int, int] = {}
     logs: dict[Token, Log] = {}
     transit: list[Travelling] = []
+    entering: list[Entering] = []
+    acked: dict[Token, int] = {}
     held: dict[MessageId, Travelling] = {}
+    kept: dict[MessageId, Travelling] = {}
     facts: Facts = msgspec.field(default_factory=lambda: Facts({}, {}))
-    words: dict[int, Received] = {}
-    told: int = 0
-    told_dead: dict[int, int] = {}
     untold: dict[int, int] = {}
     untold_count: int = 0
+    gossip: GossipState = msgspec.field(default_factory=GossipState)
 
 
 class Shortest(Overlay):
@@ -147,7 +108,7 @@ class Shortest(Overlay):
         prompt=False,
     )
     options_type = SeparatorsOptions
-    stamp_type = Copy | Report | Word
+    stamp_type = Copy | Report | Ack | Word | Alive
     state_type = State
     state: State
     options: SeparatorsOptions
@@ -159,23 +120,23 @@ class Shortest(Overlay):
         if not isinstance(chosen, SeparatorsOptions):
             raise Misuse(f"{type(chosen).__name__} are no options of separators")
         self._network = linked(membership.size, chosen.links)
+        self._near = self._network[process] if process < membership.size else 0
         self._hosts = membership.everybody
         if chosen.applications is not None:
             self._hosts &= (1 << chosen.applications) - 1
         self.regions: Regions = regions_of(self._network, self._hosts, chosen)
+        self._checks = Checks(self._near, membership.size, self._hosts, self.regions)
+        self._gossip = Gossip(process, self._near, chosen.suspect_after_s, self._count)
         super().__init__(process, membership, chosen)
-        self.ways = Ways(process, self._network)
 
     def initial_state(self) -> State:
         return State()
 
     def resume(self) -> None:
         self.hops = []
-        self._deposited: dict[int, Context] = {}
-        """By region, all that was deposited here and is not dead."""
-        for (region, member), log in self.state.logs.items():
-            if member == self.process:
-                self._deposited[region] = log.up_to(log.epoch)
+        self._gossip.state = self.state.gossip
+        self._deposits = Deposits(self.process, self.regions, self.state.logs, self.state.facts)
+        self.ways = Ways(self.process, self._network, self.state.gossip.gone)
 
     @property
     def hosts(self) -> ProcessSet:
@@ -186,6 +147,7 @@ class Shortest(Overlay):
     def send(self, message: Message, now: float = 0.0) -> list[Effect]:
         self.check_addressing(message)
         self.hops = []
+        effects = self._gossip.begin(now)
         own = self.state.context
         self.state.facts.strike(own)
         to = message.destinations & ~(1 << self.process)
@@ -196,11 +158,13 @@ class Shortest(Overlay):
                 waits.waits[id_] = mask & to
             if mask & ~to:
                 known.waits[id_] = mask & ~to
-        effects: list[Effect] = []
         if to:
             known.waits[message.id] = to
             self.state.context = known
-            effects = self._forward(Travelling(message, to, waits, known))
+            one = Travelling(message, to, waits, known)
+            if self.options.suspect_after_s:
+                self.state.kept[message.id] = Travelling(message, to, waits, known.copy())
+            effects += self._forward(one)
         if message.destinations >> self.process & 1:
             effects.append(Deliver(message))
         return effects
@@ -216,69 +180,32 @@ class Shortest(Overlay):
             for token, epoch in one.waits.tokens.items():
                 if there & ~self.regions.inside[token[0]]:
                     waits.tokens[token] = epoch
-            known, reports = self._deposit(one.known, next_)
-            effects += reports
-            copy = Copy(
-                self._count(),
-                self._count_link(next_),
-                encode_set(there),
-                encode_waits(_highest(waits.waits, there)),
-                encode_tokens(waits.tokens),
-                encode_waits(known.waits),
-                encode_tokens(known.tokens),
-            )
-            effects.append(Transmit(Packet(self.process, one.message, copy), 1 << next_))
+            known, new, given = self._deposits.enter(one.known, next_)
+            for deposit in new:
+                effects += self._report(deposit)
+            part = Travelling(one.message, there, waits, known)
+            epochs = {token[0]: self._deposits.reached(token) for token in given}
+            if self.options.write_ahead and not self._have_all(epochs):
+                self.state.entering.append(Entering(part, next_, epochs))
+            else:
+                effects += self._hop(part, next_)
         return effects
 
     def next_hops(self, message: Message, to: ProcessSet) -> list[tuple[int, ProcessSet]]:
         """Whom to hand a message to, and for which of its destinations: any way will do."""
         return self.ways.next_hops(to)
 
-    def _deposit(self, known: Context, next_: int) -> tuple[Context, list[Effect]]:
-        """The context that goes on to the next hop, and reports of what was left out."""
-        effects: list[Effect] = []
-        for region in self.regions.entered(self.process, next_):
-            inside = self.regions.inside[region]
-            if any(inside & ~self.regions.inside[outer] for outer, _ in known.tokens):
-                continue
-            epoch, reports = self._log(region, known)
-            effects += reports
-            kept = {id_: mask for id_, mask in known.waits.items() if mask & inside}
-            token = (region, self.process)
-            is_dead = epoch <= self.state.facts.dead.get(token, 0)
-            known = Context(kept, {} if is_dead else {token: epoch})
-        return known, effects
-
-    def _log(self, region: int, known: Context) -> tuple[int, list[Effect]]:
-        """Deposit a whole context: the epoch that has it all, and the report, if it is a new
-        one."""
-        token = (region, self.process)
-        log = self.state.logs.setdefault(token, Log(0, {}))
-        before = self._deposited.setdefault(region, Context({}, {}))
-        new = Context(
-            {id_: mask for id_, mask in known.waits.items() if id_ not in before.waits},
-            {one: e for one, e in known.tokens.items() if e > before.tokens.get(one, 0)},
+    def _hop(self, one: Travelling, next_: int) -> list[Effect]:
+        copy = Copy(
+            self._count(),
+            self._count_link(next_),
+            encode_set(one.to),
+            encode_waits(_highest(one.waits.waits, one.to)),
+            encode_tokens(one.waits.tokens),
+            encode_waits(one.known.waits),
+            encode_tokens(one.known.tokens),
         )
-        if not new:
-            return log.epoch, []
-        log.add(log.epoch + 1, new)
-        before.merge(new)
-        others = self.regions.border[region] & ~(1 << self.process)
-        if not others:
-            return log.epoch, []
-        return log.epoch, self._report(others, region, self.process, log.epoch, new)
-
-    def _report(
-        self, to: ProcessSet, region: int, member: int, epoch: int, deposit: Context
-    ) -> list[Effect]:
-        known, tokens = encode_waits(deposit.waits), encode_tokens(deposit.tokens)
-        effects: list[Effect] = []
-        for next_, there in self.ways.next_hops(to):
-            number, link = self._count(), self._count_link(next_)
-            far = encode_set(there)
-            report = Report(number, link, far, region, member, epoch, known, tokens)
-            effects.append(Transmit(Packet(self.process, None, report), 1 << next_))
-        return effects
+        return [Transmit(Packet(self.process, one.message, copy), 1 << next_)]
 
     def _count(self) -> int:
         self.state.sent += 1
@@ -288,101 +215,69 @@ class Shortest(Overlay):
         self.state.links[next_] = self.state.links.get(next_, 0) + 1
         return self.state.links[next_]
 
-    # Receiving.
+    # Reports, and what waits for them.
 
-    def receive(self, packet: Packet[Stamps], now: float = 0.0) -> list[Effect]:
-        message = self._check(packet)
-        self.hops = []
-        stamp = packet.stamp
-        if not self.state.got.setdefault(packet.source, Received()).add(stamp.link):
-            return []
-        self.hops.append(MessageId(packet.source, stamp.number))
-        if isinstance(stamp, Word):
-            return self._hear(stamp, packet.source)
-        if isinstance(stamp, Report):
-            return self._take_report(stamp)
-        waits = context_of(stamp.waits, stamp.wait_tokens)
-        known = context_of(stamp.known, stamp.tokens)
-        if message is None:
-            raise MalformedStamp("message", "is missing")
-        return self._arrive(Travelling(message, decode_set(stamp.to), waits, known))
+    def _report(self, one: Deposit) -> list[Effect]:
+        """A deposit, for the rest of the border."""
+        others = self.regions.border[one.region] & ~(1 << self.process | self.state.gossip.gone)
+        known, tokens = encode_waits(one.context.waits), encode_tokens(one.context.tokens)
+        stamp = Report(0, 1, b"", one.region, self.process, one.epoch, one.after, known, tokens)
+        return self._route(stamp, others)
 
-    def _arrive(self, one: Travelling) -> list[Effect]:
-        """Open what has to be opened here, or keep the message until that is possible."""
-        if self._missing(one):
-            self.state.transit.append(one)
-            return []
-        self._open_all(one)
-        effects = self._forward(
-            Travelling(one.message, one.to & ~(1 << self.process), one.waits, one.known)
-        )
-        if one.to >> self.process & 1 and self._is_new(one.message.id):
-            self.state.held[one.message.id] = one
-            effects += self._deliver()
+    def _route(self, stamp: Report | Ack, to: ProcessSet) -> list[Effect]:
+        """On to these, along shortest ways."""
+        effects: list[Effect] = []
+        for next_, there in self.ways.next_hops(to):
+            number, link = self._count(), self._count_link(next_)
+            numbered = msgspec.structs.replace(
+                stamp, number=number, link=link, to=encode_set(there)
+            )
+            effects.append(Transmit(Packet(self.process, None, numbered), 1 << next_))
         return effects
-
-    def _is_new(self, message: MessageId) -> bool:
-        return (
-            message.number > self.state.delivered.get(message.sender, 0)
-            and message not in self.state.held
-        )
-
-    def _missing(self, one: Travelling) -> list[tuple[Token, int]]:
-        """The tokens that cannot be opened here yet."""
-        found: dict[Token, int] = {}
-        todo = [*one.known.tokens.items(), *one.waits.tokens.items()]
-        seen = set(todo)
-        for token, epoch in todo:
-            if self.regions.inside[token[0]] >> self.process & 1 or self._is_dead(token, epoch):
-                continue
-            log = self.state.logs.get(token)
-            if log is None or log.epoch < epoch:
-                found[token] = max(epoch, found.get(token, 0))
-                continue
-            for further in log.up_to(epoch).tokens.items():
-                if further not in seen:
-                    seen.add(further)
-                    todo.append(further)
-        return sorted(found.items())
-
-    def _is_dead(self, token: Token, epoch: int) -> bool:
-        return epoch <= self.state.facts.dead.get(token, 0)
-
-    def _open_all(self, one: Travelling) -> None:
-        """Open the tokens of regions that this process is not in. What they hid joins the context
-        and, as far as it concerns a destination, what that has to wait for."""
-        one.known = self._opened(one.known)
-        waits = self._opened(one.waits)
-        one.waits = Context(
-            {id_: mask & one.to for id_, mask in waits.waits.items() if mask & one.to}, waits.tokens
-        )
-
-    def _opened(self, context: Context) -> Context:
-        found = Context(dict(context.waits), {})
-        todo = list(context.tokens.items())
-        seen = set(todo)
-        for token, epoch in todo:
-            if self.regions.inside[token[0]] >> self.process & 1:
-                found.merge(Context({}, {token: epoch}))
-            elif not self._is_dead(token, epoch):
-                hidden = self.state.logs[token].up_to(epoch)
-                found.merge(Context(hidden.waits, {}))
-                for further in hidden.tokens.items():
-                    if further not in seen:
-                        seen.add(further)
-                        todo.append(further)
-        self.state.facts.strike(found)
-        return found
 
     def _take_report(self, stamp: Report) -> list[Effect]:
         to = decode_set(stamp.to)
-        deposit = context_of(stamp.known, stamp.tokens)
-        region, member, epoch = stamp.region, stamp.member, stamp.epoch
-        effects = self._report(to & ~(1 << self.process), region, member, epoch, deposit)
+        effects = self._route(stamp, to & ~(1 << self.process))
         if to >> self.process & 1:
-            log = self.state.logs.setdefault((region, member), Log(0, {}))
-            if log.add(epoch, deposit):
+            token = (stamp.region, stamp.member)
+            deposit = context_of(stamp.known, stamp.tokens)
+            if self._deposits.add(token, stamp.epoch, deposit, stamp.after):
                 effects += self._release()
+            if self.options.write_ahead and self._deposits.reached(token):
+                effects += self._acknowledge(token)
+        return effects
+
+    def _acknowledge(self, token: Token) -> list[Effect]:
+        ack = Ack(0, 1, b"", token[0], self.process, self._deposits.reached(token))
+        return self._route(ack, 1 << token[1])
+
+    def _take_ack(self, stamp: Ack) -> list[Effect]:
+        to = decode_set(stamp.to)
+        effects = self._route(stamp, to & ~(1 << self.process))
+        if to >> self.process & 1:
+            token = (stamp.region, stamp.by)
+            self.state.acked[token] = max(stamp.epoch, self.state.acked.get(token, 0))
+            effects += self._enter()
+        return effects
+
+    def _have_all(self, epochs: dict[int, int]) -> bool:
+        """Whether all of these borders have the own logs up to these epochs, as far as a way leads
+        to them: who is cut off stays so."""
+        return all(
+            self.state.acked.get((region, member), 0) >= epoch
+            for region, epoch in epochs.items()
+            for member in members(self.regions.border[region] & self.ways.reached)
+        )
+
+    def _enter(self) -> list[Effect]:
+        """Let those go on whose borders have what was left out of them."""
+        effects: list[Effect] = []
+        waiting, self.state.entering = self.state.entering, []
+        for entering in waiting:
+            if self._have_all(entering.epochs):
+                effects += self._hop(entering.one, entering.next_)
+            else:
+                self.state.entering.append(entering)
         return effects
 
     def _release(self) -> list[Effect]:
@@ -392,6 +287,59 @@ class Shortest(Overlay):
         for one in waiting:
             effects += self._arrive(one)
         return effects
+
+    # Receiving.
+
+    def receive(self, packet: Packet[Stamps], now: float = 0.0) -> list[Effect]:
+        self._checks.packet(packet)
+        self.hops = []
+        source, stamp = packet.source, packet.stamp
+        hop = MessageId(source, stamp.number)
+        effects = self._gossip.begin(now)
+        self._gossip.note(source, now)
+        if isinstance(stamp, Alive):
+            self.hops.append(hop)
+            return effects
+        if isinstance(stamp, Word):
+            return effects + self._hear(stamp, hop, now)
+        if not self.state.got.setdefault(source, Received()).add(stamp.link):
+            return effects
+        self.hops.append(hop)
+        if isinstance(stamp, Report):
+            return effects + self._take_report(stamp)
+        if isinstance(stamp, Ack):
+            return effects + self._take_ack(stamp)
+        if packet.message is not None:
+            waits = context_of(stamp.waits, stamp.wait_tokens)
+            known = context_of(stamp.known, stamp.tokens)
+            one = Travelling(packet.message, decode_set(stamp.to), waits, known)
+            effects += self._arrive(one)
+        return effects
+
+    def _arrive(self, one: Travelling) -> list[Effect]:
+        """Open what has to be opened here, or keep the message until that is possible."""
+        if self._missing(one):
+            self.state.transit.append(one)
+            return []
+        one.known = self._deposits.opened(one.known)
+        waits = self._deposits.opened(one.waits)
+        concern = {id_: mask & one.to for id_, mask in waits.waits.items() if mask & one.to}
+        one.waits = Context(concern, waits.tokens)
+        others = one.to & ~(1 << self.process)
+        effects = self._forward(Travelling(one.message, others, one.waits, one.known))
+        if one.to >> self.process & 1 and self._is_new(one.message.id):
+            self.state.held[one.message.id] = one
+            effects += self._deliver()
+        return effects
+
+    def _missing(self, one: Travelling) -> dict[Token, int]:
+        return self._deposits.missing([*one.known.tokens.items(), *one.waits.tokens.items()])
+
+    def _is_new(self, message: MessageId) -> bool:
+        return (
+            message.number > self.state.delivered.get(message.sender, 0)
+            and message not in self.state.held
+        )
 
     def _deliver(self) -> list[Effect]:
         """All that has nothing more to wait for."""
@@ -427,77 +375,110 @@ class Shortest(Overlay):
         facts.learn([(self.process, sender, number)], ())
         facts.strike(self.state.context)
 
-    # Forgetting.
+    # Forgetting, and going round those who have crashed.
 
     def _tell(self) -> list[Effect]:
         """Tell everybody what has been delivered and what is dead here, now and then."""
         tidy = self.options.tidy
-        dead = self._newly_dead()
-        news = sum(epoch - self.state.told_dead.get(region, 0) for region, epoch in dead)
+        dead = self._deposits.dead()
+        told = self.state.facts.dead
+        news = sum(epoch - told.get((region, self.process), 0) for region, epoch in dead)
         if not tidy or self.state.untold_count + news < tidy:
             return []
         done = tuple(sorted(self.state.untold.items()))
         self.state.untold, self.state.untold_count = {}, 0
-        self.state.told_dead.update(dead)
         self.state.facts.learn((), [((region, self.process), epoch) for region, epoch in dead])
-        self.state.told += 1
-        return self._pass_on(self.process, self.state.told, done, dead, self._network[self.process])
+        return self._gossip.tell(done, dead)
 
-    def _newly_dead(self) -> tuple[tuple[int, int], ...]:
-        """Of the own logs, up to where nothing is left in them."""
-        found = []
-        for region in self.regions.at(self.process):
-            log = self.state.logs.get((region, self.process))
-            if log is not None:
-                epoch = min(log.deposits, default=log.epoch + 1) - 1
-                if epoch > self.state.told_dead.get(region, 0):
-                    found.append((region, epoch))
-        return tuple(found)
+    def _hear(self, word: Word, hop: MessageId, now: float) -> list[Effect]:
+        """Word of others: strike out what need not be kept."""
+        effects = self._gossip.hear(word, hop.sender)
+        if effects is None:
+            return []
+        self.hops.append(hop)
+        facts = self.state.facts
+        facts.learn(
+            [(word.origin, sender, number) for sender, number in word.done],
+            [((region, word.origin), epoch) for region, epoch in word.dead],
+        )
+        gone = process_set(word.gone) & ~self.state.gossip.gone
+        if gone:
+            effects += self._go_round(gone, now)
+        facts.strike(self.state.context)
+        self._deposits.tidy()
+        self._keep_less()
+        return effects + self._release() + self._tell()
 
-    def _pass_on(
-        self,
-        origin: int,
-        count: int,
-        done: tuple[tuple[int, int], ...],
-        dead: tuple[tuple[int, int], ...],
-        to: ProcessSet,
-    ) -> list[Effect]:
-        effects: list[Effect] = []
-        for next_ in members(to):
-            word = Word(self._count(), self._count_link(next_), origin, count, done, dead)
-            effects.append(Transmit(Packet(self.process, None, word), 1 << next_))
+    def _keep_less(self) -> None:
+        """Forget what was sent here and is delivered."""
+        facts = self.state.facts
+        for id_, one in list(self.state.kept.items()):
+            for destination in members(one.to):
+                if id_.number <= facts.done.get((destination, id_.sender), 0):
+                    one.to &= ~(1 << destination)
+            one.to &= ~facts.gone
+            if not one.to:
+                del self.state.kept[id_]
+
+    def wake(self, now: float) -> list[Effect]:
+        self.hops = []
+        effects, silent, is_known = self._gossip.wake(now)
+        if is_known:
+            effects += self._send_again()
+        if silent:
+            effects += self._gossip.tell(gone=silent)
+            effects += self._go_round(silent, now)
         return effects
 
-    def _hear(self, stamp: Word, source: int) -> list[Effect]:
-        """Word of others: strike out what need not be kept, and pass it on, once."""
-        heard = self.state.words.setdefault(stamp.origin, Received())
-        if stamp.origin == self.process or not heard.add(stamp.count):
-            return []
-        others = self._network[self.process] & ~(1 << source)
-        effects = self._pass_on(stamp.origin, stamp.count, stamp.done, stamp.dead, others)
-        self.state.facts.learn(
-            [(stamp.origin, sender, number) for sender, number in stamp.done],
-            [((region, stamp.origin), epoch) for region, epoch in stamp.dead],
-        )
-        self.state.facts.strike(self.state.context)
-        for log in self.state.logs.values():
-            self.state.facts.tidy(log)
-        for deposited in self._deposited.values():
-            self.state.facts.strike(deposited)
-        return effects + self._release() + self._tell()
+    def _go_round(self, gone: ProcessSet, now: float) -> list[Effect]:
+        """These have crashed: take other ways, and send again what may have been lost; and once
+        more when everybody takes other ways."""
+        self._gossip.lose(gone, now)
+        self.state.facts.gone |= gone
+        self.ways = Ways(self.process, self._network, self.state.gossip.gone)
+        self._keep_less()
+        self.state.entering = [one for one in self.state.entering if not gone >> one.next_ & 1]
+        return self._enter() + self._send_again()
+
+    def _send_again(self) -> list[Effect]:
+        """Reports, acknowledgements, and the own messages that may not have been delivered."""
+        effects: list[Effect] = []
+        for deposit in self._deposits.all_own():
+            effects += self._report(deposit)
+        if self.options.write_ahead:
+            for token in sorted(self.state.logs):
+                if token[1] != self.process and self._deposits.reached(token):
+                    effects += self._acknowledge(token)
+        for id_ in sorted(self.state.kept):
+            one = self.state.kept[id_]
+            again = Travelling(one.message, one.to, one.waits.copy(), one.known.copy())
+            effects += self._forward(again)
+        return effects
 
     # What it promises and knows.
 
+    @classmethod
+    def traits_under(cls, options: Options) -> Traits:
+        """Who watches, and writes ahead, loses nothing with a router."""
+        survives = (
+            isinstance(options, SeparatorsOptions)
+            and options.suspect_after_s > 0
+            and options.write_ahead
+        )
+        return msgspec.structs.replace(cls.traits, survives_crashes=survives)
+
     def owes_despite(self, crashed: ProcessSet) -> bool:
-        """As long as ways lead between all who live."""
-        return are_connected(self._network, self._hosts & ~crashed, crashed)
+        """As long as ways lead between all who live; and an application does not crash together
+        with a router, which may have had the only copy of what it sent."""
+        is_mixed = crashed & self._hosts and crashed & ~self._hosts
+        return not is_mixed and are_connected(self._network, self._hosts & ~crashed, crashed)
 
     def held(self) -> list[Held]:
         found: dict[MessageId, set[Awaited]] = {}
         for one in self.state.transit:
             reports = [
                 Awaited(member, epoch, Scope.REPORT, region)
-                for (region, member), epoch in self._missing(one)
+                for (region, member), epoch in self._missing(one).items()
             ]
             found.setdefault(one.message.id, set()).update(reports)
         for id_, one in self.state.held.items():
@@ -509,44 +490,6 @@ class Shortest(Overlay):
         logs = self.state.logs.values()
         kept = sum(len(deposit) for log in logs for deposit in log.deposits.values())
         return len(self.state.context) + kept
-
-    def _check(self, packet: Packet[Stamps]) -> Message | None:
-        """Refuse what cannot be, before anything changes. The message that it brings, if any."""
-        stamp = packet.stamp
-        size, near = self.membership.size, self._network[self.process]
-        if packet.source >= size or not near >> packet.source & 1:
-            raise MalformedStamp("source", f"is {packet.source}, to which there is no link")
-        if isinstance(stamp, Word):
-            if stamp.origin >= size:
-                raise MalformedStamp("origin", f"is {stamp.origin}")
-            return None
-        self.regions.check(stamp.tokens, "tokens")
-        for place, (sender, number, to) in enumerate(stamp.known):
-            self._check_cited(f"known[{place}]", sender, number, decode_set(to))
-        if isinstance(stamp, Report):
-            token = (stamp.region, stamp.member, stamp.epoch)
-            self.regions.check((token,), "member")
-            if decode_set(stamp.to) & ~self.regions.border[stamp.region]:
-                raise MalformedStamp("to", "contains processes outside of the border")
-            return None
-        message = packet.message
-        if message is None:
-            raise MalformedStamp("message", "is missing")
-        self._check_cited("message", *message.id, message.destinations)
-        if not decode_set(stamp.to) or decode_set(stamp.to) & ~message.destinations:
-            raise MalformedStamp("to", "is not among the destinations")
-        self.regions.check(stamp.wait_tokens, "wait_tokens")
-        for place, (sender, number, to) in enumerate(stamp.waits):
-            self._check_cited(f"waits[{place}]", sender, number, decode_set(to))
-        return message
-
-    def _check_cited(self, field: str, sender: int, number: int, to: ProcessSet) -> None:
-        if sender >= self.membership.size or not self._hosts >> sender & 1:
-            raise MalformedStamp(field, f"is of {sender}, where no application lives")
-        if number < 1:
-            raise MalformedStamp(field, f"has number {number}; messages are numbered from 1")
-        if not to or to & ~self._hosts:
-            raise MalformedStamp(field, "has destinations that no application lives at")
 
 
 def _highest(waits: dict[MessageId, ProcessSet], to: ProcessSet) -> dict[MessageId, ProcessSet]:

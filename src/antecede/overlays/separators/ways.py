@@ -38,6 +38,8 @@ class Ways:
         self._near = near
         self._gone = gone
         self._behind = self._look_around()
+        self.reached: ProcessSet = sum(self._behind.values())
+        """All that a way leads to."""
 
     def _look_around(self) -> dict[int, ProcessSet]:
         """By neighbour, all that is reached through it."""

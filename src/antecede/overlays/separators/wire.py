@@ -17,6 +17,7 @@ from antecede.overlays.separators.contexts import Context, Token
 
 Index = Annotated[int, msgspec.Meta(ge=0, lt=1 << 16)]
 """Of a process: a set of few of them must not take much room."""
+Number = Annotated[int, msgspec.Meta(ge=1)]
 Destinations = bytes | tuple[Index, ...]
 """A set as a bitmap or a list, whichever is likely to be shorter."""
 Cited = tuple[tuple[Count, Count, Destinations], ...]
