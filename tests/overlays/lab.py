@@ -13,13 +13,12 @@ from typing import Any
 from antecede.errors import AntecedeError
 from antecede.message import Message, MessageId, ProcessSet, members, process_set
 from antecede.order import Channels, Deliver, Effect, Order, Packet, Transmit, Wake
-from antecede.overlays.separators.gossip import Alive
 
 PATIENCE = 12
 """Wake-ups of each process in a row that bring nothing, after which nothing more is expected."""
 
 LATEST_S = 0.5
-"""When a packet has arrived, at the latest, by the clock of those who watch it."""
+"""When a packet has arrived, at the latest, by the clock of those who take silence for a crash."""
 
 
 class Lab:
@@ -129,11 +128,9 @@ class Lab:
     def _wake_next(self) -> None:
         process = min(self._wakes, key=lambda one: (self._wakes[one], one))
         time = max(self._now, self._wakes.pop(process))
-        while old := [
-            one for one, sent in self._links.items() if sent and sent[0][1] < time - LATEST_S
-        ]:
-            packet, _ = self._links[old[0]].pop(0)
-            self.arrive(packet, old[0][1])
+        while link := self._overdue(time):
+            packet, _ = self._links[link].pop(0)
+            self.arrive(packet, link[1])
         self._now = time
         order = self.orders[process]
         if order is not None:
@@ -161,9 +158,6 @@ class Lab:
         for effect in effects:
             if isinstance(effect, Transmit):
                 for to in members(effect.to):
-                    if isinstance(effect.packet.stamp, Alive):  # at once: silence means a crash
-                        self.arrive(effect.packet, to)
-                        continue
                     link = (process, to)
                     if link not in self._links:
                         self._links[link] = []

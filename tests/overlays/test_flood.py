@@ -8,7 +8,7 @@ from antecede.errors import BadInput, MalformedStamp
 from antecede.message import Membership, Message, MessageId
 from antecede.order import Awaited, Channels, Order, Packet
 from antecede.overlays.separators import Separators, SeparatorsOptions
-from antecede.overlays.separators.flood import Flood, Header, Payload
+from antecede.overlays.separators.flood import Flood, Header, Payload, Stamps
 from antecede.topology import attach, load_topology
 from tests.mutants import Mutant, mutated
 from tests.overlays.graphs import HEXAGON, PRISM, SMALL, SQUARE
@@ -166,7 +166,7 @@ def test_random_runs_with_slow_links() -> None:
         (Packet(1, Message(MessageId(1, 1), 1), Payload(1, b"\1")), "number"),
     ],
 )
-def test_what_cannot_be_is_refused(packet: Packet[Header | Payload], field: str) -> None:
+def test_what_cannot_be_is_refused(packet: Packet[Stamps], field: str) -> None:
     order = Flood(0, Membership(4), flooding(SQUARE))
     before = order.snapshot()
     with pytest.raises(MalformedStamp, match=field):

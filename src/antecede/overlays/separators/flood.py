@@ -12,14 +12,13 @@ and the messages that came ahead of their turn.
 
 Invariant: if m precedes m', the header of m comes to every node before that of m'. Routers may
 crash: what is passed on is passed on, and as long as those who live are connected, headers come to
-all of them. With `forwarding=all` so do the messages.
+all of them. With `forwarding=all` so do the messages; else their sender keeps them until they are
+known to be delivered, and with `suspect_after_s` sends them again on other ways (`gossip`).
 
 Papers: R. Friedman, S. Manor, "Causal ordering in deterministic overlay networks", Technion
 CS-2004-04, 2004; B. Nédelec, P. Molli, A. Mostéfaoui, "Breaking the scalability barrier of causal
 broadcast for large and dynamic systems", SRDS 2018. Both flood the messages themselves to all.
 """
-
-from typing import Annotated
 
 import msgspec
 
@@ -29,6 +28,7 @@ from antecede.message import (
     Message,
     MessageId,
     ProcessSet,
+    process_set,
     set_from_bytes,
     set_to_bytes,
 )
@@ -46,10 +46,9 @@ from antecede.order import (
     Transmit,
 )
 from antecede.overlays import HopStamp, Overlay
+from antecede.overlays.separators.gossip import Alive, Gossip, GossipState, Word, check_word
 from antecede.overlays.separators.options import SeparatorsOptions
 from antecede.overlays.separators.ways import Ways, are_connected, linked
-
-Number = Annotated[int, msgspec.Meta(ge=1)]
 
 
 class Header(HopStamp, frozen=True, tag=1):
@@ -75,16 +74,25 @@ class Payload(HopStamp, frozen=True, tag=2):
         return 0
 
 
+Stamps = Header | Payload | Word | Alive
+
+
 class FloodState(msgspec.Struct, array_like=True):
     """`sent`: how many hop messages were sent here. `got`: of each neighbour, the number of the
     last one. `headers`: of each sender, how many headers have come. `queue`: those that name this
-    process, undelivered, in their order. `arrived`: the messages that came ahead of their turn."""
+    process, undelivered, in their order. `arrived`: the messages that came ahead of their turn.
+    `kept`: the own ones, and who may not have delivered them. `untold`: what was delivered here
+    since that was told, and `untold_count`: how much. `gossip`: see there."""
 
     sent: int
     got: dict[int, int]
     headers: dict[int, int]
     queue: list[MessageId]
     arrived: dict[MessageId, Message]
+    kept: dict[MessageId, tuple[Message, ProcessSet]] = {}
+    untold: dict[int, int] = {}
+    untold_count: int = 0
+    gossip: GossipState = msgspec.field(default_factory=GossipState)
 
 
 class Flood(Overlay):
@@ -97,7 +105,7 @@ class Flood(Overlay):
         prompt=False,
     )
     options_type = SeparatorsOptions
-    stamp_type = Header | Payload
+    stamp_type = Header | Payload | Word | Alive
     state_type = FloodState
     state: FloodState
     options: SeparatorsOptions
@@ -110,7 +118,7 @@ class Flood(Overlay):
             raise Misuse(f"{type(chosen).__name__} are no options of separators")
         near = self._network = linked(membership.size, chosen.links)
         self._near = near[process] if process < membership.size else 0
-        self._ways = Ways(process, near)
+        self._gossip = Gossip(process, self._near, chosen.suspect_after_s, self._count)
         self._hosts = membership.everybody
         if chosen.applications is not None:
             self._hosts &= (1 << chosen.applications) - 1
@@ -121,6 +129,8 @@ class Flood(Overlay):
 
     def resume(self) -> None:
         self.hops = []
+        self._gossip.state = self.state.gossip
+        self._ways = Ways(self.process, self._network, self.state.gossip.gone)
 
     @property
     def hosts(self) -> ProcessSet:
@@ -131,8 +141,12 @@ class Flood(Overlay):
     def send(self, message: Message, now: float = 0.0) -> list[Effect]:
         self.check_addressing(message)
         self.hops = []
-        effects = self._announce(message, self._near)
-        effects += self._hand_on(message, message.destinations & ~(1 << self.process))
+        effects = self._gossip.begin(now)
+        effects += self._announce(message, self._near)
+        others = message.destinations & ~(1 << self.process)
+        effects += self._hand_on(message, others)
+        if self._watches and others:
+            self.state.kept[message.id] = (message, others)
         if message.destinations >> self.process & 1:
             effects.append(Deliver(message))
         return effects
@@ -143,12 +157,11 @@ class Flood(Overlay):
         self.state.headers[sender] = count
         if not to:
             return []
-        self.state.sent += 1
         if self.options.forwarding == "all":
-            packet = Packet(self.process, message, Header(self.state.sent))
+            packet = Packet(self.process, message, Header(self._count()))
         else:
             destinations = set_to_bytes(message.destinations)
-            header = Header(self.state.sent, sender, count, destinations)
+            header = Header(self._count(), sender, count, destinations)
             packet = Packet(self.process, None, header)
         return [Transmit(packet, to)]
 
@@ -158,20 +171,43 @@ class Flood(Overlay):
         if self.options.forwarding == "all":
             return effects
         for next_, there in self._ways.next_hops(to):
-            self.state.sent += 1
-            payload = Payload(self.state.sent, set_to_bytes(there))
+            payload = Payload(self._count(), set_to_bytes(there))
             effects.append(Transmit(Packet(self.process, message, payload), 1 << next_))
         return effects
 
+    def _count(self) -> int:
+        self.state.sent += 1
+        return self.state.sent
+
+    @property
+    def _watches(self) -> bool:
+        """Whether messages may have to be sent again."""
+        return self.options.suspect_after_s > 0 and self.options.forwarding == "one"
+
     # Receiving.
 
-    def receive(self, packet: Packet[Header | Payload], now: float = 0.0) -> list[Effect]:
-        message, to = self._read(packet)
+    def receive(self, packet: Packet[Stamps], now: float = 0.0) -> list[Effect]:
+        source, stamp = packet.source, packet.stamp
+        if source >= self.membership.size or not self._near >> source & 1:
+            raise MalformedStamp("source", f"is {source}, to which there is no link")
+        if isinstance(stamp, Word):
+            check_word(stamp, self.membership.size)
+        known = self._read(packet.message, stamp) if isinstance(stamp, Header | Payload) else None
         self.hops = []
-        if packet.stamp.number <= self.state.got.get(packet.source, 0):
-            return []  # the channel stutters
-        self.state.got[packet.source] = packet.stamp.number
-        self.hops.append(MessageId(packet.source, packet.stamp.number))
+        effects = self._gossip.begin(now)
+        if stamp.number <= self.state.got.get(source, 0):
+            return effects  # the channel stutters
+        self._gossip.note(source, now)
+        self.state.got[source] = stamp.number
+        self.hops.append(MessageId(source, stamp.number))
+        if isinstance(stamp, Word):
+            effects += self._hear(stamp, source, now)
+        elif known is not None:
+            effects += self._take(packet, *known)
+        return effects
+
+    def _take(self, packet: Packet[Stamps], message: Message, to: ProcessSet) -> list[Effect]:
+        """A header or a message, for these processes."""
         if isinstance(packet.stamp, Payload):
             effects = self._hand_on(message, to & ~(1 << self.process))
         elif message.id.number <= self.state.headers.get(message.id.sender, 0):
@@ -182,7 +218,7 @@ class Flood(Overlay):
                 self.state.queue.append(message.id)
             if packet.message is not None:
                 to = message.destinations
-        if to >> self.process & 1:
+        if to >> self.process & 1 and message.id in self.state.queue:
             self.state.arrived[message.id] = message
         return effects + self._deliver()
 
@@ -192,14 +228,61 @@ class Flood(Overlay):
         effects: list[Effect] = []
         while queue and queue[0] in arrived:
             effects.append(Deliver(arrived.pop(queue.pop(0))))
+        if self._watches:
+            for effect in effects:
+                if isinstance(effect, Deliver):
+                    self.state.untold[effect.message.id.sender] = effect.message.id.number
+            self.state.untold_count += len(effects)
+            if self.options.tidy and self.state.untold_count >= self.options.tidy:
+                effects += self._gossip.tell(tuple(sorted(self.state.untold.items())))
+                self.state.untold, self.state.untold_count = {}, 0
         return effects
 
-    def _read(self, packet: Packet[Header | Payload]) -> tuple[Message, ProcessSet]:
+    # Going round those who have crashed.
+
+    def _hear(self, word: Word, source: int, now: float) -> list[Effect]:
+        effects = self._gossip.hear(word, source)
+        if effects is None:
+            return []
+        done = dict(word.done)
+        self._keep_less(1 << word.origin, done.get(self.process, 0))
+        gone = process_set(word.gone) & ~self.state.gossip.gone
+        return effects + self._go_round(gone, now) if gone else effects
+
+    def _keep_less(self, who: ProcessSet, number: int) -> None:
+        """These have delivered all that was sent here up to a number, or never will."""
+        for id_, (message, to) in list(self.state.kept.items()):
+            if id_.number <= number and to & who:
+                self.state.kept[id_] = (message, to & ~who)
+                if not to & ~who:
+                    del self.state.kept[id_]
+
+    def wake(self, now: float) -> list[Effect]:
+        self.hops = []
+        effects, silent, is_known = self._gossip.wake(now)
+        if is_known:
+            effects += self._send_again()
+        if silent:
+            effects += self._gossip.tell(gone=silent)
+            effects += self._go_round(silent, now)
+        return effects
+
+    def _go_round(self, gone: ProcessSet, now: float) -> list[Effect]:
+        """These have crashed: take other ways, and send again what may have been lost; and once
+        more when everybody takes other ways."""
+        self._gossip.lose(gone, now)
+        self._ways = Ways(self.process, self._network, self.state.gossip.gone)
+        self._keep_less(gone, self.state.headers.get(self.process, 0))
+        return self._send_again()
+
+    def _send_again(self) -> list[Effect]:
+        effects: list[Effect] = []
+        for id_ in sorted(self.state.kept):
+            effects += self._hand_on(*self.state.kept[id_])
+        return effects
+
+    def _read(self, message: Message | None, stamp: Header | Payload) -> tuple[Message, ProcessSet]:
         """The message that a packet brings or announces, and whom it brings it to."""
-        stamp = packet.stamp
-        if packet.source >= self.membership.size or not self._near >> packet.source & 1:
-            raise MalformedStamp("source", f"is {packet.source}, to which there is no link")
-        message = packet.message
         if message is None:
             if isinstance(stamp, Payload):
                 raise MalformedStamp("message", "is missing")
@@ -225,12 +308,18 @@ class Flood(Overlay):
 
     @classmethod
     def traits_under(cls, options: Options) -> Traits:
-        """A message that goes everywhere with its header needs no router in particular."""
-        is_everywhere = isinstance(options, SeparatorsOptions) and options.forwarding == "all"
-        return msgspec.structs.replace(cls.traits, survives_crashes=is_everywhere)
+        """A message that goes everywhere with its header needs no router in particular; another is
+        sent again where somebody watches."""
+        survives = isinstance(options, SeparatorsOptions) and (
+            options.forwarding == "all" or options.suspect_after_s > 0
+        )
+        return msgspec.structs.replace(cls.traits, survives_crashes=survives)
 
     def owes_despite(self, crashed: ProcessSet) -> bool:
-        """As long as ways lead between all who live."""
+        """As long as ways lead between all who live; and an application does not crash together
+        with a router, which may have had the only copy of what it sent."""
+        if crashed & self._hosts and crashed & ~self._hosts and self.options.forwarding == "one":
+            return False
         return are_connected(self._network, self._hosts & ~crashed, crashed)
 
     def held(self) -> list[Held]:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 import msgspec
 
+from antecede.errors import MalformedStamp
 from antecede.message import ProcessSet, members, process_set
 from antecede.order import Count, Effect, Packet, Transmit, Wake
 from antecede.overlays import HopStamp
@@ -38,6 +39,12 @@ class Word(HopStamp, frozen=True, tag=3):
     def entries(self) -> int:
         """It orders nothing."""
         return 0
+
+
+def check_word(word: Word, size: int) -> None:
+    """Refuse word of processes that there are not."""
+    if max(word.origin, *word.gone, 0) >= size:
+        raise MalformedStamp("origin", f"is {word.origin}, and {list(word.gone)} are gone")
 
 
 class Alive(HopStamp, frozen=True, tag=4):

@@ -7,7 +7,7 @@ from antecede.errors import MalformedStamp
 from antecede.message import Message, ProcessSet
 from antecede.order import Count, Packet
 from antecede.overlays import HopStamp
-from antecede.overlays.separators.gossip import Alive, Word
+from antecede.overlays.separators.gossip import Alive, Word, check_word
 from antecede.overlays.separators.regions import Regions
 from antecede.overlays.separators.wire import Cited, Destinations, Index, Number, Tokens, decode_set
 
@@ -87,9 +87,8 @@ class Checks:
             case Ack(region=region, by=by, epoch=epoch):
                 self._tokens([(region, by, epoch)], "by")
                 self._within(packet.stamp.to, region)
-            case Word(origin=origin, gone=gone):
-                if max(origin, *gone, 0) >= self._size:
-                    raise MalformedStamp("origin", f"is {origin}, and {list(gone)} are gone")
+            case Word():
+                check_word(packet.stamp, self._size)
             case Alive():
                 pass
 
