@@ -5,9 +5,11 @@ import pytest
 from antecede.fuzzing.judging import judge
 from antecede.simulate import Scenario, make_scenario
 from antecede.simulate.duty import Duty, duty
+from tests.mutants import Mutant, mutated
+from tests.overlays.search import run_crashing
 
 
-def scenario(topology: str, crashed: list[str], seed: int = 1, **options: str) -> Scenario:
+def scenario(topology: str, crashed: list[str], seed: int = 1, **options: object) -> Scenario:
     return make_scenario(
         {
             "protocol": "separators",
@@ -74,3 +76,47 @@ def test_a_crashed_application_takes_nobody_along() -> None:
     run = scenario(TWINS, ["p0"], forwarding="one")
     assert duty(run) is Duty.SURVIVORS
     assert judge(run).failure is None
+
+
+@pytest.mark.parametrize(
+    ("routes", "more"), [("flood", {}), ("shortest", {"write_ahead": True, "tidy": 4})]
+)
+def test_who_watches_sends_again_round_a_router_that_has_crashed(
+    routes: str, more: dict[str, object]
+) -> None:
+    for seed in range(2):
+        run = scenario(MESH, ["b1.g1"], seed, routes=routes, suspect_after_s=2.0, **more)
+        assert run.traits.survives_crashes
+        assert judge(run).failure is None
+
+
+def test_random_networks_whose_routers_crash() -> None:
+    for seed in range(40):
+        assert run_crashing(seed) == ""
+        assert run_crashing(seed, routes="flood", regions=None, write_ahead=False) == ""
+
+
+PLANTED = [
+    Mutant(
+        name="sends-nothing-again",
+        old="        for id_ in sorted(self.state.kept):\n            one = self.state.kept[id_]",
+        new="        for id_ in ():\n            one = self.state.kept[id_]",
+    ),
+    Mutant(
+        name="keeps-the-old-ways",
+        old="        self.state.facts.gone |= gone\n"
+        "        self.ways = Ways(self.process, self._network, self.state.gossip.gone)",
+        new="        self.state.facts.gone |= gone",
+    ),
+    Mutant(
+        name="waits-for-those-who-are-cut-off",
+        old="for member in members(self.regions.border[region] & self.ways.reached)",
+        new="for member in members(self.regions.border[region] & ~(1 << self.process))",
+    ),
+]
+
+
+@pytest.mark.parametrize("mutant", PLANTED, ids=lambda mutant: mutant.name)
+def test_a_planted_bug_is_found(mutant: Mutant) -> None:
+    broken = mutated("separators", mutant)
+    assert any(run_crashing(seed, broken) for seed in range(400))
