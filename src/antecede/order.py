@@ -193,6 +193,8 @@ class Traits(msgspec.Struct, frozen=True, kw_only=True):
     """Whether deliveries go on when some copies of a message are lost."""
     repairs_loss: bool = False
     """Whether what is lost is sent again, so that everything is delivered all the same."""
+    watches: bool = False
+    """Whether it tells a crash by silence: it wakes up for ever, even where nothing happens."""
     survives_crashes: bool = False
     """Whether deliveries go on among the others when processes crash."""
     alike: bool = False

@@ -99,9 +99,8 @@ class Explorer:
         self._factory = factory
         self._membership = membership
         self._settings = settings = settings or Settings()
-        order = factory(0, membership)
-        traits = order.traits
-        if getattr(order.options, "suspect_after_s", 0.0):
+        traits = factory(0, membership).traits
+        if traits.watches:
             raise Misuse(
                 f"{traits.title} watches the clock to see who has crashed: wake-ups never end, "
                 "each makes a new state, and so there is no last one to explore; draw schedules at "

@@ -129,6 +129,7 @@ class Recovering(Order):
         null_messages=True,
         survives_loss=True,
         repairs_loss=True,
+        watches=True,
         survives_crashes=True,
         takes_back=True,
         prompt=False,

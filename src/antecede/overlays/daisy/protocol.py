@@ -58,6 +58,7 @@ class Daisy(Order):
         addressing=Addressing.SETS,
         survives_loss=True,
         repairs_loss=True,
+        watches=True,
         survives_crashes=True,
         prompt=False,
     )

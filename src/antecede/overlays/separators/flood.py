@@ -313,7 +313,8 @@ class Flood(Overlay):
         survives = isinstance(options, SeparatorsOptions) and (
             options.forwarding == "all" or options.suspect_after_s > 0
         )
-        return msgspec.structs.replace(cls.traits, survives_crashes=survives)
+        watches = isinstance(options, SeparatorsOptions) and options.suspect_after_s > 0
+        return msgspec.structs.replace(cls.traits, survives_crashes=survives, watches=watches)
 
     def owes_despite(self, crashed: ProcessSet) -> bool:
         """As long as ways lead between all who live; and an application does not crash together

@@ -460,12 +460,10 @@ class Shortest(Overlay):
     @classmethod
     def traits_under(cls, options: Options) -> Traits:
         """Who watches, and writes ahead, loses nothing with a router."""
-        survives = (
-            isinstance(options, SeparatorsOptions)
-            and options.suspect_after_s > 0
-            and options.write_ahead
-        )
-        return msgspec.structs.replace(cls.traits, survives_crashes=survives)
+        if not isinstance(options, SeparatorsOptions) or not options.suspect_after_s:
+            return cls.traits
+        survives = options.write_ahead
+        return msgspec.structs.replace(cls.traits, watches=True, survives_crashes=survives)
 
     def owes_despite(self, crashed: ProcessSet) -> bool:
         """As long as ways lead between all who live; and an application does not crash together
