@@ -366,6 +366,8 @@ def tell(summaries: list[Summary], left_out: list[str], owed: list[int]) -> None
     for summary in summaries:
         if summary.undone is not None:
             print(f"{summary.protocol}: {summary.undone.sentence()}")
+        if summary.fully is not None:
+            print(f"{summary.protocol}: {summary.fully.sentence()}")
     _tell_undelivered(summaries, owed)
     _tell_together(
         len(summaries),

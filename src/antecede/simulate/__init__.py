@@ -82,6 +82,7 @@ def simulate(
         leftover=simulation.leftover(),
         undone=simulation.undone(),
         flushed_s=simulation.flushed_s,
+        fully=simulation.fully(),
         stopped=tuple([names[process] for process in members(simulation.excuses.stopped)]),
         violations=None if books is None else recorder.violations + len(recorder.undone_violations),
         failure=next(found, None),

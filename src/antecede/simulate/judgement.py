@@ -24,6 +24,7 @@ OUTSIDE = "outside"
 DISAGREEMENT = "disagreement"
 STATE_BOUND = "state-bound"
 ENDLESS = "endless"
+PREMATURE = "premature"
 
 
 class Failure(msgspec.Struct, frozen=True):
@@ -40,6 +41,9 @@ def failures(
     its bound."""
     orders, excuses = simulation.orders, simulation.excuses
     gives = orders[0].traits.gives
+    fully = simulation.fully()
+    if fully is not None and fully.premature:
+        yield Failure(PREMATURE, fully.sentence())
     for sentence in simulation.undone_violations:
         yield Failure(EARLY, sentence)
     asked = scenario.incomplete is not None  # the books judge that

@@ -17,6 +17,7 @@ from antecede.histories.labels import BYPASS, Labels
 from antecede.histories.priorities import Priorities, PrioritiesOptions
 from antecede.message import Membership, Message, MessageId
 from antecede.order import Deliver, Effect, Held, Options, Order, Packet, Transmit
+from antecede.simulate.fully import make_knowing
 from antecede.simulate.parts import ContextsAsked, LabelsAsked, PrioritiesAsked
 from antecede.simulate.randomness import as_uniform, mix
 from antecede.simulate.scenario import Scenario
@@ -107,6 +108,8 @@ def make_order(
     scenario: Scenario, make: type[Order], process: int, membership: Membership, options: Options
 ) -> Order:
     """What runs at a process."""
+    if scenario.fully_delivered is not None:
+        return make_knowing(scenario.fully_delivered, process, membership)
     match scenario.incomplete:
         case None:
             return make(process, membership, options)

@@ -180,6 +180,25 @@ class ContextsAsked(Part):
 Asked = Annotated[LabelsAsked | PrioritiesAsked | ContextsAsked, Field(discriminator="kind")]
 
 
+class ByTime(Part):
+    """A message is known to be delivered everywhere when this time has passed, on a network that is
+    declared to take less."""
+
+    kind: Literal["time"] = "time"
+    delta_s: Positive
+
+
+class ByEvidence(Part):
+    """A message is known to be delivered everywhere when what has arrived since says so: by the
+    timestamps as they are printed, by citing once more to the sender, or by acknowledgements."""
+
+    kind: Literal["evidence"] = "evidence"
+    evidence: Literal["timestamps", "exempt", "acknowledge"] = "acknowledge"
+
+
+FullyDelivered = Annotated[ByTime | ByEvidence, Field(discriminator="kind")]
+
+
 class Layout(Part):
     """Groups in a shape; see `antecede.simulate.layouts`."""
 

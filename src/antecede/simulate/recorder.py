@@ -10,6 +10,7 @@ from copy import deepcopy
 import numpy as np
 
 from antecede.message import MessageId
+from antecede.simulate.fully import LastDeliveries
 from antecede.simulate.measures import Distribution
 from antecede.simulate.records import (
     ARRIVE,
@@ -58,6 +59,8 @@ class Recorder:
         self._writer = writer
         self._oracle = oracle
         self._scopes: list[str] = []
+        self.last_deliveries: LastDeliveries | None = None
+        """Where it matters when a message was delivered everywhere."""
         self.undoing: Undoing | None = None
         """Where deliveries may be taken back: nothing is written before the end then."""
         self.undone_violations: list[str] = []
@@ -96,6 +99,8 @@ class Recorder:
         self._measure(records, own)
         if self._oracle is not None:
             self.violations += len(self._judge(self._oracle, records, own))
+        if self.last_deliveries is not None:
+            _follow(self.last_deliveries, records, own)
         arrived = records["kind"] == ARRIVE
         self.rows += len(records) + int(arrived.sum())
         if self._writer is not None:
@@ -176,6 +181,16 @@ class Recorder:
             elif kind == CRASH:
                 oracle.crash(process)
         return found
+
+
+def _follow(last: LastDeliveries, records: np.ndarray, sends: Sequence[Sent]) -> None:
+    destinations = iter(sends)
+    columns = (records[name].tolist() for name in ("kind", "process", "sender", "number", "time"))
+    for kind, process, sender, number, time in zip(*columns, strict=True):
+        if kind == SEND:
+            last.send(MessageId(sender, number), next(destinations)[0], time)
+        elif kind in (ARRIVE, DELIVER):
+            last.deliver(MessageId(sender, number), process, time)
 
 
 def _rows(records: np.ndarray) -> bytes:

@@ -33,6 +33,7 @@ from antecede.order import (
 )
 from antecede.overlays import Overlay
 from antecede.simulate.excuses import Excuses, Telling, mark, telling
+from antecede.simulate.fully import Fully, LastDeliveries
 from antecede.simulate.leftover import Left, Leftover, explain
 from antecede.simulate.lesser import group_of, make_order, scope_of
 from antecede.simulate.links import Fate, Links
@@ -183,6 +184,8 @@ class Simulation:
         """and how many of their copies were for crashed processes."""
         if make.traits.takes_back:
             recorder.undoing = Undoing()
+        if scenario.fully_delivered is not None:
+            recorder.last_deliveries = LastDeliveries()
         self._regroupings: Regroupings | None = None
         if scenario.regroupings:
             self._regroupings = Regroupings(scenario, self._orders, self._traffic, self)
@@ -593,6 +596,14 @@ class Simulation:
         """How long each change of groups had to wait, and all sends with it."""
         done = self._regroupings.done if self._regroupings is not None else ()
         return tuple([one.done_s - one.due_s for one in done])
+
+    def fully(self) -> Fully | None:
+        """What senders know of where their messages were delivered, if they do."""
+        last = self._recorder.last_deliveries
+        if last is None:
+            return None
+        known = [one for order in self._orders for one in getattr(order, "known", ())]
+        return last.compare(known, self.now)
 
     def undone(self) -> Undone | None:
         """What was taken back, where that may happen."""

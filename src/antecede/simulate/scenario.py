@@ -22,7 +22,10 @@ from antecede.simulate.layouts import lay_out
 from antecede.simulate.parts import (
     Asked,
     Broadcast,
+    ByTime,
+    Constant,
     Crash,
+    FullyDelivered,
     Groups,
     Join,
     Layout,
@@ -36,6 +39,7 @@ from antecede.simulate.parts import (
     Requests,
     Token,
     Unicast,
+    Uniform,
     Workload,
 )
 from antecede.simulate.toml import to_toml
@@ -86,6 +90,8 @@ class Scenario(Part):
     regroupings: list[Regrouping] = Field(default=[])
     incomplete: Asked | None = None
     """Less than causal order, if that is asked for."""
+    fully_delivered: FullyDelivered | None = None
+    """How senders get to know that a message is delivered everywhere, if they do."""
     patience_s: Positive = 60.0
     """How long a run goes on in which nothing happens any more but a protocol's own timers."""
     run: str = ""
@@ -287,6 +293,23 @@ class Scenario(Part):
             raise ValueError("goes with processes that are there from beginning to end")
         return asked
 
+    @field_validator("fully_delivered")
+    @classmethod
+    def _check_fully_delivered(cls, asked: Any, info: ValidationInfo) -> Any:
+        protocol, network = info.data.get("protocol"), info.data.get("network")
+        if asked is None or protocol is None or network is None:
+            return asked
+        if protocol != "histories":
+            raise ValueError(f"is known to histories; take that protocol, not {protocol}")
+        if info.data.get("incomplete") or info.data.get("crashes"):
+            raise ValueError("goes neither with incomplete orders nor with crashes")
+        if isinstance(asked, ByTime) and not _is_within(network, asked.delta_s):
+            raise ValueError(
+                f"the network may take {asked.delta_s} s or longer; give it a constant or uniform "
+                f"delay below that, and let it lose and hold nothing"
+            )
+        return asked
+
     @cached_property
     def graph(self) -> Graph | None:
         """What is replayed, if anything."""
@@ -438,6 +461,16 @@ class Scenario(Part):
 
     def members(self, processes: Iterable[int | str]) -> ProcessSet:
         return process_set(map(self.index, processes))
+
+
+def _is_within(network: Network, delta_s: float) -> bool:
+    """Whether every packet arrives before this time has passed."""
+    for delay in (network.delay, *(link.delay for link in network.links if link.delay)):
+        longest_s = delay.value_s if isinstance(delay, Constant) else None
+        longest_s = delay.high_s if isinstance(delay, Uniform) else longest_s
+        if longest_s is None or longest_s >= delta_s:
+            return False
+    return not (network.partitions or network.fifo or _may_lose(network))
 
 
 def _may_lose(network: Network | None) -> bool:

@@ -4,6 +4,7 @@ from typing import Any
 
 import msgspec
 
+from antecede.simulate.fully import Fully
 from antecede.simulate.judgement import Failure
 from antecede.simulate.leftover import Leftover
 from antecede.simulate.measures import Spread
@@ -31,6 +32,8 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     """The same, by reason."""
     undone: Undone | None = None
     """What was taken back, where the protocol may."""
+    fully: Fully | None = None
+    """What senders know of messages that are delivered everywhere, where they get to know."""
     flushed_s: tuple[float, ...] = ()
     """For how long each change of groups made everybody wait."""
     stopped: tuple[str, ...]
@@ -75,4 +78,6 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
 def _plain(value: Any) -> Any:
     if isinstance(value, Failure):
         return msgspec.to_builtins(value)
-    return value._asdict() if isinstance(value, Spread | Leftover | Undone) else value
+    if isinstance(value, Spread | Leftover | Undone | Fully):
+        return {name: _plain(part) for name, part in value._asdict().items()}
+    return value
