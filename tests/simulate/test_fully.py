@@ -1,4 +1,4 @@
-"""Fully delivered messages (Rodrigues, Verissimo, section 4.5) in the simulator, and their delay."""
+"""Fully delivered messages (Rodrigues, Verissimo, section 4.5) in the simulator: their delay."""
 
 from pathlib import Path
 from typing import Any
