@@ -1,11 +1,18 @@
 """Routers that crash: what is owed all the same, and who delivers it."""
 
+from random import Random
+
 import pytest
 
 from antecede.fuzzing.judging import judge
+from antecede.message import Membership
+from antecede.order import Order
+from antecede.overlays.separators import Separators, SeparatorsOptions
 from antecede.simulate import Scenario, make_scenario
 from antecede.simulate.duty import Duty, duty
 from tests.mutants import Mutant, mutated
+from tests.overlays.lab import Lab
+from tests.overlays.networks import TWIN_PATH, TWIN_STAR, size_of
 from tests.overlays.search import run_crashing
 
 
@@ -88,6 +95,56 @@ def test_who_watches_sends_again_round_a_router_that_has_crashed(
         run = scenario(MESH, ["b1.g1"], seed, routes=routes, suspect_after_s=2.0, **more)
         assert run.traits.survives_crashes
         assert judge(run).failure is None
+
+
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("crashed", [["o1.r1"], ["o1.r2", "o2.d1.r1"]])
+def test_another_of_the_set_takes_over(crashed: list[str], seed: int) -> None:
+    run = scenario(TWINS, crashed, seed, suspect_after_s=2.0)
+    assert run.traits.survives_crashes
+    assert judge(run).failure is None
+
+
+def take_over(seed: int, make: type[Order] = Separators) -> str:
+    """Random traffic through sets of two routers, one of which crashes."""
+    chance = Random(seed)
+    zones, applications = chance.choice([(TWIN_STAR, 3), (TWIN_PATH, 2)])
+    size = size_of(zones)
+    options = SeparatorsOptions(
+        zones=zones, applications=applications, suspect_after_s=1.0, tidy=chance.choice([1, 3])
+    )
+    orders = [make(process, Membership(size), options) for process in range(size)]
+    crashed = [chance.choice([3, 4])] if zones is TWIN_STAR else chance.choice([[2], [3, 4], [5]])
+    return Lab(orders, range(applications), chance).run(10, crashed)
+
+
+def test_random_traffic_while_others_take_over() -> None:
+    assert [seed for seed in range(60) if take_over(seed)] == []
+
+
+TAKING_OVER = [
+    Mutant(
+        name="forgets-what-has-passed",
+        old="            self.state.kept.append((message, entrance, message.destinations))",
+        new="            pass",
+    ),
+    Mutant(
+        name="copies-pass",
+        old='if self.options.forwarding == "all" or self.options.suspect_after_s:',
+        new='if self.options.forwarding == "all":',
+    ),
+    Mutant(
+        name="nobody-takes-over",
+        old="        self._tree.gone = self.state.gossip.gone\n        new",
+        new="        new",
+    ),
+]
+
+
+@pytest.mark.parametrize("mutant", TAKING_OVER, ids=lambda mutant: mutant.name)
+def test_a_bug_planted_in_the_failover_is_found(mutant: Mutant) -> None:
+    broken = mutated("separators", mutant)
+    assert any(take_over(seed, broken) for seed in range(100))
 
 
 def test_random_networks_whose_routers_crash() -> None:

@@ -100,7 +100,14 @@ def _piggyback_needs(fields: Fields) -> Drawn:
 
 
 def _separators(fields: Fields, chance: Chance) -> Drawn:
-    """Flooding stands on FIFO links, and links that lose packets are none."""
+    """Flooding stands on FIFO links, and links that lose packets are none. Where routers crash on
+    shortest ways, silence would have to tell, and drawn delays are too long for that."""
+    if not fields["crashes"] and chance.happens(0.3):
+        return {
+            "routes": "shortest",
+            "tidy": chance.pick([0, 1, 4, 32]),
+            "write_ahead": chance.happens(0.3),
+        }
     if not fields["network"].get("loss") and chance.happens(0.3):
         return {"routes": "flood", "forwarding": chance.pick(["one", "all"])}
     return {

@@ -11,6 +11,7 @@ from antecede.errors import Misuse
 from antecede.message import Membership, Message, MessageId, ProcessSet
 from antecede.order import Effect, Held, Options, Packet, Stamp, Traits
 from antecede.overlays import Overlay
+from antecede.overlays.separators.failover import Failover
 from antecede.overlays.separators.flood import Flood
 from antecede.overlays.separators.options import SeparatorsOptions
 from antecede.overlays.separators.shortest import Shortest
@@ -25,6 +26,14 @@ MACHINES: dict[str, type[Overlay]] = {
 """By what `routes` says."""
 
 
+def _machine(options: SeparatorsOptions) -> type[Overlay]:
+    """Where one router of a set forwards and somebody watches, others take its place."""
+    machine = MACHINES[options.routes]
+    if machine is Tree and options.suspect_after_s and options.forwarding == "one":
+        return Failover
+    return machine
+
+
 class Separators(Overlay):
     traits = Tree.traits
     options_type = SeparatorsOptions
@@ -37,15 +46,15 @@ class Separators(Overlay):
         chosen = self.options_type() if options is None else options
         if not isinstance(chosen, SeparatorsOptions):
             raise Misuse(f"{type(chosen).__name__} are no options of separators")
-        self.machine = MACHINES[chosen.routes](process, membership, chosen)
+        self.machine = _machine(chosen)(process, membership, chosen)
         self.stamp_type = self.machine.stamp_type
         self.state_type = self.machine.state_type
         super().__init__(process, membership, chosen)
 
     @classmethod
     def traits_under(cls, options: Options) -> Traits:
-        routes = options.routes if isinstance(options, SeparatorsOptions) else "direct"
-        return MACHINES[routes].traits_under(options)
+        known = options if isinstance(options, SeparatorsOptions) else SeparatorsOptions()
+        return _machine(known).traits_under(options)
 
     @property
     def state(self) -> Any:

@@ -115,15 +115,18 @@ class Tree(Overlay):
             raise Misuse(f"process {process} is not one of the {membership.size} processes")
         self._place = self._structure.places[process]
         self._doors = _doors(self._place)
+        self.neighbours = self._structure.neighbours(process)
+        self.gone: ProcessSet = 0
+        """Who has crashed, as far as somebody has told."""
+        self.passed_on: list[tuple[Message, int]] = []
+        """What the last event has passed on, and from which zone."""
         self._order = Histories(
             process,
             Membership(membership.size),
             HistoriesOptions(
                 rules="R1-R9", own_implied=chosen.own_implied, gateways=chosen.gateways
             ),
-            Surroundings(
-                process, self._structure.neighbours(process), _separators(self._place, chosen)
-            ),
+            Surroundings(process, self.neighbours, _separators(self._place, chosen)),
         )
         super().__init__(process, membership, options)
 
@@ -156,23 +159,49 @@ class Tree(Overlay):
         to = zone.next_hop(own, message.destinations)
         if not to:
             return []
-        self.state.sent += 1
-        number = self.state.sent
+        number = self.count()
         return [
             Transmit(_carrying(message, number, effect.packet), effect.to)
             for effect in self._order.send(Message(MessageId(self.process, number), to))
             if isinstance(effect, Transmit)
         ]
 
+    def count(self) -> int:
+        """The number of the next hop message."""
+        self.state.sent += 1
+        return self.state.sent
+
     def forwarder(self, message: Message, place: int) -> int:
         """Which member of the set forwards a message into its zone number `place`."""
+        return self._in_charge(place)
+
+    def _in_charge(self, place: int) -> int:
+        """Always the same one, until it has crashed."""
         routers = list(members(self._place.members))
-        return routers[place % len(routers)]
+        chosen = routers[place % len(routers)]
+        if self.gone >> chosen & 1:
+            routers = [one for one in routers if not self.gone >> one & 1]
+            chosen = routers[place % len(routers)] if routers else chosen
+        return chosen
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether nobody else is in the set."""
+        return self._place.members == 1 << self.process
+
+    def own_zones(self) -> list[int]:
+        """The zones that this process forwards into."""
+        zones = range(len(self._place.zones))
+        return [place for place in zones if self._in_charge(place) == self.process]
+
+    def forward(self, message: Message, place: int) -> list[Effect]:
+        """A message that has passed goes into a zone, perhaps again."""
+        return self._hop(message, *self._place.zones[place])
 
     def _pass_on(self, message: Message, source: int) -> list[Effect]:
         """A hop has brought a message: deliver it, and forward it into the other zones."""
         effects: list[Effect] = []
-        if self.options.forwarding == "all":
+        if self.options.forwarding == "all" or self.options.suspect_after_s:
             sender, number = message.id
             if number <= self.state.passed.get(sender, 0):
                 return []
@@ -180,6 +209,9 @@ class Tree(Overlay):
         if message.destinations >> self.process & 1:
             effects.append(Deliver(message))
         entrance, _ = self._doors[source]
+        if self.options.suspect_after_s:
+            (came,) = [at for at, (zone, _) in enumerate(self._place.zones) if zone is entrance]
+            self.passed_on.append((message, came))
         for place, (zone, own) in enumerate(self._place.zones):
             if zone is not entrance and (
                 self.options.forwarding == "all" or self.forwarder(message, place) == self.process
@@ -197,6 +229,7 @@ class Tree(Overlay):
             self.state.carried.setdefault(hop.id, message)
         self.hops = [effect.message.id for effect in delivered if isinstance(effect, Deliver)]
         effects: list[Effect] = []
+        self.passed_on = []
         for passed in self.hops:
             carried = message if passed == hop.id else self.state.carried.pop(passed)
             effects += self._pass_on(carried, passed.sender)
