@@ -68,13 +68,14 @@ class BadFile(BadInput):
 
 
 class BadTrace(BadInput):
-    """A trace that breaks a rule of the trace format."""
+    """A trace that breaks a rule of the trace format; `row` counts over all of its files."""
 
-    def __init__(self, rule: str, where: str, detail: str) -> None:
-        super().__init__(rule, where, detail)
+    def __init__(self, rule: str, where: str, detail: str, row: int = -1) -> None:
+        super().__init__(rule, where, detail, row)
         self.rule = rule
         self.where = where
         self.detail = detail
+        self.row = row
 
     def __str__(self) -> str:
         return f"{self.where}: {self.detail} (rule: {self.rule})"

@@ -6,12 +6,11 @@ from typing import Any, cast
 
 from pyspark.sql import SparkSession
 
-from antecede.pipeline.audit.job import Job, Limits
-from antecede.pipeline.audit.source import look_at
+from antecede.pipeline.audit.job import Job, Limits, look_at
 
 
 class PlainJob(Job):
-    """Everything but SQL."""
+    """Everything, for no task knows of Spark."""
 
     @property
     def cores(self) -> int:
@@ -21,6 +20,8 @@ class PlainJob(Job):
         return [task(spec) for spec in specs]
 
 
-def plain_job(trace: Path, work: Path, limits: Limits, layer: int = 0) -> PlainJob:
+def plain_job(
+    trace: Path, work: Path, limits: Limits, tell: Callable[[str], None] = lambda _: None
+) -> PlainJob:
     work.mkdir(exist_ok=True)
-    return PlainJob(cast(SparkSession, None), look_at(trace), layer, work, limits)
+    return PlainJob(cast(SparkSession, None), look_at(trace), 0, work, limits, tell=tell)

@@ -7,10 +7,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from antecede.errors import BadTrace
-from antecede.pipeline.audit import census
-from antecede.pipeline.audit.census import find_runs
+from antecede.pipeline.audit import runs as census
 from antecede.pipeline.audit.job import Limits
-from antecede.pipeline.audit.runs import pack
+from antecede.pipeline.audit.runs import find_runs, pack
 from tests.pipeline.plain import plain_job
 from tests.pipeline.traces import write
 from tests.trace.builders import send, table

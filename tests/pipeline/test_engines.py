@@ -16,8 +16,8 @@ from tests.pipeline.traces import crash, crossing, random_rows, write
 from tests.trace import test_rules
 from tests.trace.builders import Row, deliver, positioned, receive, send, table
 
-CUT_UP = Limits(run_rows=0, windows=5, lead=2, piece=6, shard=2)
-"""So that a trace of some rows is a huge one: windows, stragglers, shards and pieces."""
+CUT_UP = Limits(run_rows=0, windows=5, reach=2, shard=2)
+"""So that a trace of some rows is a huge one: windows, long flights and shards."""
 SCRIPTS = {"a": "Αλέξανδρος", "b": "边缘 节点", "c": "سرور", "d": "n/4 [x]", "e": "e=5%"}
 
 
@@ -87,20 +87,6 @@ def test_one_run_in_many_parts(spark: SparkSession, tmp_path: Path, seed: int) -
     assert_same(verify_on_spark(spark, trace, limits=CUT_UP), expected)
 
 
-def test_a_lead_of_nothing_without_stragglers_would_differ(
-    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The comparison above can fail: a window bug, planted here, changes the verdict."""
-    filler = [row for n in range(1, 30) for row in (send("d", n, "e"), deliver("e", f"d:{n}"))]
-    rows = [send("a", 1, ["b", "c"]), deliver("b", "a:1"), *filler, send("b", 1, ["c"])]
-    rows = positioned(*rows, deliver("c", "b:1"), deliver("c", "a:1"))
-    trace = write(tmp_path / "run.parquet", ("r", rows))
-    limits = Limits(run_rows=0, windows=3, lead=0)
-    assert verify_on_spark(spark, trace, limits=limits).violations == 1
-    monkeypatch.setattr("antecede.pipeline.audit.huge._late", lambda *_: [])
-    assert verify_on_spark(spark, trace, limits=limits).violations == 0
-
-
 def test_the_other_layer(spark: SparkSession, tmp_path: Path) -> None:
     rows = [
         *[send("p", 1, "qr"), send("p", 1, "q", layer="hop"), send("p", 2, "q", layer="hop")],
@@ -150,13 +136,13 @@ def test_broken_rule(spark: SparkSession, tmp_path: Path, rows: list[Row]) -> No
 
 @pytest.mark.parametrize(
     ("reach", "steps"),
-    [(100, ["windows"]), (0, ["windows", "copies", "stragglers", "witnesses"])],
-    ids=["all in reach", "stragglers"],
+    [(100, ["windows"]), (0, ["windows", "long flights", "witnesses"])],
+    ids=["all in reach", "long flights"],
 )
-def test_a_run_in_order_takes_the_fast_lane(
+def test_a_run_in_order_is_not_put_in_order(
     spark: SparkSession, tmp_path: Path, reach: int, steps: list[str]
 ) -> None:
-    """Its rows are read by the tasks, and never by SQL, whether there are stragglers or not."""
+    """Whether there are long flights or not."""
     trace = write(tmp_path / "run.parquet", ("r", crossing(8)), group=5)
     told: list[str] = []
     limits = Limits(run_rows=0, windows=3, reach=reach)

@@ -1,132 +1,229 @@
-"""Windows, shards and stragglers against the local engine, without Spark."""
+"""Huge runs in windows, without Spark, which only hands out tasks: every way to cut a run gives the
+local verdict, and every broken run the local error."""
 
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from random import Random
 
-import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from antecede.pipeline.audit.culprits import find_culprits
-from antecede.pipeline.audit.flow import Positions
-from antecede.pipeline.audit.store import Store
-from antecede.pipeline.audit.windows import (
-    Findings,
-    Plan,
-    check_stragglers,
-    check_window,
-    choose_lead,
-    flights,
-)
-from antecede.trace import Run
-from antecede.verify import audit
-from tests.pipeline.copies import last_deliveries, write_store
-from tests.trace.builders import deliver, load, positioned, send
-from tests.verify.executions import random_execution
+from antecede.errors import BadTrace
+from antecede.pipeline.audit import verify, windows
+from antecede.pipeline.audit.boundaries import Settled
+from antecede.pipeline.audit.job import Limits
+from antecede.pipeline.audit.runs import find_runs
+from antecede.verify import Verdict, verify_trace
+from tests.pipeline.plain import plain_job
+from tests.pipeline.test_engines import CASES, assert_same, long_rows
+from tests.pipeline.traces import crash, crossing, random_rows, write
+from tests.trace.builders import Row, deliver, positioned, receive, send, table
 
 
-def timed(run: Run, random: Random) -> Run:
-    """The run with a time at every event; clocks grow, and now and then stand still."""
-    events = run.events
-    clock = np.zeros(len(run.processes))
-    time = np.empty(len(events))
-    for event, process in enumerate(events.process.tolist()):
-        clock[process] += random.choice([0.0, 0.5, 1.0])
-        time[event] = clock[process]
-    return replace(run, events=replace(events, time=time))
+def judged(
+    trace: Path, cut: int, reach: int, *, run: int = 0, told: list[str] | None = None
+) -> Verdict:
+    """The verdict of tasks that run one behind the other."""
+    limits = Limits(run_rows=0, windows=cut, reach=reach, shard=2)
+    number = len(list(trace.parent.glob("work-*")))
+    steps = [] if told is None else told
+    job = plain_job(trace, trace.parent / f"work-{number}", limits, steps.append)
+    return verify.verify_huge(job, find_runs(job)[run], 0)
 
 
-def judge_in_parts(
-    store: Store, plan: Plan, last_at: Positions, folder: Path, late_shards: int = 2
-) -> Findings:
-    """What the cluster does, one task after the other."""
-    late = [str(folder / f"late-{shard}.parquet") for shard in range(late_shards)]
-    pieces = [piece.copies for piece in store.read(plan.first, None)]
-    stragglers = [
-        int(send) for copies in pieces for send in copies.send[flights(copies, last_at) > plan.lead]
-    ]
-    if stragglers:
-        plan = replace(plan, stragglers_from=min(stragglers))
-        for shard, file in enumerate(late):
-            check_stragglers(store, plan, shard, late_shards, last_at, file)
-    return sum(
-        (
-            check_window(store, plan, window, shard, late if stragglers else [], None)
-            for window in range(len(plan.windows()))
-            for shard in range(plan.shards)
-        ),
-        Findings(),
-    )
+def error_of(trace: Path, cut: int, reach: int) -> str:
+    with pytest.raises(BadTrace) as caught:
+        judged(trace, cut, reach)
+    return str(caught.value)
 
 
-@pytest.mark.parametrize("seed", range(60))
-def test_parts_agree_with_the_whole(seed: int, tmp_path: Path) -> None:
+def local_error(trace: Path) -> str:
+    with pytest.raises(BadTrace) as caught:
+        verify_trace(trace)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2, 3, 4, 7, 24])
+def test_any_cut_gives_the_local_verdict(seed: int, tmp_path: Path) -> None:
     random = Random(seed)
-    run = timed(random_execution(random).to_run(), random)
-    expected = audit(run)
-    store = write_store(tmp_path, run, random.choice([1, 3, 100]))
-    size = len(run.events)
-    borders = sorted(random.sample(range(1, size), min(size - 1, random.randint(0, 6))))
-    plan = Plan(
-        processes=len(run.processes),
-        first=0,
-        last=size if random.random() < 0.8 else 2**40,  # as far apart as 64 bits need
-        lead=random.choice([0, 2, 5, size]),
-        arrivals=True,
-        borders=tuple(borders),
-        shards=random.choice([1, 2, 3]),
-        piece=random.choice([1, 4, 1000]),
+    rows = random_rows(seed) if seed % 2 else positioned(*long_rows(seed), crash("a"))
+    trace = write(tmp_path / "run.parquet", ("r", rows), group=random.choice([1, 2, 3, 5, 9]))
+    expected = verify_trace(trace)
+    for cut, reach in product((2, random.choice([3, 7, 100])), (0, random.choice([6, 60]))):
+        assert_same(judged(trace, cut, reach), expected)
+
+
+def test_the_cuts_are_worth_comparing(tmp_path: Path) -> None:
+    """Some need a second look, from end to end, and some do not; none is put in order first."""
+    looks = []
+    for seed in range(8):
+        folder = tmp_path / str(seed)
+        folder.mkdir()
+        trace = write(folder / "run.parquet", ("r", random_rows(seed)), group=3)
+        for reach in (0, 60):
+            told: list[str] = []
+            judged(trace, 3, reach, told=told)
+            assert "order" not in told
+            looks.append("long flights" in told)
+    assert looks.count(True) > 2
+    assert looks.count(False) > 2
+
+
+@settings(max_examples=12, deadline=None)
+@given(
+    seed=st.integers(0, 10_000),
+    group=st.integers(1, 12),
+    cut=st.integers(1, 9),
+    reach=st.integers(0, 60),
+)
+def test_search_for_a_cut_that_differs(
+    seed: int, group: int, cut: int, reach: int, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    folder = tmp_path_factory.mktemp("cut")
+    trace = write(folder / "run.parquet", ("r", random_rows(seed)), group=group)
+    assert_same(judged(trace, cut, reach), verify_trace(trace))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_second_look_gives_the_local_verdict(
+    seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whether it is needed or not, with several shards; clocks run backwards now and then."""
+    random = Random(seed)
+    rows = random_rows(seed) if seed % 2 else positioned(*long_rows(seed), crash("a"))
+    for row in rows:
+        if row.get("time") is not None and random.random() < 0.2:
+            row["time"] -= random.choice([0.0, 1.0, 30.0])
+    trace = write(tmp_path / "run.parquet", ("r", rows), group=random.choice([1, 3, 9]))
+    settle = verify.settle
+
+    def always(*given: object) -> Settled:
+        settled = settle(*given)  # type: ignore[arg-type]
+        return replace(settled, long_flights=True)
+
+    monkeypatch.setattr(verify, "settle", always)
+    for cut in (1, 4):
+        assert_same(judged(trace, cut, 9), verify_trace(trace))
+
+
+@pytest.mark.parametrize("between", [2, 20])
+def test_a_fault_across_borders(between: int, tmp_path: Path) -> None:
+    """Wherever the borders are, with leads that reach far enough and with others."""
+    for group in (1, 3, 7):
+        trace = write(tmp_path / f"{group}.parquet", ("r", crossing(between)), group=group)
+        expected = verify_trace(trace)
+        for cut, reach in product((2, 5), (0, 100)):
+            found = judged(trace, cut, reach)
+            assert_same(found, expected)
+            assert found.witnesses[0].sentence() == (
+                "c delivered b:1 without a:1, which b:1 directly depends on"
+            )
+
+
+def test_windows_that_do_not_settle_would_miss_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The tests above can fail: without the look at long flights the fault goes unseen."""
+    trace = write(tmp_path / "run.parquet", ("r", crossing(20)), group=2)
+    assert judged(trace, 4, 0).violations == 1
+    monkeypatch.setattr(verify, "settle", lambda *_: Settled())
+    assert judged(trace, 4, 0).violations == 0
+
+
+@pytest.mark.parametrize(
+    "rows", [pytest.param(case.values[0], id=case.id) for case in CASES.args[1]]
+)
+def test_broken_rules(rows: list[Row], tmp_path: Path) -> None:
+    """The error of the local engine, word for word, with positions and without."""
+    for name, told in (("bare", rows), ("placed", positioned(*rows))):
+        trace = write(tmp_path / f"{name}.parquet", ("r", told), group=1)
+        assert error_of(trace, 3, 2) == local_error(trace)
+
+
+FAR = [row for n in range(1, 20) for row in (send("d", n, "e"), deliver("e", f"d:{n}"))]
+
+
+@pytest.mark.parametrize(
+    "late",
+    [
+        deliver("q", "p:1"),
+        deliver("r", "p:1"),
+        deliver("q", "p:2"),
+        deliver("q", "s:1"),
+        receive("r", "p:1"),
+        deliver("p", "p:1"),
+    ],
+    ids=["again", "elsewhere", "not sent", "no such sender", "not for it", "its own, again"],
+)
+def test_what_breaks_a_rule_far_away(late: Row, tmp_path: Path) -> None:
+    near = [send("p", 1, "q"), deliver("p", "p:1"), deliver("q", "p:1")]
+    trace = write(tmp_path / "run.parquet", ("r", positioned(*near, *FAR, late)), group=3)
+    for cut, reach in ((1, 0), (5, 6)):
+        assert error_of(trace, cut, reach) == local_error(trace)
+
+
+def test_its_own_message_late(tmp_path: Path) -> None:
+    """Nothing forbids to deliver it far behind its send."""
+    rows = positioned(send("p", 1, "q"), deliver("q", "p:1"), *FAR, deliver("p", "p:1"))
+    trace = write(tmp_path / "run.parquet", ("r", rows), group=3)
+    for cut in (1, 5, 50):
+        told: list[str] = []
+        assert_same(judged(trace, cut, 0, told=told), verify_trace(trace))
+        assert "order" not in told
+
+
+def test_a_delivery_before_its_send_far_away(tmp_path: Path) -> None:
+    rows = positioned(deliver("q", "p:1"), *FAR, send("p", 1, "q"))
+    trace = write(tmp_path / "run.parquet", ("r", rows), group=3)
+    for cut in (1, 2, 7):
+        assert error_of(trace, cut, 6) == local_error(trace)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_rows_out_of_order_or_without_positions(seed: int, tmp_path: Path) -> None:
+    random = Random(seed)
+    rows = table(*positioned(*long_rows(seed), crash("a"))).to_pylist()
+    shuffled = random.sample(rows, len(rows))
+    bare = [{**row, "position": None} for row in rows]
+    some = [{**row, "position": random.choice([row["position"], None])} for row in rows]
+    both = [{**row, "position": None} for row in shuffled]
+    for name, told_rows in (("shuffled", shuffled), ("bare", bare), ("both", both), ("some", some)):
+        trace = write(tmp_path / f"{name}.parquet", ("r", told_rows), group=random.choice([3, 9]))
+        expected = verify_trace(trace)
+        told: list[str] = []
+        found = judged(trace, 4, 9, told=told)
+        assert "order" in told
+        if (
+            name == "some"
+        ):  # another order of what is not ordered, so other witnesses may come first
+            assert found.violations == expected.violations
+            assert found.undelivered == expected.undelivered
+        else:
+            assert_same(found, expected)
+
+
+def test_runs_that_share_row_groups(tmp_path: Path) -> None:
+    """Interleaved row by row; each is judged by itself."""
+    runs = [("r", crossing(6)), ("s", positioned(*FAR))]
+    tables = [table(*rows, run=name) for name, rows in runs]
+    rows = sorted(
+        (row for one in tables for row in one.to_pylist()), key=lambda row: int(row["position"])
     )
-    found = judge_in_parts(store, plan, last_deliveries(run), tmp_path)
-    assert found.violations == expected.violations
-    assert found.delays.deliveries == expected.delays.deliveries
-    for part in ("forced_s", "inherited_s", "own_s"):
-        assert getattr(found.delays, part) == pytest.approx(getattr(expected.delays, part))
-    culprits = find_culprits(store, len(run.processes), found.early, 0)
-    told = [
-        (
-            run.processes[culprit.early.destination],
-            tuple(f"{run.processes[sender]}:{number}" for sender, number in culprit.path),
-            culprit.delivered,
-        )
-        for culprit in culprits
-    ]
-    assert told == [(w.process, w.path, w.time) for w in expected.witnesses]
+    mixed = pa.Table.from_pylist(rows, schema=tables[0].schema)
+    trace = tmp_path / "run.parquet"
+    pq.write_table(mixed, trace, row_group_size=8)
+    found = [judged(trace, 3, 100, run=run) for run in range(2)]
+    assert_same(found[0] + found[1], verify_trace(trace))
 
 
-def crossing() -> Run:
-    """a:1 is overtaken by b:1, which depends on it through c, sent far behind a border."""
-    filler = [row for n in range(1, 11) for row in (send("d", n, "e"), deliver("e", f"d:{n}"))]
-    return load(
-        *positioned(
-            send("a", 1, ["b", "c"]),
-            deliver("b", "a:1"),
-            *filler,
-            send("b", 1, ["c"]),
-            deliver("c", "b:1"),
-            deliver("c", "a:1"),
-        )
-    )
-
-
-def test_a_window_without_lead_or_stragglers_misses_what_comes_from_before(tmp_path: Path) -> None:
-    """The tests would notice if windows were cut carelessly."""
-    run = crossing()
-    store = write_store(tmp_path, run)
-    plan = Plan(len(run.processes), 0, len(run.events), lead=0, arrivals=False, borders=(10,))
-    careless = sum(
-        (check_window(store, plan, window, 0, [], None) for window in range(2)), Findings()
-    )
-    assert careless.violations == 0
-    assert audit(run).violations == 1
-    assert judge_in_parts(store, plan, last_deliveries(run), tmp_path).violations == 1
-    long = replace(plan, lead=len(run.events))
-    assert judge_in_parts(store, long, last_deliveries(run), tmp_path).violations == 1
-
-
-def test_the_lead_is_the_cheapest() -> None:
-    usual = {1: 10, 2: 500, 4: 1000, 8: 20, 100_000: 1}
-    assert choose_lead(usual, windows=1, total=10_000_000) == 0
-    assert choose_lead(usual, windows=2, total=10_000_000) == 100_000
-    assert choose_lead(usual, windows=2, total=10_000) == 8
-    assert choose_lead({}, windows=8, total=10) == 0
+def test_too_many_processes_for_one_worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are dealt out by destination."""
+    trace = write(tmp_path / "run.parquet", ("r", crossing(6)))
+    monkeypatch.setattr(windows, "WIDEST", 4)
+    told: list[str] = []
+    assert_same(judged(trace, 2, 100, told=told), verify_trace(trace))
+    assert "long flights" in told

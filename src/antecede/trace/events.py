@@ -12,6 +12,8 @@ from typing import Final, Self
 import numpy as np
 import numpy.typing as npt
 
+from antecede.errors import BadTrace
+
 NULL: Final = int(np.iinfo(np.int64).min)
 """What stands for null in an integer column; a null name is -1, an unknown time is not a number."""
 
@@ -120,6 +122,10 @@ class Run:
         """An event as errors name it: run, process and row."""
         process = self.name_of(int(self.events.process[event]))
         return f"run '{self.name}', process '{process}', {self.place_of(event)}"
+
+    def breaks(self, rule: str, event: int, detail: str) -> BadTrace:
+        """The error that says that an event breaks a rule."""
+        return BadTrace(rule, self.where(event), detail, int(self.events.row[event]))
 
     def place_of(self, event: int) -> str:
         return self.sources.place(int(self.events.row[event]))

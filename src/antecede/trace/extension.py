@@ -20,51 +20,61 @@ NO_CYCLE: Final = "happened-before has no cycle"
 def linear_extension(run: Run, by_process: Integers, send: Integers) -> Integers:
     """The indices of the run's events in an order that respects happened-before. `by_process` sorts
     them by process and local order, `send` is the send of each event's message, or -1."""
-    known = np.flatnonzero(run.events.position != NULL)
-    by_position = known[np.argsort(run.events.position[known], kind="stable")]
-    _check_distinct(run, by_position)
-    if len(known) == len(send):
-        _check_positions(run, by_process, send)
+    by_position = check_distinct(run)
+    if len(by_position) == len(send):
+        check_local_positions(run, by_process)
+        check_send_positions(run, send)
         return by_position
     order, stuck = _schedule(run, by_process, [send])
     if stuck:
         raise _cycle(run, stuck)
-    if len(known):
+    if len(by_position):
         earlier = np.full(len(send), -1)
         earlier[by_position[1:]] = by_position[:-1]
         order, stuck = _schedule(run, by_process, [send, earlier])
         if stuck:
             event = min(stuck)
             detail = "no order of the events respects the positions that are given"
-            raise BadTrace(LINEAR_EXTENSION, run.where(event), detail)
+            raise run.breaks(LINEAR_EXTENSION, event, detail)
     return order
 
 
-def _check_distinct(run: Run, by_position: Integers) -> None:
+def check_distinct(run: Run) -> Integers:
+    """The events whose positions are known, in the order of these, all of which differ."""
     position = run.events.position
+    known = np.flatnonzero(position != NULL)
+    by_position: Integers = known[np.argsort(position[known], kind="stable")]
     same = np.flatnonzero(np.diff(position[by_position]) == 0)
     if len(same):
         before, again = (int(event) for event in by_position[same[0] : same[0] + 2])
         detail = f"position {position[again]} is also that of {run.place_of(before)}"
-        raise BadTrace(LINEAR_EXTENSION, run.where(again), detail)
+        raise run.breaks(LINEAR_EXTENSION, again, detail)
+    return by_position
 
 
-def _check_positions(run: Run, by_process: Integers, send: Integers) -> None:
-    """Every event comes after the one before it at its process, and after its send."""
-    local = np.full(len(send), -1)
+def check_local_positions(run: Run, by_process: Integers) -> None:
+    """Every event comes after the one before it at its process."""
+    local = np.full(len(by_process), -1)
     same_process = np.diff(run.events.process[by_process]) == 0
     local[by_process[1:]] = np.where(same_process, by_process[:-1], -1)
-    remote = np.where(send == np.arange(len(send)), -1, send)
+    _check_after(run, local, "the event before it there")
+
+
+def check_send_positions(run: Run, send: Integers) -> None:
+    """Every event comes after its send."""
+    _check_after(run, np.where(send == np.arange(len(send)), -1, send), "its send")
+
+
+def _check_after(run: Run, before: Integers, relation: str) -> None:
     position = run.events.position
-    for before, relation in ((local, "the event before it there"), (remote, "its send")):
-        wrong = (before >= 0) & (position <= position[before])
-        if wrong.any():
-            event = int(np.argmax(wrong))
-            detail = (
-                f"position {position[event]} does not come after {position[before[event]]}, "
-                f"the position of {relation}, {run.place_of(int(before[event]))}"
-            )
-            raise BadTrace(LINEAR_EXTENSION, run.where(event), detail)
+    wrong = (before >= 0) & (position <= position[before])
+    if wrong.any():
+        event = int(np.argmax(wrong))
+        detail = (
+            f"position {position[event]} does not come after {position[before[event]]}, "
+            f"the position of {relation}, {run.place_of(int(before[event]))}"
+        )
+        raise run.breaks(LINEAR_EXTENSION, event, detail)
 
 
 def _schedule(
@@ -157,4 +167,4 @@ def _cycle(run: Run, stuck: dict[int, int]) -> BadTrace:
             f"{run.message_of(event)} (seq {run.events.seq[event]}) before the send of "
             f"{run.message_of(sent)} (seq {run.events.seq[sent]})"
         )
-    return BadTrace(NO_CYCLE, run.where(cycle[0]), ", ".join(steps))
+    return run.breaks(NO_CYCLE, cycle[0], ", ".join(steps))

@@ -21,14 +21,13 @@ from antecede.trace.names import Names
 from antecede.trace.schema import APP, KINDS, LAYERS
 
 MOST_PROCESSES: Final = int(np.iinfo(np.uint16).max)
-MOST_MESSAGES: Final = int(np.iinfo(np.int32).max)
 
 _Table = dict[str, Any]
 
 _MESSAGE: Final[_Table] = {
     "own_delivered": np.bool_,
     "start": np.int64,
-    **dict.fromkeys(("send", "numbers", "deliveries"), np.int32),
+    **dict.fromkeys(("send", "deliveries"), np.int32),
 }
 # Fresh memory costs as much as the work, so processes are two bytes.
 _EVENT: Final[_Table] = {"at": np.uint16, "message": np.int32, "event_row": np.int32}
@@ -39,7 +38,7 @@ _COPY: Final[_Table] = {
 }
 _ROW: Final[_Table] = {"crossing": np.int32}
 _TIMES: Final = ("arrival", "arrived", "delivered", "received")
-_JOINS: Final = ("send", "numbers", "deliveries", "at", "message", "delivery")
+_JOINS: Final = ("send", "deliveries", "at", "message", "delivery")
 
 
 class TimesNeeded(Exception):
@@ -110,7 +109,10 @@ class Intake:
 
     def add(self, batch: Batch) -> None:
         """The rows that come next. Refuses what breaks a rule or is out of order."""
-        layer_code, kind_code = _known(LAYERS, batch.layer, APP), _known(KINDS, batch.kind, -1)
+        layer_code, kind_code = (
+            known_codes(LAYERS, batch.layer, APP),
+            known_codes(KINDS, batch.kind, -1),
+        )
         beyond = layer_code >= len(LAYERS)
         if beyond.any() and beyond[batch.layer.indices].any():
             raise Unusual("a layer is unknown")
@@ -239,11 +241,27 @@ class _Layer:
                 place, old_place = self._first[process], old_first[process]
                 self._message_of[place : place + count] = old[old_place : old_place + count]
 
+    def authors(self) -> tuple[Integers, Integers]:
+        """Of every message its sender and its number."""
+        known = self._known()
+        sender = np.repeat(np.arange(len(known)), known)
+        place = np.arange(len(sender)) - np.repeat(np.cumsum(known) - known, known)
+        message = self._message_of[self._first[sender] + place]
+        senders, numbers = np.empty_like(sender), np.empty_like(sender)
+        senders[message], numbers[message] = sender, self.base[sender] + place
+        return senders, numbers
+
+    def find(self, sender: Integers, number: Integers) -> Integers:
+        """Which messages these are, -1 if they are not known."""
+        offset = number - self.base[sender]
+        found = np.full(len(sender), -1)
+        known = np.flatnonzero((self.sent[sender] != rows.UNSEEN) & (offset >= 0))
+        found[known] = self._message_of[self._first[sender[known]] + offset[known]]
+        return found
+
     def joined(self, processes: int, *, timed: bool) -> Joined:
         """All of it for the kernel; times and arrivals as far as they were kept."""
         messages, copies, events = (self.count(what) for what in ("messages", "copies", "events"))
-        if self.sent.max(initial=0) > MOST_MESSAGES:
-            raise Unusual("there are very many messages")
         columns = {
             **{name: self.columns[name][:messages] for name in _MESSAGE},
             **{name: self.columns[name][:events] for name in _EVENT},
@@ -259,13 +277,13 @@ class _Layer:
             np.arange(processes, dtype=np.int32),
         )
         return Joined(
-            *(prepared, columns["send"], columns["numbers"], columns["event_row"]),
+            *(prepared, columns["send"], self.authors()[1], columns["event_row"]),
             *(columns["delivery"], columns["delivered"], columns["received"]),
             *(columns["arrival"], columns["arrived"]),
         )
 
 
-def _known(known: Sequence[str], column: Coded, null: int) -> npt.NDArray[np.int32]:
+def known_codes(known: Sequence[str], column: Coded, null: int) -> npt.NDArray[np.int32]:
     """Codes of words of which few are known: their place among these, or one beyond."""
     places = {word: place for place, word in enumerate(known)}
     codes = [null if word is None else places.get(word, len(known)) for word in column.words]

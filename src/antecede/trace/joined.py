@@ -11,8 +11,6 @@ import numpy.typing as npt
 
 NEVER: Final = int(np.iinfo(np.int32).max)
 """The rank of a copy that is never delivered."""
-UNKNOWN: Final = int(np.iinfo(np.int32).min)
-"""In place of the message, in the delivery of one that was sent before the first of the rows."""
 
 Column = np.ndarray[Any, Any]
 Integers = npt.NDArray[np.int32]
@@ -28,7 +26,7 @@ class Prepared(NamedTuple):
     process: Column
     """Where each event happened."""
     message: Column
-    """m for the send of message m, -1 - m for a delivery of it, or `UNKNOWN`."""
+    """m for the send of message m, -1 - m for a delivery of it."""
     start: Column
     """The copies of message m are those from `start[m]` to `start[m + 1]`."""
     column: Column

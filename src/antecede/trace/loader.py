@@ -20,6 +20,10 @@ from antecede.trace.rules import NOT_NULL, check_run
 
 STAMPS: Final = ("stamp_entries", "stamp_bytes")
 
+Unchecked = tuple[Run, list[str], list[str], Integers]
+"""A run, the names of the kinds and of the layers that were found, and the rows of sends without a
+list of destinations."""
+
 
 class Loader:
     """Collects row groups, then splits them into runs, each checked against the rules. Without
@@ -77,6 +81,10 @@ class Loader:
     def runs(self, only: Container[str] | None = None) -> list[Run]:
         """Every run, or those that are wanted, checked and in a linear extension of
         happened-before."""
+        return [check_run(*unchecked) for unchecked in self.unchecked(only)]
+
+    def unchecked(self, only: Container[str] | None = None) -> list[Unchecked]:
+        """The same runs before any rule: as `check_run` wants them."""
         if not self._rows:
             return []
         columns = {name: column.values() for name, column in self._columns.items()}
@@ -92,14 +100,14 @@ class Loader:
             raise BadTrace(NOT_NULL, place, "column 'run' is null")
         unaddressed = np.flatnonzero((columns["kind"] == schema.SEND) & (listed < 0))
         events = Events(destination_start=offsets_of(np.maximum(listed, 0)), **columns)
-        checked = []
+        found: list[Unchecked] = []
         for code, chosen in _split(run):
             if only is not None and self._runs.names[code] not in only:
                 continue
             taken = events if chosen is None else events.take(chosen)
             loaded = self._compact(self._runs.names[code], taken, sources)
-            checked.append(check_run(loaded, self._kinds.names, self._layers.names, unaddressed))
-        return checked
+            found.append((loaded, self._kinds.names, self._layers.names, unaddressed))
+        return found
 
     def _compact(self, name: str, events: Events, sources: Sources) -> Run:
         """A run whose processes are only its own, still in the order in which names appeared."""

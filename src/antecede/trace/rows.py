@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from antecede.trace.joined import NEVER, UNKNOWN, Column
+from antecede.trace.joined import NEVER, Column
 from antecede.trace.schema import CRASH, DELIVER, RECEIVE, SEND, VIEW
 
 TAKEN: Final = 0
@@ -29,7 +29,7 @@ JOIN: Final = 2
 TIMED: Final = 4
 """keep receptions and times as well;"""
 BY_ROW: Final = 8
-"""take rows, counted from 1, for ranks, and keep deliveries of messages that are not known."""
+"""take rows, counted from 1, for ranks."""
 
 UNSEEN: Final = -1
 """A process of which no row has come so far, where the beginning of the run is not known."""
@@ -100,7 +100,6 @@ class Record(NamedTuple):
     `antecede.trace.joined`, as far as they are wanted."""
     start: Column
     send: Column
-    numbers: Column
     deliveries: Column
     at: Column
     message: Column
@@ -132,7 +131,7 @@ def take(rows: Rows, record: Record, wanted: int, todo: int) -> int:
     # Whatever stands in a record costs a count of references each time it is taken out of there.
     sent, base, first, message_of = record.sent, record.base, record.first, record.message_of
     delivered_here, arrived_here = record.handed_over[0], record.handed_over[1]
-    start, send, numbers, left = record.start, record.send, record.numbers, record.deliveries
+    start, send, left = record.start, record.send, record.deliveries
     own_delivered, message_of_row = record.own_delivered, record.message_of_row
     at, message, event_row = record.at, record.message, record.event_row
     column, rank, delivery = record.column, record.rank, record.delivery
@@ -199,7 +198,6 @@ def take(rows: Rows, record: Record, wanted: int, todo: int) -> int:
                 message_of_row[before + event] = messages
             if joins:
                 send[messages] = size
-                numbers[messages] = n
                 left[messages] = 0
                 at[size] = p
                 message[size] = messages
@@ -214,12 +212,6 @@ def take(rows: Rows, record: Record, wanted: int, todo: int) -> int:
             if marking:
                 crossing[progress[0]["crossings"]] = before + event
                 progress[0]["crossings"] += 1
-            if by_row and what == DELIVER and p != s:
-                at[size] = p
-                message[size] = UNKNOWN
-                if keeps_row:
-                    event_row[size] = before + event
-                size += 1
             continue
         if n > sent[s]:
             return REFUSED

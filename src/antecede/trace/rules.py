@@ -13,7 +13,6 @@ import numpy as np
 import numpy.typing as npt
 
 from antecede.compiled import MUCH
-from antecede.errors import BadTrace
 from antecede.trace.events import NULL, Codes, Events, Integers, Run, offsets_of
 from antecede.trace.extension import LINEAR_EXTENSION, NO_CYCLE, linear_extension
 from antecede.trace.prepare import accept, sorted_destinations
@@ -50,21 +49,34 @@ def check_each_rule(
     run: Run, kinds: Sequence[str], layers: Sequence[str], unaddressed: Integers
 ) -> Run:
     """The same, one rule after the other."""
-    _check_words(run, kinds, layers)
-    _check_nulls(run, unaddressed)
-    by_process = _check_seq(run)
-    send = _find_sends(run, _check_sends(run))
-    run = replace(run, events=_check_deliveries(run, send))
+    check_rows(run, kinds, layers, unaddressed)
+    by_process = check_seq(run)
+    run, send = check_messages(run)
     order = linear_extension(run, by_process, send)
     message = _number_messages(run.events, send, order)
     return replace(run, events=replace(run.events, message=message).take(order))
+
+
+def check_rows(
+    run: Run, kinds: Sequence[str], layers: Sequence[str], unaddressed: Integers
+) -> None:
+    """What can be said of every row by itself."""
+    _check_words(run, kinds, layers)
+    _check_nulls(run, unaddressed)
+
+
+def check_messages(run: Run) -> tuple[Run, Integers]:
+    """The rules about messages. Gives the run with every set of destinations sorted, and of each
+    event the index of the send of its message, -1 for membership events."""
+    send = _find_sends(run, check_sends(run))
+    return replace(run, events=_check_deliveries(run, send)), send
 
 
 def _refuse(run: Run, broken: Flags, rule: str, detail: Callable[[int], str]) -> None:
     """Raise an error about the first of the broken events, if there are any."""
     if broken.any():
         event = int(np.argmax(broken))
-        raise BadTrace(rule, run.where(event), detail(event))
+        raise run.breaks(rule, event, detail(event))
 
 
 def _check_words(run: Run, kinds: Sequence[str], layers: Sequence[str]) -> None:
@@ -92,10 +104,10 @@ def _check_nulls(run: Run, unaddressed: Integers) -> None:
     ):
         if is_null.any():
             event = int(np.argmax(is_null))
-            raise BadTrace(NOT_NULL, run.where(event), f"column '{column}' is null")
+            raise run.breaks(NOT_NULL, event, f"column '{column}' is null")
 
 
-def _check_seq(run: Run) -> Integers:
+def check_seq(run: Run) -> Integers:
     """The events sorted by process, and by local order within."""
     events = run.events
     by_process = np.lexsort((events.seq, events.process))
@@ -108,7 +120,7 @@ def _check_seq(run: Run) -> Integers:
     if len(wrong):
         event = int(wrong[0])
         detail = f"seq is {found[event]}, expected {expected[event]}"
-        raise BadTrace(SEQ, run.where(event), detail)
+        raise run.breaks(SEQ, event, detail)
     return by_process
 
 
@@ -117,7 +129,7 @@ def _authors(run: Run) -> Integers:
     return run.events.layer.astype(np.int64) * len(run.processes) + run.events.sender
 
 
-def _check_sends(run: Run) -> Integers:
+def check_sends(run: Run) -> Integers:
     """The sends sorted by author, and by number within."""
     events = run.events
     is_send = events.kind == SEND
@@ -136,9 +148,9 @@ def _check_sends(run: Run) -> Integers:
     if (events.number[sends] != expected).any():
         _refuse_repeats(run, sends, author, events.number[sends], SENT_ONCE, "sends")
         event = int(np.argmax(events.number[sends] != expected))
-        raise BadTrace(
+        raise run.breaks(
             NUMBERS,
-            run.where(int(sends[event])),
+            int(sends[event]),
             f"sends {run.message_of(int(sends[event]))}, expected number {expected[event]}",
         )
     return sends
@@ -154,7 +166,7 @@ def _refuse_repeats(
         pair = int(np.argmax(same))
         before, again = (int(event) for event in chosen[order[pair : pair + 2]])
         detail = f"{verb} {run.message_of(again)} again, after {run.place_of(before)}"
-        raise BadTrace(rule, run.where(again), detail)
+        raise run.breaks(rule, again, detail)
 
 
 def _find_sends(run: Run, sends: Integers) -> Integers:

@@ -5,39 +5,31 @@ the overtaken messages was sent first, and a shortest causal path from it.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from antecede.compiled import loop_for
 from antecede.errors import BrokenInvariant
-from antecede.pipeline.audit.flow import NONE, Copies, Flow, Integers, Positions
-from antecede.pipeline.audit.store import Store
-from antecede.pipeline.audit.stream import BEYOND, NO_PREDECESSOR, Pass, Scale
-from antecede.pipeline.audit.windows import Early
+from antecede.pipeline.audit.flights import BEYOND, NO_PREDECESSOR, Early, Pass, Scale
+from antecede.pipeline.audit.log import Copies, Flow, Integers, Log, Positions
+from antecede.pipeline.audit.windows import NONE
 from antecede.verify.witness import search_forth
 
-
-@dataclass(frozen=True)
-class Culprit:
-    """What an early delivery overtook and how it depends on it: messages as sender and number."""
-
-    early: Early
-    delivered: float
-    path: tuple[tuple[int, int], ...]
+Path = tuple[tuple[int, int], ...]
+"""Messages as sender and number, each of which depends on the one before."""
 
 
-def find_culprits(
-    store: Store, processes: int, early: Sequence[Early], first: int
-) -> list[Culprit]:
-    """The culprits of all these, none of which was sent before the position `first`."""
-    overtaken = first_overtaken(store, processes, early, first)
-    return [
-        find_path(store, processes, one, send) for one, send in zip(early, overtaken, strict=True)
-    ]
+def find_culprits(log: Log, early: Sequence[Early]) -> list[Path]:
+    """A path to each of these from the first message that it overtook."""
+    overtaken = first_overtaken(log, early)
+    paths: dict[Early, Path] = {}
+    for first in dict.fromkeys(overtaken):
+        of_first = [one for one, send in zip(early, overtaken, strict=True) if send == first]
+        paths |= find_paths(log, first, of_first)
+    return [paths[one] for one in early]
 
 
-def first_overtaken(store: Store, processes: int, early: Sequence[Early], first: int) -> list[int]:
+def first_overtaken(log: Log, early: Sequence[Early]) -> list[int]:
     """For each early delivery the send of the earliest sent message that it overtook.
 
     Every one has a column of the kernel to itself. A copy that it may have overtaken enters there,
@@ -45,12 +37,12 @@ def first_overtaken(store: Store, processes: int, early: Sequence[Early], first:
     """
     if not early:
         return []
-    stop = max(one.send for one in early) + 1
+    first, stop = log.first, max(one.send for one in early) + 1
     scale = Scale(0, stop - first + 1)
-    kernel = Pass(processes, len(early), scale)
+    kernel = Pass(len(log.processes), len(early), scale)
     flow = Flow()
     found = [NONE] * len(early)
-    for piece in store.read(first, stop):
+    for piece in log.read(first, stop):
         step = flow.take(piece.copies, piece.stop)
         copy, column, asks = _entries(piece.copies, early)
         # The later a send, the lower its rank.
@@ -81,13 +73,13 @@ def _entries(
     return copy[order], columns[order], asking[order]
 
 
-def find_path(store: Store, processes: int, early: Early, first: int) -> Culprit:
-    """A shortest causal path to an early message from the one sent at `first`."""
+def find_paths(log: Log, first: int, early: Sequence[Early]) -> dict[Early, Path]:
+    """Shortest causal paths to early messages from the one sent at `first`."""
     flow = Flow()
     previous, steps = np.empty(0, np.int64), np.empty(0, np.int32)
-    nearest = np.full((2, processes), -1, np.int64)
-    names: list[Copies] = []
-    for piece in store.read(first, early.send + 1):
+    nearest = np.full((2, len(log.processes)), -1, np.int64)
+    heads: list[Copies] = []
+    for piece in log.read(first, max(one.send for one in early) + 1):
         step = flow.take(piece.copies, piece.stop)
         new = len(step.heads)
         previous = np.concatenate([previous, np.full(new, -1, np.int64)])
@@ -96,16 +88,19 @@ def find_path(store: Store, processes: int, early: Early, first: int) -> Culprit
         number = step.number[np.where(is_send, step.message, -1 - step.message)]
         message = np.where(is_send, number, -1 - number)
         loop_for(search_forth, len(message))(step.process, message, 0, previous, steps, nearest)
-        names.append(piece.copies.take(step.heads))
+        heads.append(piece.copies.take(step.heads))
         flow.keep(step, piece.stop)
-    senders = np.concatenate([part.sender for part in names])
-    numbers = np.concatenate([part.number for part in names])
-    path = [len(previous) - 1]
-    while path[-1] != 0:
-        if previous[path[-1]] < 0:
-            raise BrokenInvariant(f"{early} does not depend on the message sent at {first}")
-        path.append(int(previous[path[-1]]))
-    last = next(store.read(early.send, early.send + 1)).copies
-    delivered = float(last.delivered[last.destination == early.destination][0])
-    told = tuple((int(senders[message]), int(numbers[message])) for message in reversed(path))
-    return Culprit(early, delivered, told)
+    sends, senders, numbers = (
+        np.concatenate([getattr(part, name) for part in heads])
+        for name in ("send", "sender", "number")
+    )
+    paths: dict[Early, Path] = {}
+    for one in early:
+        path = [int(sends.searchsorted(one.send))]
+        while path[-1] != 0:
+            if previous[path[-1]] < 0:
+                raise BrokenInvariant(f"{one} does not depend on the message sent at {first}")
+            path.append(int(previous[path[-1]]))
+        told = reversed(path)
+        paths[one] = tuple((int(senders[message]), int(numbers[message])) for message in told)
+    return paths

@@ -1,19 +1,67 @@
-"""What a verification on Spark works with, and how it is cut."""
+"""What a verification on Spark works with, and how it is cut: files, looked at on the driver, whose
+rows are never there, and tasks."""
 
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
 from typing import TypeVar
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 
-from antecede.pipeline.audit.source import Source, read_events
-from antecede.pipeline.audit.store import PIECE
-from antecede.pipeline.audit.windows import SHARD
+from antecede.trace.events import Sources
+from antecede.trace.reader import HIVE_NULL, find_files, open_checked, run_from_path
 
 Spec = TypeVar("Spec")
 Result = TypeVar("Result")
+
+
+@dataclass(frozen=True)
+class File:
+    """A file of a trace."""
+
+    path: str
+    first_row: int
+    """The number of its first row over all files."""
+    groups: tuple[int, ...]
+    """How many rows its row groups have."""
+    run: str | None
+    """The run that the name of its folder gives, if it has no such column."""
+
+    @property
+    def rows(self) -> int:
+        return sum(self.groups)
+
+
+@dataclass(frozen=True)
+class Source:
+    """The files of a trace, all of which have passed the check of their columns."""
+
+    root: str
+    files: Sequence[File]
+
+    @property
+    def rows(self) -> int:
+        return sum(file.rows for file in self.files)
+
+    @property
+    def sources(self) -> Sources:
+        return Sources([file.path for file in self.files], [file.first_row for file in self.files])
+
+
+def look_at(path: str | os.PathLike[str]) -> Source:
+    """Find the files of a trace and read their footers."""
+    files: list[File] = []
+    first_row = 0
+    for file in find_files(Path(path)):
+        parquet = open_checked(file)
+        metadata = parquet.metadata
+        groups = tuple(metadata.row_group(g).num_rows for g in range(metadata.num_row_groups))
+        run = None if "run" in parquet.schema_arrow.names else run_from_path(file)
+        run = None if run == HIVE_NULL else run
+        files.append(File(str(file), first_row, groups, run))
+        first_row += sum(groups)
+    return Source(str(path), files)
 
 
 @dataclass(frozen=True)
@@ -26,16 +74,10 @@ class Limits:
     """Rows of a window, where a task takes them as they stand in the files,"""
     reach: int = 500_000
     """and of what it reads before and behind it."""
-    window_copies: int = 1_000_000
-    """Windows are not made smaller than this for the sake of using all workers."""
-    piece: int = PIECE
-    """How many copies a task takes at a time."""
-    shard: int = SHARD
-    """Destinations from which on they are dealt out to several tasks."""
+    shard: int = 2048
+    """Destinations from which on they are dealt out to several tasks, where long flights are."""
     windows: int | None = None
-    """Their number, if it is not to be chosen,"""
-    lead: int | None = None
-    """and their lead."""
+    """Their number, if it is not to be chosen."""
 
 
 @dataclass(frozen=True)
@@ -51,11 +93,6 @@ class Job:
     """Where all findings are to be kept."""
     tell: Callable[[str], None] = lambda _: None
     """Is told what is being done."""
-
-    @cached_property
-    def events(self) -> DataFrame:
-        """All rows, for those who need SQL to understand them."""
-        return read_events(self.spark, self.source)
 
     @property
     def cores(self) -> int:

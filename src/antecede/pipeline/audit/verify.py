@@ -1,28 +1,35 @@
-"""Verifying a whole trace on Spark: small runs as they are, huge ones in parts."""
+"""Verifying a whole trace on Spark: small runs as they are, huge ones in windows.
+
+The driver sees names, counts and findings, never rows.
+"""
 
 import os
-import re
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import accumulate
 from pathlib import Path
 from typing import Final
-from urllib.parse import unquote
 
-from py4j.protocol import Py4JJavaError
-from pyspark.errors import PySparkException
+import numpy as np
+import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 
-from antecede.errors import BadFile, BadInput
-from antecede.pipeline.audit.census import find_runs
-from antecede.pipeline.audit.huge import verify_huge
-from antecede.pipeline.audit.job import Job, Limits
-from antecede.pipeline.audit.runs import Lot, RunRows, pack, verify_lot
-from antecede.pipeline.audit.source import Source, look_at
+from antecede.errors import BadInput
+from antecede.pipeline.audit.boundaries import Agreed, Settled, agree, settle
+from antecede.pipeline.audit.culprits import find_culprits
+from antecede.pipeline.audit.diagnosis import name_rule
+from antecede.pipeline.audit.flights import judge_log
+from antecede.pipeline.audit.job import Job, Limits, Source, look_at
+from antecede.pipeline.audit.log import Log, Part
+from antecede.pipeline.audit.ordering import put_in_order
+from antecede.pipeline.audit.runs import Lot, RunRows, find_runs, groups_of, pack, verify_lot
+from antecede.pipeline.audit.windows import Layout, Window, are_addressed, judge_window
 from antecede.pipeline.cluster import reach
+from antecede.trace.events import Integers
 from antecede.verify.check import layer_code
+from antecede.verify.delays import Delays
 from antecede.verify.output import Output, output_folder
-from antecede.verify.verdict import Verdict
+from antecede.verify.verdict import WITNESS_LIMIT, Verdict, Witness
 
 SMALLEST_LOT: Final = 20_000
 """Rows; less is not worth a task."""
@@ -45,7 +52,7 @@ def verify_on_spark(
     if reach.is_remote(spark):  # whose executors have working directories of their own
         path, out = Path(path).absolute(), out and Path(out).absolute()
     source = look_at(path)
-    with output_folder(out, force=force) as output, _blaming_files(source):
+    with output_folder(out, force=force) as output:
         reach.check_files(spark, [file.path for file in source.files], "move the trace there")
         reach.check_folder(spark, output.work, "name a folder there with --out")
         verdict = _verify(spark, source, code, output, limits or Limits(), tell)
@@ -106,23 +113,142 @@ def _cut(job: Job, runs: Sequence[RunRows]) -> list[Lot | RunRows]:
     return parts
 
 
-@contextmanager
-def _blaming_files(source: Source) -> Iterator[None]:
-    """An error about a file that Spark cannot read becomes ours."""
-    try:
-        yield
-    except (Py4JJavaError, PySparkException) as error:
-        text = str(error)
-        damaged = re.search(r"FAILED_READ_FILE|parquet|Parquet", text)
-        for file in source.files if damaged else ():
-            if file.path in unquote(text):
-                raise BadFile(
-                    file.path, [f"this is no Parquet file, or a damaged one: {_reason(text)}"]
-                ) from error
-        raise
+def verify_huge(job: Job, run: RunRows, index: int) -> Verdict:
+    """The verdict on one run: in windows as it stands or, if it is not in order, once it is."""
+    folder = job.work / f"run-{index}"
+    folder.mkdir()
+    found = _in_windows(job, run, index, _groups_of_run(job, run), folder)
+    if found is not None:
+        return found
+    ordered = put_in_order(job, run, folder)
+    again = folder / "again"
+    again.mkdir()
+    found = _in_windows(job, run, index, _groups_of_files(ordered), again)
+    if found is None:
+        raise name_rule(job, run, folder)
+    return found
 
 
-def _reason(text: str) -> str:
-    """The last cause that Java names."""
-    causes = re.findall(r"Caused by: [\w.$]+: (.+)", text)
-    return str(causes[-1] if causes else text.strip().partition("\n")[0])
+def _groups_of_run(job: Job, run: RunRows) -> list[tuple[str, int, int]]:
+    """The row groups that a run has rows in: file, number there and how many rows."""
+    rows_of = {file.path: file.groups for file in job.source.files}
+    return [
+        (file, group, rows_of[file][group])
+        for file, chosen in groups_of([run], job.source.files)
+        for group, _ in chosen
+        if rows_of[file][group]
+    ]
+
+
+def _groups_of_files(files: Sequence[str]) -> list[tuple[str, int, int]]:
+    groups = []
+    for file in files:
+        metadata = pq.read_metadata(file)
+        groups += [
+            (file, group, metadata.row_group(group).num_rows)
+            for group in range(metadata.num_row_groups)
+        ]
+    return groups
+
+
+def lay_out(job: Job, run: str, groups: Sequence[tuple[str, int, int]]) -> Layout | None:
+    """The windows of a run: whole row groups, unless these are too large for a worker."""
+    limits = job.limits
+    sizes = [rows for _, _, rows in groups]
+    if max(sizes) > 2 * limits.window_rows:
+        return None
+    windows = limits.windows or -(-sum(sizes) // limits.window_rows // job.cores) * job.cores
+    starts = np.array([0, *accumulate(sizes)])
+    cuts = starts.searchsorted(np.arange(1, windows) * sum(sizes) / windows)
+    borders = sorted({0, *cuts.tolist(), len(groups)})
+    return Layout(run, tuple(groups), tuple(borders), job.layer, limits.reach)
+
+
+def _in_windows(
+    job: Job, run: RunRows, index: int, groups: Sequence[tuple[str, int, int]], folder: Path
+) -> Verdict | None:
+    """The verdict on a run whose rows stand in order; nothing if they do not, or break a rule."""
+    layout = lay_out(job, run.name, groups)
+    if layout is None:
+        return None
+    job.tell("windows")
+    keep = job.findings is not None
+    windows: list[Window] = []
+    for found in job.each(range(layout.windows), partial(judge_window, layout, str(folder), keep)):
+        if isinstance(found, BadInput):
+            raise found
+        if found is None:
+            return None
+        windows.append(found)
+    agreed = agree(windows)
+    if agreed is None:
+        return None
+    settled = Settled()
+    if any(border.open or border.crossing for border in agreed.borders):
+        (settled,) = job.each([agreed], partial(_settle, job.layer, str(folder)))
+    addressed = job.each(settled.doubtful, partial(are_addressed, layout, agreed.processes))
+    if settled.broken or not all(addressed):
+        return None
+    if settled.long_flights or any(one.undelivered is None for one in windows):
+        return _judge_from_end_to_end(job, index, layout, agreed, windows, folder)
+    if job.findings:
+        for file in sorted(folder.glob("findings-*.parquet")):
+            file.rename(job.findings / f"{index}-{file.name.removeprefix('findings-')}")
+    told = sorted((told for one in windows for told in one.witnesses), key=lambda told: told[0])
+    witnesses = tuple(witness for _, witness in told[:WITNESS_LIMIT])
+    delays = sum((one.delays for one in windows), Delays())
+    violations = sum(one.violations for one in windows)
+    return _verdict(agreed, windows, violations, agreed.undelivered, witnesses, delays)
+
+
+def _settle(layer: int, folder: str, agreed: Agreed) -> Settled:
+    return settle(agreed, layer, folder)
+
+
+def _judge_from_end_to_end(
+    job: Job,
+    index: int,
+    layout: Layout,
+    agreed: Agreed,
+    windows: Sequence[Window],
+    folder: Path,
+) -> Verdict:
+    job.tell("long flights")
+    parts = tuple(Part(one.window, one.stop, one.first, one.last) for one in windows)
+    log = Log(layout, agreed.processes, parts, str(folder))
+    shards = -(-len(agreed.processes) // job.limits.shard)
+    keep = f"{job.findings / str(index)}-" if job.findings else None
+    parts_found = job.each(range(shards), partial(judge_log, log, shards, keep))
+    found = sum(parts_found[1:], parts_found[0])
+    job.tell("witnesses")
+    paths = job.each([found.early], partial(find_culprits, log))[0] if found.early else []
+    names = agreed.processes
+    witnesses = []
+    for early, path in zip(found.early, paths, strict=True):
+        told = tuple(f"{names[sender]}:{number}" for sender, number in path)
+        time = None if np.isnan(early.delivered_s) else early.delivered_s
+        process = names[early.destination]
+        witnesses.append(Witness(layout.run, process, told[0], told[-1], told, time))
+    return _verdict(
+        agreed, windows, found.violations, found.undelivered, tuple(witnesses), found.delays
+    )
+
+
+def _verdict(
+    agreed: Agreed,
+    windows: Sequence[Window],
+    violations: int,
+    undelivered: Integers,
+    witnesses: tuple[Witness, ...],
+    delays: Delays,
+) -> Verdict:
+    return Verdict(
+        runs=1,
+        messages=sum(one.messages for one in windows),
+        deliveries=sum(one.deliveries for one in windows),
+        violations=violations,
+        undelivered=int(undelivered.sum()),
+        undelivered_at_crashed=int(undelivered[list(agreed.crashed)].sum()),
+        witnesses=witnesses,
+        delays=delays,
+    )

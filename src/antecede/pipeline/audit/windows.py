@@ -1,14 +1,17 @@
-"""One huge run in parallel: what each task does, and how the log is cut for them.
+"""One window of a huge run whose rows stand in order: what its task does, from rows to findings.
 
-A task takes a window of the sends and some of the destinations. It starts *lead* positions early,
-with empty rows, and is right about all predecessors that fly no longer than that. The others are
-*stragglers*: one pass over the whole log, in which only they count, comes first and leaves on disk
-what it found; it is cut by destination, not by window. Together they are exact.
+A task has a *window* of the rows, its own, whole row groups, and reads some more before (*lead*)
+and behind it (*tail*). It feeds them to the one pass, as the local engine does. Everything that
+matters for a message sent in the window, and every causal path to it, lies between the first send
+that is still in flight and its last delivery. If the rows that the task has read cover that, its
+findings stand; whether they do, for all windows, is seen from what they give back
+(`antecede.pipeline.audit.boundaries`).
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from itertools import pairwise
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
 from pathlib import Path
 from typing import Any, Final
 
@@ -17,226 +20,423 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from antecede.pipeline.audit.flow import NONE, Copies, Integers, Positions
-from antecede.pipeline.audit.store import PIECE, Store
-from antecede.pipeline.audit.stream import Last, Scale, Stream
-from antecede.verify.delays import Delays, split_times
-from antecede.verify.findings import FindingsWriter, Naming
-from antecede.verify.verdict import WITNESS_LIMIT
+from antecede.errors import BadInput
+from antecede.trace.batch import Batch, Unusual
+from antecede.trace.batches import read_run
+from antecede.trace.events import Integers
+from antecede.trace.intake import Intake, known_codes
+from antecede.trace.joined import NEVER, Joined
+from antecede.trace.rows import UNSEEN
+from antecede.trace.schema import DELIVER, KINDS
+from antecede.verify.audit import Subject, find_witnesses, judge_copies
+from antecede.verify.delays import Delays
+from antecede.verify.findings import findings_of, write_findings
+from antecede.verify.verdict import WITNESS_LIMIT, Witness
+from antecede.verify.witness import first_early
 
-SHARD: Final = 256
-"""Destinations from which on a task takes only a part of them."""
+NONE: Final = int(np.iinfo(np.int64).min)
+"""In a column of positions: this never happened."""
+WIDEST: Final = 4096
+"""Processes beyond which rows of one cell each do not fit into a worker."""
 
-
-@dataclass(frozen=True)
-class Plan:
-    """How a run is cut. Positions are those of sends."""
-
-    processes: int
-    first: int
-    last: int
-    """The first and the last position of the run."""
-    lead: int
-    arrivals: bool
-    """Whether delays are asked for."""
-    borders: tuple[int, ...] = ()
-    shards: int = 1
-    stragglers_from: int | None = None
-    """The first send of a straggler, None if there is none,"""
-    stragglers_to: int | None = None
-    """and how far they matter."""
-    piece: int = PIECE
-
-    def windows(self) -> list[tuple[int, int | None]]:
-        ends = [self.first, *self.borders]
-        return [*pairwise(ends), (ends[-1], None)]
-
-    def columns(self, shard: int) -> Integers:
-        """The columns of the destinations that fall to a shard."""
-        mine = np.arange(self.processes) % self.shards == shard
-        return np.where(mine, np.cumsum(mine) - 1, -1).astype(np.int32)
-
-
-@dataclass(frozen=True)
-class Early:
-    """A delivery that came too early."""
-
-    delivery: int
-    send: int
-    destination: int
-
-
-@dataclass(frozen=True)
-class Findings:
-    """What a task gives back; they add up."""
-
-    violations: int = 0
-    delays: Delays = field(default_factory=Delays)
-    early: tuple[Early, ...] = ()
-    """The first of them by delivery."""
-
-    def __add__(self, other: "Findings") -> "Findings":
-        early = sorted((*self.early, *other.early), key=lambda found: found.delivery)
-        return Findings(
-            self.violations + other.violations,
-            self.delays + other.delays,
-            tuple(early[:WITNESS_LIMIT]),
-        )
-
-
-def choose_lead(histogram: dict[int, int], windows: int, total: int) -> int:
-    """The cheapest lead, given how many copies fly for about so many positions (at most): a longer
-    one makes every window longer, a shorter one makes stragglers, which cost another pass and some
-    more for each of them."""
-    if not histogram or windows < 2:
-        return 0
-    copies = sum(histogram.values())
-    best, least = 0, total + copies
-    for lead in sorted(histogram):
-        copies -= histogram[lead]
-        cost = (windows - 1) * lead + (total + copies if copies else 0)
-        if cost < least:
-            best, least = lead, cost
-    return best
-
-
-def check_window(
-    store: Store,
-    plan: Plan,
-    window: int,
-    shard: int,
-    late: Sequence[str],
-    out: tuple[str, Naming] | None,
-) -> Findings:
-    """The findings about the messages sent in a window, for one shard of the destinations. `late`
-    are the files of the stragglers' pass; all findings go to the file `out`, if there is one, with
-    the names that come with it."""
-    if out is None:
-        return _check(store, plan, window, shard, late, lambda _: None)
-    file, naming = out
-    with FindingsWriter(Path(file)) as writer:
-        return _check(
-            store, plan, window, shard, late, lambda early: writer.add(_named(naming, early))
-        )
-
-
-def _check(
-    store: Store,
-    plan: Plan,
-    window: int,
-    shard: int,
-    late: Sequence[str],
-    keep: Callable[[Copies], None],
-) -> Findings:
-    first, stop = plan.windows()[window]
-    stream = Stream(plan.columns(shard), Scale(plan.first, plan.last), arrivals=plan.arrivals)
-    found = Findings()
-    for piece in store.read(max(plan.first, first - plan.lead), stop, plan.piece):
-        by_delivery, by_arrival, watched = stream.feed(piece.copies, piece.stop)
-        copies = piece.copies.take(watched)
-        for more in _late_for(late, plan, copies):
-            by_delivery = by_delivery.overruled_by(more[0])
-            by_arrival = by_arrival and by_arrival.overruled_by(more[1])
-        own = copies.send >= first
-        early = own & (copies.delivery != NONE) & (by_delivery.position > copies.delivery)
-        found += Findings(
-            int(np.count_nonzero(early)),
-            _delays(copies, own, by_delivery, by_arrival),
-            _first_early(copies.take(early)),
-        )
-        if early.any():
-            keep(copies.take(early))
-    return found
-
-
-def _delays(
-    copies: Copies, own: npt.NDArray[np.bool_], by_delivery: Last, by_arrival: Last | None
-) -> Delays:
-    if by_arrival is None:
-        return Delays()
-    received = np.where(own, copies.received, np.nan)
-    return split_times(received, copies.delivered, by_arrival.time_s, by_delivery.time_s).total()
-
-
-def _first_early(early: Copies) -> tuple[Early, ...]:
-    order = np.argsort(early.delivery, kind="stable")[:WITNESS_LIMIT]
-    columns = (early.delivery, early.send, early.destination)
-    return tuple(
-        Early(*row) for row in zip(*(column[order].tolist() for column in columns), strict=True)
-    )
-
-
-def _named(naming: Naming, early: Copies) -> pa.Table:
-    return naming.table(early.destination, early.sender, early.number, early.delivered)
-
-
-LATE: Final = pa.schema(
+OPEN: Final = pa.schema(
     [
-        ("send", pa.int64()),
+        ("layer", pa.int16()),
+        ("sender", pa.int32()),
+        ("number", pa.int64()),
         ("destination", pa.int32()),
-        ("delivery", pa.int64()),
-        ("delivered", pa.float64()),
-        ("arrival", pa.int64()),
-        ("arrived", pa.float64()),
+        ("send", pa.int64()),
     ]
 )
-"""What the pass of the stragglers leaves: for a copy, the last straggler before it."""
+"""Copies sent in a window and not delivered in what its task has read; `send` is a position, and
+`NONE` in layers that are not judged."""
+
+OWN: Final = pa.schema([("layer", pa.int16()), ("sender", pa.int32()), ("number", pa.int64())])
+"""Messages sent in a window that their sender itself has delivered."""
+
+CROSSING: Final = pa.schema(
+    [
+        ("layer", pa.int16()),
+        ("sender", pa.int32()),
+        ("number", pa.int64()),
+        ("process", pa.int32()),
+        ("kind", pa.int16()),
+        ("position", pa.int64()),
+        ("time", pa.float64()),
+        ("send", pa.int64()),
+    ]
+)
+"""Rows of a window about messages of earlier ones; `send` is `NONE` where that is not known."""
+
+Table = dict[str, npt.NDArray[Any]]
 
 
-def check_stragglers(
-    store: Store, plan: Plan, shard: int, shards: int, last_at: Positions, out: str
-) -> None:
-    """The pass in which only the stragglers count, for one of so many shards of the destinations.
-    `last_at` is the position of the last delivery at every process."""
-    if plan.stragglers_from is None:
-        return
-    columns = replace(plan, shards=shards).columns(shard)
-    stream = Stream(columns, Scale(plan.first, plan.last), arrivals=plan.arrivals)
-    partial = Path(f"{out}.partial")
-    with pq.ParquetWriter(partial, LATE) as writer:
-        for piece in store.read(plan.stragglers_from, plan.stragglers_to, plan.piece):
-            enters = flights(piece.copies, last_at) > plan.lead
-            by_delivery, by_arrival, watched = stream.feed(piece.copies, piece.stop, enters)
-            by_arrival = by_arrival or Last(
-                np.full(len(watched), NONE), np.full(len(watched), -np.inf)
-            )
-            copies = piece.copies.take(watched)
-            told = (by_delivery.position != NONE) | (by_arrival.position != NONE)
-            told &= copies.delivery != NONE
-            columns_of: list[npt.NDArray[Any]] = [
-                *(copies.send, copies.destination, by_delivery.position, by_delivery.time_s),
-                *(by_arrival.position, by_arrival.time_s),
-            ]
-            writer.write_table(pa.table([column[told] for column in columns_of], schema=LATE))
-    partial.replace(out)
+@dataclass(frozen=True)
+class Layout:
+    """A run in row groups, in the order of its rows, and how they are dealt out to tasks."""
+
+    run: str
+    groups: tuple[tuple[str, int, int], ...]
+    """File, number there and how many rows."""
+    borders: tuple[int, ...]
+    """The first row group of every window, and the end."""
+    judged: int
+    """The layer that is asked about."""
+    reach: int
+    """How many rows a lead or a tail may have; one row group it always may."""
+
+    @property
+    def windows(self) -> int:
+        return len(self.borders) - 1
+
+    def rows(self, first: int, stop: int) -> int:
+        return sum(rows for _, _, rows in self.groups[first:stop])
+
+    def read(self, first: int, stop: int) -> Iterator[tuple[int, Batch]]:
+        """The rows of some row groups, each batch with the one that it is from."""
+        chosen = list(enumerate(self.groups[first:stop], first))
+        for file, of_file in groupby(chosen, key=lambda group: group[1][0]):
+            number = {index: group for group, (_, index, _) in of_file}
+            for batch in read_run(Path(file), list(number), self.run, times=True):
+                yield number[batch.group], batch
 
 
-def flights(copies: Copies, last_at: Positions) -> Positions:
-    """For how many positions each copy can matter: until its delivery or, if that never comes,
-    until the last delivery at its destination."""
-    end = np.where(copies.delivery != NONE, copies.delivery, last_at[copies.destination])
-    return np.where(end > copies.send, end - copies.send, 0)
+@dataclass(frozen=True, eq=False)
+class Window:
+    """What a task gives back. Columns go by process or, those of numbers, by layer and process;
+    processes are counted as the task came across them. Positions are those of rows."""
+
+    window: int
+    stop: int
+    """The row group behind its tail."""
+    names: tuple[str, ...]
+    first_seq: Integers
+    next_seq: Integers
+    """Of every process that has own rows, else `UNSEEN`."""
+    first_number: Integers
+    last_number: Integers
+    """Of every author of own sends, else `UNSEEN`."""
+    first: int
+    last: int
+    """The first and the last own row,"""
+    start: int
+    end: int
+    """and of all that it has read."""
+    crashed: tuple[int, ...]
+    messages: int
+    deliveries: int
+    last_delivery: Integers
+    """Of messages of others, in the layer that is judged."""
+    open: int
+    crossing: int
+    """How many rows the files of `OPEN` and `CROSSING` have."""
+    undelivered: Integers | None = None
+    """Nothing if it was not judged."""
+    violations: int = 0
+    delays: Delays = field(default_factory=Delays)
+    witnesses: tuple[tuple[int, Witness], ...] = ()
+    """The first of them, with the positions of the early deliveries."""
 
 
-def _late_for(late: Sequence[str], plan: Plan, copies: Copies) -> Iterator[tuple[Last, Last]]:
-    """What the stragglers' pass found about these copies, by delivery and by arrival."""
-    if not late or not len(copies):
-        return
-    first, last = int(copies.send[0]), int(copies.send[-1])
-    sends = np.unique(copies.send)
-    keys = sends.searchsorted(copies.send) * plan.processes + copies.destination
-    for file in late:
-        table = pq.read_table(file, filters=[("send", ">=", first), ("send", "<=", last)])
-        if not len(table):
-            continue
-        column = {name: table[name].to_numpy() for name in LATE.names}
-        key = sends.searchsorted(column["send"]) * plan.processes + column["destination"]
-        place = np.minimum(keys.searchsorted(key), len(keys) - 1)
-        mine = keys[place] == key  # the others belong to other shards
-        found = []
-        for position, time in (("delivery", "delivered"), ("arrival", "arrived")):
-            positions, times = np.full(len(copies), NONE), np.full(len(copies), -np.inf)
-            positions[place[mine]] = column[position][mine]
-            times[place[mine]] = column[time][mine]
-            found.append(Last(positions, times))
-        yield found[0], found[1]
+def judge_window(layout: Layout, folder: str, keep: bool, window: int) -> Window | BadInput | None:
+    """Judge a window; nothing if rows are not in order or something breaks a rule. What is left
+    over goes to files in `folder`, as do all findings, if they are to be kept."""
+    try:
+        stretch = read_stretch(layout, window)
+    except BadInput as error:
+        return error
+    except Unusual:
+        return None
+    place = Path(folder)
+    opened, crossing = stretch.open_copies(), stretch.crossing_rows()
+    _write(place / f"open-{window}.parquet", opened, OPEN)
+    _write(place / f"crossing-{window}.parquet", crossing, CROSSING)
+    _write(place / f"own-{window}.parquet", stretch.own_deliveries(), OWN)
+    judged: dict[str, Any] = {}
+    if len(stretch.intake.processes) <= WIDEST:
+        judged = _judge(stretch, layout, place / f"findings-{window}.parquet" if keep else None)
+    return stretch.digest(window, len(opened["send"]), crossing, judged)
+
+
+def _judge(stretch: "Stretch", layout: Layout, file: Path | None) -> dict[str, Any]:
+    joined, processes = stretch.joined, stretch.intake.processes
+    judged = judge_copies(joined, stretch.own_copies(layout.judged))
+    subject = Subject(layout.run, processes, joined, 0, stretch.intake.crashed)
+    told = first_early(joined, judged.early, WITNESS_LIMIT)
+    positions = stretch.position[joined.row[joined.delivery[told]]].tolist()
+    if file and len(judged.early):
+        write_findings(file, findings_of(subject, judged.early))
+    return {
+        "undelivered": np.bincount(judged.missing, minlength=len(processes)),
+        "violations": len(judged.early),
+        "delays": judged.delays,
+        "witnesses": tuple(zip(positions, find_witnesses(subject, told), strict=True)),
+    }
+
+
+class _Mark:
+    """How far a stretch had come when its own rows began, or ended."""
+
+    def __init__(self, intake: Intake) -> None:
+        self.row = intake.rows
+        self.next_seq = intake.next_seq.copy()
+        self.crashed = intake.crashed.copy()
+        self.sent = [layer.sent.copy() for layer in intake.layers]
+        self.counts = [
+            {name: layer.count(name) for name in ("messages", "events", "deliveries")}
+            for layer in intake.layers
+        ]
+
+
+class Stretch:
+    """The rows of a window with its lead and its tail, taken in."""
+
+    def __init__(self, layout: Layout, *, by_row: bool = False) -> None:
+        self._judged = layout.judged
+        steps = sum(rows for _, _, rows in layout.groups)
+        self.intake = Intake(
+            layout.judged, steps, timed=True, whole=False, located=True, by_row=by_row
+        )
+        self._batches: list[Batch] = []
+        self._first_row: list[int] = []
+        self.own: list[_Mark] = []
+        self.stop = 0
+
+    def add(self, batches: Iterable[Batch]) -> None:
+        for batch in batches:
+            self._first_row.append(self.intake.rows)
+            self._batches.append(batch)
+            self.intake.add(batch)
+
+    def mark(self, *, begin: bool) -> None:
+        """Here own rows begin, or end."""
+        self.own.append(_Mark(self.intake))
+        self.intake.mark(crossing=begin)
+
+    def complete(self) -> None:
+        """Nothing is added any more."""
+        self.joined: Joined = self.intake.joined()
+        self.position: Integers = np.concatenate(
+            [np.empty(0, np.int64), *(batch.position for batch in self._batches)]
+        )
+
+    def own_copies(self, layer: int) -> slice:
+        """The copies of the messages sent in the window."""
+        start = self.intake.layers[layer].columns["start"]
+        return slice(*(int(start[mark.counts[layer]["messages"]]) for mark in self.own))
+
+    def unknown(self) -> int:
+        """How many own rows are about messages that were sent before the lead."""
+        crossing = self.crossing_rows(sends=False)
+        return sum(
+            int(np.count_nonzero(layer.find(*_of_layer(crossing, layer.code)) < 0))
+            for layer in self.intake.layers
+        )
+
+    def still_open(self) -> int:
+        """How many copies may be delivered behind the tail: not those to processes that delivered
+        nothing in it and may have crashed."""
+        layer = self.intake.wanted
+        events = slice(self.own[1].counts[self._judged]["events"], layer.count("events"))
+        delivered = layer.columns["message"][events] < 0
+        alive = np.zeros(len(self.intake.processes), bool)
+        alive[layer.columns["at"][events][delivered]] = True
+        own = self.own_copies(self._judged)
+        missing = layer.columns["rank"][own] == NEVER
+        return int(np.count_nonzero(alive[layer.columns["column"][own][missing]]))
+
+    def open_copies(self) -> Table:
+        """Own copies of all layers that have not been delivered."""
+        parts: list[list[npt.NDArray[Any]]] = []
+        for layer in self.intake.layers:
+            own = self.own_copies(layer.code)
+            copies = own.start + np.flatnonzero(layer.columns["rank"][own] == NEVER)
+            start = layer.columns["start"][: layer.count("messages") + 1]
+            message = start.searchsorted(copies, side="right") - 1
+            sender, number = (column[message] for column in layer.authors())
+            send = np.full(len(copies), NONE)
+            if layer is self.intake.wanted:
+                send = self.position[self.joined.row[self.joined.send[message]]]
+            code = np.full(len(copies), layer.code)
+            parts.append([code, sender, number, layer.columns["column"][copies], send])
+        columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
+        return dict(zip(OPEN.names, columns, strict=True))
+
+    def own_deliveries(self) -> Table:
+        """Own messages of all layers that their sender has delivered."""
+        parts = []
+        for layer in self.intake.layers:
+            first, stop = (mark.counts[layer.code]["messages"] for mark in self.own)
+            chosen = first + np.flatnonzero(layer.columns["own_delivered"][first:stop])
+            sender, number = (column[chosen] for column in layer.authors())
+            parts.append([np.full(len(chosen), layer.code), sender, number])
+        columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
+        return dict(zip(OWN.names, columns, strict=True))
+
+    def crossing_rows(self, *, sends: bool = True) -> Table:
+        """Own rows about messages of earlier windows, with the positions of their sends as far as
+        they are known."""
+        parts = [_empty(CROSSING)]
+        for layer in self.intake.layers:
+            rows = layer.columns["crossing"][: layer.count("crossings")]
+            found = self._pick(rows)
+            found["layer"] = np.full(len(rows), layer.code)
+            if sends and layer is self.intake.wanted:
+                message = layer.find(found["sender"], found["number"])
+                known = np.flatnonzero(message >= 0)
+                send = self.joined.row[self.joined.send[message[known]]]
+                found["send"][known] = self.position[send]
+            parts.append(found)
+        return {name: np.concatenate([part[name] for part in parts]) for name in CROSSING.names}
+
+    def _pick(self, rows: Integers) -> Table:
+        """Some rows, with the codes that the pass gave to names."""
+        found = {**_empty(CROSSING, len(rows)), "send": np.full(len(rows), NONE)}
+        batch_of = np.searchsorted(self._first_row, rows, side="right") - 1
+        names = self.intake.names
+        for index in np.unique(batch_of).tolist():
+            mine = batch_of == index
+            batch, at = self._batches[index], rows[mine] - self._first_row[index]
+            for name, column in (("process", batch.process), ("sender", batch.sender)):
+                codes = np.array([*names.enter(column.words), -1])
+                found[name][mine] = codes[column.indices[at]]
+            found["kind"][mine] = known_codes(KINDS, batch.kind, -1)[batch.kind.indices[at]]
+            for name in ("number", "position", "time"):
+                found[name][mine] = getattr(batch, name)[at]
+        return found
+
+    def digest(self, window: int, opened: int, crossing: Table, judged: dict[str, Any]) -> Window:
+        begin, end = self.own
+        intake, size = self.intake, len(self.intake.processes)
+        before, after = (_padded(mark.next_seq, size) for mark in (begin, end))
+        numbers = [
+            tuple(_padded(mark.sent[layer.code], size) for mark in (begin, end))
+            for layer in intake.layers
+        ]
+        first_number = [
+            np.where(was == UNSEEN, _padded(layer.base, size), was + 1)
+            for layer, (was, _) in zip(intake.layers, numbers, strict=True)
+        ]
+        first, last, start, stop = self.position[[begin.row, end.row - 1, 0, -1]].tolist()
+        was, now = (mark.counts[self._judged] for mark in (begin, end))
+        return Window(
+            window=window,
+            stop=self.stop,
+            names=tuple(intake.processes),
+            first_seq=np.where(before == UNSEEN, intake.first_seq, before),
+            next_seq=after,
+            first_number=np.stack(first_number),
+            last_number=np.stack([number for _, number in numbers]),
+            first=first,
+            last=last,
+            start=start,
+            end=stop,
+            crashed=tuple(np.flatnonzero(_padded(end.crashed, size) > 0).tolist()),
+            messages=now["messages"] - was["messages"],
+            deliveries=now["deliveries"] - was["deliveries"],
+            last_delivery=self._last_delivery(crossing),
+            open=opened,
+            crossing=len(crossing["send"]),
+            **judged,
+        )
+
+    def _last_delivery(self, crossing: Table) -> Integers:
+        joined, judged = self.joined, self._judged
+        last = np.full(len(self.intake.processes), NONE)
+        events = slice(*(mark.counts[judged]["events"] for mark in self.own))
+        delivery = joined.prepared.message[events] < 0
+        # Where a process stands several times, the last one stays.
+        rows = joined.row[events][delivery]
+        last[joined.prepared.process[events][delivery]] = self.position[rows]
+        known = (crossing["kind"] == DELIVER) & (crossing["layer"] == judged)
+        known &= crossing["process"] != crossing["sender"]
+        np.maximum.at(last, crossing["process"][known], crossing["position"][known])
+        return last
+
+
+def read_stretch(layout: Layout, window: int) -> Stretch:
+    """What a window needs to be judged. Messages fly for a short while, so one row group on either
+    side will mostly do. Where it does not, the task takes more of them as long as that helps, up to
+    a limit; what is then still unknown is left to the boundaries."""
+    first, stop = layout.borders[window : window + 2]
+    start = max(first - 1, 0)
+    batches = list(layout.read(start, stop))
+    was_unknown = sys.maxsize
+    while True:
+        stretch = Stretch(layout)
+        stretch.add(batch for group, batch in batches if group < first)
+        stretch.mark(begin=True)
+        stretch.add(batch for group, batch in batches if group >= first)
+        stretch.mark(begin=False)
+        if stretch.own[0].row == stretch.own[1].row:
+            raise Unusual("a window has no rows")
+        unknown = stretch.unknown()
+        earlier = _earlier(layout, first, start) if 0 < unknown < was_unknown else start
+        if earlier == start:
+            break
+        batches = [*layout.read(earlier, start), *batches]
+        start, was_unknown = earlier, unknown
+    _add_tail(layout, stretch, stop)
+    stretch.complete()
+    return stretch
+
+
+def _add_tail(layout: Layout, stretch: Stretch, stop: int) -> None:
+    was_open, end, read = sys.maxsize, min(stop + 1, len(layout.groups)), stop
+    while True:
+        stretch.add(batch for _, batch in layout.read(read, end))
+        stretch.stop = read = end
+        still_open = stretch.still_open()
+        if not 0 < still_open < was_open:
+            return
+        was_open = still_open
+        farther = min(read + max(read - stop, 1), len(layout.groups))
+        if farther == read or layout.rows(stop, farther) > layout.reach:
+            return
+        end = farther
+
+
+def are_addressed(layout: Layout, processes: Sequence[str], asked: tuple[int, Table]) -> bool:
+    """Whether messages of a window are addressed to the processes of these rows about them."""
+    window, rows = asked
+    stretch = Stretch(layout)
+    stretch.add(batch for _, batch in layout.read(*layout.borders[window : window + 2]))
+    code_of = {name: code for code, name in enumerate(stretch.intake.processes)}
+    codes = np.array([code_of.get(name, -1) for name in processes])
+    for layer in stretch.intake.layers:
+        mine = rows["layer"] == layer.code
+        message = layer.find(codes[rows["sender"][mine]], rows["number"][mine])
+        start, column = layer.columns["start"], layer.columns["column"]
+        for m, process in zip(message.tolist(), codes[rows["process"][mine]].tolist(), strict=True):
+            if process not in column[start[m] : start[m + 1]]:
+                return False
+    return True
+
+
+def _earlier(layout: Layout, own: int, start: int) -> int:
+    """The start of a lead of twice as many row groups, if it may be so long."""
+    begin = max(start - max(own - start, 1), 0)
+    return begin if layout.rows(begin, own) <= layout.reach else start
+
+
+def _of_layer(crossing: Table, layer: int) -> tuple[Integers, Integers]:
+    mine = crossing["layer"] == layer
+    return crossing["sender"][mine], crossing["number"][mine]
+
+
+def _padded(values: npt.NDArray[Any], size: int) -> Integers:
+    """By process, for those that came later, too."""
+    return np.concatenate([values, np.full(size - len(values), UNSEEN)]).astype(np.int64)
+
+
+def _empty(schema: pa.Schema, size: int = 0) -> Table:
+    return {field.name: np.zeros(size, field.type.to_pandas_dtype()) for field in schema}
+
+
+def _write(file: Path, table: Table, schema: pa.Schema) -> None:
+    """Under another name first, for a task may be tried twice; nothing if there is nothing."""
+    if len(table["sender"]):
+        partial = file.with_name(f".{file.name}.partial")
+        columns: Sequence[Any] = [table[name] for name in schema.names]
+        pq.write_table(pa.table(columns, schema=schema), partial)
+        partial.replace(file)

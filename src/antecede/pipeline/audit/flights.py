@@ -1,18 +1,28 @@
-"""The kernel over a log that comes in pieces, in flat memory.
+"""Long flights: a run that windows could not judge by themselves, gone over from end to end.
+
+Whatever flies for longer than tasks look, or is lost at a process that lives on, may matter at any
+distance. So one task takes the windows one behind the other and carries along what is in flight;
+where there are very many processes, each of several tasks takes some of the destinations. This is
+the kernel over a log that comes in pieces, in flat memory.
 
 Positions serve as ranks, for at one process they grow with every delivery. Between two pieces a
 pass keeps the rows of the messages that are yet to be delivered.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Final, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from antecede.pipeline.audit.flow import NONE, Copies, Flags, Flow, Integers, Positions, Step, Times
+from antecede.pipeline.audit.log import Copies, Flags, Flow, Integers, Log, Positions, Step, Times
+from antecede.pipeline.audit.windows import NONE
 from antecede.trace.joined import NEVER, Prepared
+from antecede.verify.delays import Delays, split_times
+from antecede.verify.findings import FindingsWriter, Naming
 from antecede.verify.passes import empty_cells, scan_to_the_end
+from antecede.verify.verdict import WITNESS_LIMIT
 
 BEYOND: Final = int(np.iinfo(np.int64).max)
 """The position of what never comes."""
@@ -148,3 +158,77 @@ class Stream:
             # A predecessor of which nobody knows the time kept nobody waiting.
             time_s[found] = np.where(np.isnan(time[place]), -np.inf, time[place])
         return Last(position, time_s)
+
+
+@dataclass(frozen=True)
+class Early:
+    """A delivery that came too early, and when."""
+
+    delivery: int
+    send: int
+    destination: int
+    delivered_s: float
+
+
+@dataclass(frozen=True, eq=False)
+class Findings:
+    """What a task gives back; they add up."""
+
+    undelivered: Positions
+    """By process."""
+    violations: int = 0
+    delays: Delays = field(default_factory=Delays)
+    early: tuple[Early, ...] = ()
+    """The first of them by delivery."""
+
+    def __add__(self, other: "Findings") -> "Findings":
+        early = sorted((*self.early, *other.early), key=lambda found: found.delivery)
+        return Findings(
+            self.undelivered + other.undelivered,
+            self.violations + other.violations,
+            self.delays + other.delays,
+            tuple(early[:WITNESS_LIMIT]),
+        )
+
+
+def judge_log(log: Log, shards: int, keep: str | None, shard: int) -> Findings:
+    """The findings about the copies to some of the destinations. All of them go to a file that
+    `keep` begins the name of, if they are to be kept."""
+    size = len(log.processes)
+    mine = np.arange(size) % shards == shard
+    columns = np.where(mine, np.cumsum(mine) - 1, -1).astype(np.int32)
+    stream = Stream(columns, Scale(log.first, log.last), arrivals=True)
+    found = Findings(np.zeros(size, np.int64))
+    naming = Naming(log.layout.run, log.processes)
+    with FindingsWriter(Path(f"{keep}{shard}.parquet")) as writer:
+        for piece in log.read(log.first, None):
+            by_delivery, by_arrival, watched = stream.feed(piece.copies, piece.stop)
+            copies = piece.copies.take(watched)
+            lost = copies.delivery == NONE
+            early = copies.take(~lost & (by_delivery.position > copies.delivery))
+            found += Findings(
+                np.bincount(copies.destination[lost], minlength=size),
+                len(early),
+                _delays(copies, by_delivery, by_arrival),
+                _first_early(early),
+            )
+            if keep and len(early):
+                writer.add(
+                    naming.table(early.destination, early.sender, early.number, early.delivered)
+                )
+    return found
+
+
+def _delays(copies: Copies, by_delivery: Last, by_arrival: Last | None) -> Delays:
+    if by_arrival is None:
+        return Delays()
+    times = (copies.received, copies.delivered)
+    return split_times(*times, by_arrival.time_s, by_delivery.time_s).total()
+
+
+def _first_early(early: Copies) -> tuple[Early, ...]:
+    order = np.argsort(early.delivery, kind="stable")[:WITNESS_LIMIT]
+    columns = (early.delivery, early.send, early.destination, early.delivered)
+    return tuple(
+        Early(*row) for row in zip(*(column[order].tolist() for column in columns), strict=True)
+    )

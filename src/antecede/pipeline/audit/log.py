@@ -1,4 +1,4 @@
-"""A log that comes in pieces: from copies to the events that the kernel reads.
+"""A huge run as a log that comes in pieces, window by window, in flat memory.
 
 The log is a table of *copies*: a message and one destination other than its sender, with the
 positions of its send, its arrival and its delivery, in the order of the sends. That is all the
@@ -7,14 +7,20 @@ delivery. Between two pieces a flow keeps what is in flight. It may start anywhe
 nothing had been sent before.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, fields
-from typing import Any, Final, Self
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.parquet as pq
 
-NONE: Final = int(np.iinfo(np.int64).min)
-"""In a column of positions: this never happened."""
+from antecede.pipeline.audit.boundaries import FATES
+from antecede.pipeline.audit.windows import NONE, Layout, Stretch
+from antecede.trace.joined import NEVER
 
 Integers = npt.NDArray[np.int32]
 Positions = npt.NDArray[np.int64]
@@ -141,3 +147,120 @@ class Flow:
             later = (step.under_way.delivery >= stop) | (step.under_way.arrival >= stop)
             self._under_way = step.under_way.take(later)
         return in_flight
+
+
+class Part(NamedTuple):
+    """A window: its number, the row group behind its tail, its first and its last row."""
+
+    window: int
+    stop: int
+    first: int
+    last: int
+
+
+class Piece(NamedTuple):
+    copies: Copies
+    stop: int | None
+    """Where the next piece starts; None if there is no other."""
+
+
+@dataclass(frozen=True)
+class Log:
+    """A run in windows, in whose folder are the fates of copies that flew beyond these."""
+
+    layout: Layout
+    processes: tuple[str, ...]
+    parts: tuple[Part, ...]
+    folder: str
+
+    @property
+    def first(self) -> int:
+        return self.parts[0].first
+
+    @property
+    def last(self) -> int:
+        return self.parts[-1].last
+
+    def read(self, first: int, stop: int | None) -> Iterator[Piece]:
+        """The copies of the messages sent from `first` up to `stop`, in pieces."""
+        chosen = [
+            part
+            for part in self.parts
+            if part.last >= first and (stop is None or part.first < stop)
+        ]
+        held: Copies | None = None
+        for part in chosen:
+            copies = _read_copies(self, part)
+            wanted = copies.send >= first
+            if stop is not None:
+                wanted &= copies.send < stop
+            if not wanted.any():
+                continue
+            if held is not None:
+                yield Piece(held, part.first)
+            held = copies if wanted.all() else copies.take(wanted)
+        if held is not None:
+            yield Piece(held, None)
+
+
+@lru_cache(maxsize=2)
+def _read_copies(log: Log, part: Part) -> Copies:
+    """The copies of the messages sent in a window, with what is known of their fate from
+    elsewhere. Paths of witnesses mostly stay in a window or two: these are kept."""
+    layout, size = log.layout, len(log.processes)
+    first, stop = layout.borders[part.window : part.window + 2]
+    stretch = Stretch(layout, by_row=True)
+    stretch.mark(begin=True)
+    stretch.add(batch for _, batch in layout.read(first, stop))
+    stretch.mark(begin=False)
+    stretch.add(batch for _, batch in layout.read(stop, part.stop))
+    stretch.complete()
+    joined, own = stretch.joined, stretch.own_copies(layout.judged)
+    prepared = joined.prepared
+    code_of = {name: code for code, name in enumerate(log.processes)}
+    codes = np.array([code_of[name] for name in stretch.intake.processes], np.int32)
+    message = np.repeat(np.arange(len(joined.send)), np.diff(prepared.start))[own]
+    send = joined.send[message]
+
+    def position(row: Integers) -> Positions:
+        found = np.full(len(row), NONE)
+        found[row != NEVER] = stretch.position[row[row != NEVER] - 1]
+        return found
+
+    copies = Copies(
+        stretch.position[joined.row[send]],
+        codes[prepared.process[send]],
+        joined.number[message],
+        codes[prepared.column[own]],
+        position(prepared.rank[own]),
+        position(joined.arrival[own]),
+        joined.delivered[own].copy(),
+        joined.received[own].copy(),
+    )
+    fates = Path(log.folder) / f"fates-{part.window}.parquet"
+    if fates.exists():
+        apply_fates(copies, pq.read_table(fates, schema=FATES), size)
+    return copies
+
+
+def apply_fates(copies: Copies, fates: pa.Table, processes: int) -> None:
+    """Enter what happened to some of the copies later."""
+    column: dict[str, npt.NDArray[Any]] = {name: fates[name].to_numpy() for name in FATES.names}
+    keys = _keys(copies.sender, copies.number, copies.destination, processes)
+    order = np.argsort(keys)
+    wanted = _keys(column["sender"], column["number"], column["destination"], processes)
+    copy = order[keys[order].searchsorted(wanted)]
+    late = column["delivery"] != NONE
+    copies.delivery[copy[late]] = column["delivery"][late]
+    copies.delivered[copy[late]] = column["delivered"][late]
+    new = copies.arrival[copy] == NONE
+    is_received = column["reception"] != NONE
+    is_received &= ~late | (column["reception"] < column["delivery"])
+    arrival = np.where(is_received, column["reception"], column["delivery"])
+    copies.arrival[copy[new]] = arrival[new]
+    copies.received[copy[new & is_received]] = column["received"][new & is_received]
+
+
+def _keys(sender: Integers, number: Positions, destination: Integers, processes: int) -> Positions:
+    keys: Positions = (number * processes + sender) * processes + destination
+    return keys
