@@ -12,7 +12,7 @@ from antecede.errors import BadTrace
 from antecede.pipeline.audit.job import Limits
 from antecede.pipeline.audit.verify import verify_on_spark
 from antecede.verify import Verdict, verify_into, verify_trace
-from tests.pipeline.traces import crash, crossing, random_rows, write
+from tests.pipeline.traces import crash, crossing, long_rows, random_rows, write
 from tests.trace import test_rules
 from tests.trace.builders import Row, deliver, positioned, receive, send, table
 
@@ -56,21 +56,6 @@ def test_many_runs(spark: SparkSession, tmp_path: Path) -> None:
     rows = [sorted(map(str, found.to_pylist())) for found in tables]
     assert rows[0] == rows[1]
     assert len(rows[0]) == expected.violations
-
-
-def long_rows(seed: int) -> list[Row]:
-    """Several executions one behind the other, by the same processes."""
-    rows: list[Row] = []
-    numbers: dict[str, int] = {}
-    for part in range(4):
-        added = random_rows(seed + part)
-        highest = dict(numbers)
-        for row in (row for row in added if "number" in row):
-            row["number"] += numbers.get(row["sender"], 0)
-            highest[row["sender"]] = max(highest.get(row["sender"], 0), row["number"])
-        numbers = highest
-        rows += [{k: v for k, v in row.items() if k != "position"} for row in added]
-    return rows
 
 
 @pytest.mark.parametrize("seed", [100, 600])

@@ -13,14 +13,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from antecede.errors import BadTrace
-from antecede.pipeline.audit import verify, windows
+from antecede.pipeline.audit import boundaries, verify, windows
 from antecede.pipeline.audit.boundaries import Settled
 from antecede.pipeline.audit.job import Limits
 from antecede.pipeline.audit.runs import find_runs
 from antecede.verify import Verdict, verify_trace
 from tests.pipeline.plain import plain_job
-from tests.pipeline.test_engines import CASES, assert_same, long_rows
-from tests.pipeline.traces import crash, crossing, random_rows, write
+from tests.pipeline.test_engines import CASES, assert_same
+from tests.pipeline.traces import crash, crossing, long_rows, random_rows, write
 from tests.trace.builders import Row, deliver, positioned, receive, send, table
 
 
@@ -99,7 +99,7 @@ def test_a_second_look_gives_the_local_verdict(
         if row.get("time") is not None and random.random() < 0.2:
             row["time"] -= random.choice([0.0, 1.0, 30.0])
     trace = write(tmp_path / "run.parquet", ("r", rows), group=random.choice([1, 3, 9]))
-    settle = verify.settle
+    settle = boundaries.settle
 
     def always(*given: object) -> Settled:
         settled = settle(*given)  # type: ignore[arg-type]

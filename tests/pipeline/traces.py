@@ -40,6 +40,21 @@ def random_rows(seed: int, rename: dict[str, str] | None = None) -> list[Row]:
     return positioned(*rows_of(random_execution(random), random, rename))
 
 
+def long_rows(seed: int) -> list[Row]:
+    """Several executions one behind the other, by the same processes."""
+    rows: list[Row] = []
+    numbers: dict[str, int] = {}
+    for part in range(4):
+        added = random_rows(seed + part)
+        highest = dict(numbers)
+        for row in (row for row in added if "number" in row):
+            row["number"] += numbers.get(row["sender"], 0)
+            highest[row["sender"]] = max(highest.get(row["sender"], 0), row["number"])
+        numbers = highest
+        rows += [{k: v for k, v in row.items() if k != "position"} for row in added]
+    return rows
+
+
 def write(path: Path, *runs: tuple[str, Sequence[Row]], group: int = 7) -> Path:
     """Runs in one file, one behind the other."""
     tables = [table(*rows, run=name) for name, rows in runs]

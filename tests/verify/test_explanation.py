@@ -1,6 +1,7 @@
 """Why a message was held, or how it broke order: one small trace for each answer."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -8,7 +9,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from antecede.errors import Misuse
-from antecede.verify import Explanation, Predecessor, explain
+from antecede.verify import Explanation, Predecessor, explain, explanation
+from tests.pipeline.traces import long_rows, write
 from tests.trace.builders import Row, deliver, positioned, receive, send, table
 
 HELD = [
@@ -132,3 +134,45 @@ def test_runs(trace: Path) -> None:
     pq.write_table(table(*rows).slice(0, 0), trace)
     with pytest.raises(Misuse, match="the trace is empty"):
         explain(trace, "q", "r:1")
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_around_the_message(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A long trace gives the answer of the whole one from some of its rows, unless something was
+    lost long before; then it says that it has not looked there."""
+    rows = positioned(*long_rows(seed))
+    trace = write(tmp_path / "run.parquet", ("r", rows), group=5)
+    asked = [row for row in rows if row["kind"] == "send" and row["destinations"]][seed::9]
+    whole, some = 0, 0
+    for row in asked:
+        message, process = f"{row['sender']}:{row['number']}", row["destinations"][-1]
+        if process == row["sender"]:
+            continue
+        expected = explain(trace, process, message)
+        with monkeypatch.context() as patch:
+            patch.setattr(explanation, "WHOLE", 1)
+            patch.setattr(explanation, "REACH", 20)
+            patch.setattr(explanation, "FARTHEST", 80)
+            found = explain(trace, process, message)
+        if found.looked_at is None:
+            whole += 1
+            assert found == expected
+            continue
+        some += 1
+        assert found.looked_at[0] < found.looked_at[1] == len(rows)
+        assert "rows say" in found.sentences()[-1]
+        lost = set(expected.missing) - set(found.missing)
+        assert found.held_s == expected.held_s
+        if not lost and not expected.violation:
+            assert replace(found, looked_at=None) == expected
+    assert some > 0
+
+
+def test_around_no_message(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the rows around cannot tell is asked of all."""
+    trace = write(tmp_path / "run.parquet", ("r", positioned(*long_rows(1))), group=5)
+    monkeypatch.setattr(explanation, "WHOLE", 1)
+    with pytest.raises(Misuse, match="a sends no message 999; it sends"):
+        explain(trace, "b", "a:999")
+    with pytest.raises(Misuse, match="there is no process 'zoe'"):
+        explain(trace, "zoe", "a:1")

@@ -77,7 +77,7 @@ def _read_group(
 ) -> Iterator[Batch]:
     """The rows of a row group by their runs, or those of one run."""
     present = parquet.schema_arrow.names
-    constant = {name: _constant(parquet, group, name) for name in ("run", "layer")}
+    constant = {name: constant_of(parquet, group, name) for name in ("run", "layer")}
     if "run" not in present:
         named = run_from_path(file)
         constant["run"] = None if named == HIVE_NULL else named
@@ -127,7 +127,7 @@ def _read_tables(parquet: pq.ParquetFile, group: int, columns: list[str]) -> Ite
         yield pa.Table.from_batches([part])
 
 
-def _constant(parquet: pq.ParquetFile, group: int, name: str) -> str | None:
+def constant_of(parquet: pq.ParquetFile, group: int, name: str) -> str | None:
     """The text that stands in every row of a group, if the statistics say so."""
     columns = parquet.metadata.row_group(group)
     for index in range(columns.num_columns):

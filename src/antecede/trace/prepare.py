@@ -12,12 +12,12 @@ from antecede.trace.joined import Joined
 from antecede.trace.schema import APP, LAYERS, SEND, VIEW
 
 
-def prepare(events: Events, processes: int, *, whole: bool = True) -> Joined:
-    """Join the events of one layer of a run, which have passed the rules of the format and stand in
-    a linear extension of happened-before."""
+def prepare(events: Events, processes: int) -> Joined:
+    """Join the events of one layer of a run, or of a stretch of one, which have passed the rules of
+    the format and stand in a linear extension of happened-before."""
     layer = int(events.layer[0]) if len(events) else APP
     steps = len(events) + len(events.destination)
-    intake = Intake(layer, steps, timed=True, whole=whole, located=True, ordered=True)
+    intake = Intake(layer, steps, timed=True, whole=False, located=True, ordered=True)
     # Nobody asks what processes are called.
     names = [str(process) for process in range(processes)]
     try:

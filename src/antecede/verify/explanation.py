@@ -3,21 +3,28 @@
 import math
 import os
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Final
 
 import numpy as np
 
 from antecede.compiled import loop_for
 from antecede.errors import Misuse
+from antecede.trace.around import read_around
 from antecede.trace.events import Events, Run
 from antecede.trace.joined import NEVER, Column, Joined, Offsets
-from antecede.trace.reader import read_trace
+from antecede.trace.reader import count_rows, read_trace
 from antecede.trace.schema import DELIVER, RECEIVE, SEND
 from antecede.verify.audit import Subject, find_witnesses, subject_of
 from antecede.verify.check import layer_code
 from antecede.verify.delays import split_times
 from antecede.verify.verdict import Witness
+
+WHOLE: Final = 1_000_000
+"""Rows up to which a trace is read as a whole; of a longer one, so many"""
+REACH: Final = 200_000
+"""on either side of the message, and at most so many:"""
+FARTHEST: Final = 3_200_000
 
 
 @dataclass(frozen=True)
@@ -49,6 +56,9 @@ class Explanation:
     own_s: float | None = None
     violation: Witness | None = None
     """The proof, if it was delivered too early."""
+    looked_at: tuple[int, int] | None = None
+    """Of how many rows the answer is, and how many there are, where it is not of all of them. What
+    was lost, or is under way, since long before is not seen there."""
 
     @property
     def held_s(self) -> float | None:
@@ -82,6 +92,9 @@ class Explanation:
             names = ", ".join(_described(missed) for missed in more)
             lead = "It also overtook" if self.violation else "It depends on what is missing there:"
             told.append(f"{lead} {names}.")
+        if self.looked_at:
+            some, rows = self.looked_at
+            told.append(f"This is what {some:,} of {rows:,} rows say, those around the message.")
         return told
 
     def _what_happened(self) -> str:
@@ -108,8 +121,34 @@ def explain(
 ) -> Explanation:
     """What happened to a message, given as SENDER:NUMBER, at one of its destinations."""
     code = layer_code(layer)
+    if count_rows(path) > WHOLE and (found := _explain_around(path, process, message, run, code)):
+        return found
     chosen = _choose_run(read_trace(path, stamps=False).runs, run)
     return _explain(chosen.layer(code), subject_of(chosen, code), process, message)
+
+
+def _explain_around(
+    path: str | os.PathLike[str], process: str, message: str, run: str | None, layer: int
+) -> Explanation | None:
+    """The same from the rows around the message: more of them, as long as the message is not
+    delivered there, or the process gets messages that were sent before; nothing if there is
+    something that only all rows can tell."""
+    reach = REACH
+    while True:
+        around = read_around(path, run, message, reach)
+        if around is None or process not in around.run.processes:
+            return None
+        events = around.run.layer(layer)
+        try:
+            told = _explain(events, subject_of(around.run, layer), process, message)
+        except Misuse:
+            return None
+        enough = told.delivered or around.at_end
+        enough &= around.at_start or process not in around.cut_off
+        if enough or reach >= FARTHEST:
+            looked_at = (len(around.run.events), around.rows)
+            return replace(told, looked_at=looked_at if around.rows > looked_at[0] else None)
+        reach *= 4
 
 
 def _choose_run(runs: Sequence[Run], name: str | None) -> Run:
@@ -233,8 +272,12 @@ def _parts(
     """The parts of the delay, straight from their definition."""
     if joined.prepared.rank[copy] == NEVER:
         return None, None, None
+    send = joined.send[joined.message_of(np.array([copy]))[0]]
     delivered = np.where(joined.delivery[before] < 0, np.inf, joined.delivered[before])
     arrived = np.where(np.isnan(joined.received[before]), delivered, joined.received[before])
+    # What was there before the message was sent did not keep it waiting, whatever the clocks say.
+    delivered = delivered[(joined.delivery[before] < 0) | (joined.delivery[before] > send)]
+    arrived = arrived[joined.arrival[before] > joined.arrived[copy]]
     split = split_times(
         joined.received[[copy]],
         joined.delivered[[copy]],

@@ -22,12 +22,15 @@ class Excerpt:
     kept: Integers
     around: str = ""
     """What lies in the middle, where something was left out."""
+    events: int | None = None
+    """How many events there are in all, where not all of them have been read."""
 
     def to_json(self, run: Run) -> dict[str, Any] | None:
         """For the page: how many events of how many, and around what; nothing if all."""
         if not self.around:
             return None
-        return {"kept": len(self.kept), "events": len(run.events), "around": self.around}
+        events = len(run.events) if self.events is None else self.events
+        return {"kept": len(self.kept), "events": events, "around": self.around}
 
 
 def choose_run(runs: Sequence[Run], name: str | None) -> Run | None:

@@ -13,12 +13,15 @@ import os
 import re
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 from typing import Final
 
 from antecede.errors import CannotWrite, Misuse
 from antecede.trace import read_trace
+from antecede.trace.around import read_around
+from antecede.trace.reader import count_rows
 from antecede.verify.check import layer_code
 from antecede.view.dataset import pack_nothing, pack_run
 from antecede.view.excerpt import LIMIT, choose_events, choose_run, only_layer
@@ -65,13 +68,18 @@ def write_view(
 
 
 def _pack(trace: Path, name: str | None, layer: int | None, around: str | None, limit: int) -> str:
-    run = choose_run(read_trace(trace).runs, name)
+    found = None
+    if around is not None and count_rows(trace) > limit:  # too many to read for the sake of some
+        found = read_around(trace, name, around, limit // 2)
+    run = found.run if found else choose_run(read_trace(trace).runs, name)
     if run is None:
         return pack_nothing(trace.name)
     if layer is not None:
         run = only_layer(run, layer)
     waits = find_waits(run)
     excerpt = choose_events(run, waits, limit, around)
+    if found:
+        excerpt = replace(excerpt, around=f"message {around}", events=found.rows)
     return pack_run(
         run, waits, excerpt, trace.name, find_groupings(trace, run.processes), around or ""
     )
