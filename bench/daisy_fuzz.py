@@ -1,83 +1,145 @@
-"""`python -m bench.daisy_fuzz FOLDER`: write docs/results/daisy-fuzz.md from what `antecede fuzz
---protocol daisy --out FOLDER` has done. What the scenarios had in them is drawn again from their
-seeds. Runs in which groups split or merge, and runs that failed, are judged again: so the page
-holds for the present code where only those rules have changed since."""
+"""`python -m bench.daisy_fuzz FOLDER [GUIDED]`: write docs/results/daisy-fuzz.md from what
+`antecede fuzz --protocol daisy --out FOLDER` has done, and with `--guided` in GUIDED. What the
+scenarios had in them is drawn again from their seeds. Runs that failed are judged again by the
+present code."""
 
 import sys
 from collections import Counter
+from collections.abc import Iterable, Sequence
 from multiprocessing import Pool
 from pathlib import Path
+from statistics import quantiles
 
 from antecede.fuzzing import draw, judge
-from antecede.fuzzing.ledger import Ledger
+from antecede.fuzzing.finding import scenario_of
+from antecede.fuzzing.guided import corpus_before
+from antecede.fuzzing.ledger import SLICES, Ledger
+from antecede.fuzzing.slices import Found
 from bench.docs import ROOT, markdown
-from bench.made import signed
-from tests.fuzzing.faults import FAULTS, faults_of
+from tests.fuzzing.faults import FAULTS, FOUNDING_S, faults_of, longest_cut_s, traffic_s
 
 PAGE = ROOT / "docs" / "results" / "daisy-fuzz.md"
-EVOLVES = "groups that split and merge"
 PROCESSES = 2
 INTRODUCTION = """# The daisy under random schedules
 
-Written by `python -m bench.daisy_fuzz FOLDER` from the books of
+Written by `python -m bench.daisy_fuzz FOLDER GUIDED` from the books of
 
     antecede fuzz --protocol daisy --runs {runs} --seed {seed} --out FOLDER
+    antecede fuzz --protocol daisy --runs {guided} --seed {guided_seed} --guided --out GUIDED
 
 do not edit. Judged in every run: each message of a survivor reaches each survivor that it is for,
 once and in causal order; what one survivor has delivered of a process that crashed, all do that it
-is for; nobody waits for ever. What is drawn, and what is not: [fuzzing](../fuzzing.md).
+is for; nobody waits for ever, and whoever comes is let in. What is drawn, what excuses, and what is
+not drawn: [fuzzing](../fuzzing.md).
+
+"""
+LONG = f"""
+How long cuts and traffic last, in seconds, of the runs with a cut. A silence of 2 s is taken for a
+crash; to found a group anew takes {FOUNDING_S:g} s by default, 2 s of suspicion and 6 s of looking
+for others.
 
 """
 
-
-def kinds_of(seed: int) -> list[str]:
-    return sorted(set(faults_of(draw("daisy", seed))))
+Drawn = tuple[tuple[str, ...], float, float]
 
 
-def failure_of(seed: int) -> str | None:
+def drawn(seed: int) -> Drawn:
+    """The kinds of faults of a run, its longest cut, and how long its traffic lasts."""
+    scenario = draw("daisy", seed)
+    return tuple(sorted(set(faults_of(scenario)))), longest_cut_s(scenario), traffic_s(scenario)
+
+
+def failure_of(found: Found) -> str | None:
     """How a run fails now, if it does."""
-    failure = judge(draw("daisy", seed)).failure
+    failure = judge(scenario_of(found)).failure
     return None if failure is None else f"{failure.kind}: {failure.sentence}"
 
 
-def page(ledger: Ledger) -> str:
-    seeds = [
+def seeds_of(ledger: Ledger) -> list[int]:
+    return [
         seed
         for done in ledger.done
         for seed in range(done.slice.first, done.slice.first + done.slice.count)
     ]
-    failed = {found.seed: f"{found.kind}: {found.sentence}" for found in ledger.found}
-    with Pool(PROCESSES) as pool:
-        kinds = dict(zip(seeds, pool.map(kinds_of, seeds, chunksize=200), strict=True))
-        again = [seed for seed in seeds if EVOLVES in kinds[seed] or seed in failed]
-        found = dict(zip(again, pool.map(failure_of, again, chunksize=20), strict=True))
-    counts = Counter(kind for kinds_of_one in kinds.values() for kind in kinds_of_one)
-    now = {seed: failure for seed, failure in found.items() if failure is not None}
-    whole = {
+
+
+def lengths(values: Iterable[float]) -> list[str]:
+    """Of ten, the first, the third, the one in the middle, and so on."""
+    tenths = quantiles(values, n=10)
+    return [f"{tenths[place]:.1f}" for place in (0, 2, 4, 6, 8)]
+
+
+def whole(ledger: Ledger, failing: int) -> list[tuple[str, str]]:
+    values = {
         "runs": ledger.runs,
         "messages": ledger.messages,
         "deliveries": ledger.deliveries,
         "events of the simulator": ledger.events,
-        "runs that failed when the books were kept": len(failed),
-        f"judged again by the present code (those, and {EVOLVES})": len(again),
-        "**runs that fail**": len(now),
+        "runs that failed when the books were kept": len(ledger.found),
+        "**of these, runs that fail by the present code**": failing,
     }
-    text = INTRODUCTION.format(runs=ledger.runs, seed=min(seeds))
-    text += markdown(("in all", ""), [(name, f"{value:,}") for name, value in whole.items()])
-    rows = [(kind, f"{counts[kind]:,}", f"{counts[kind] / len(seeds):.1%}") for kind in FAULTS]
-    text += "\n" + markdown(("runs with", "", "of all"), rows)
-    for seed in sorted(failed.keys() | now.keys()):
-        fate = now.get(seed, f"{failed.get(seed, '')}; repaired since")
-        text += f"\n- seed {seed}: {fate}"
+    return [(name, f"{value:,}") for name, value in values.items()]
+
+
+def page(plain: Ledger, guided: Ledger) -> str:
+    seeds = seeds_of(plain)
+    founds = [*plain.found, *guided.found]
+    with Pool(PROCESSES) as pool:
+        every = pool.map(drawn, seeds, chunksize=200)
+        now = dict(zip(founds, pool.map(failure_of, founds, chunksize=1), strict=True))
+    text = INTRODUCTION.format(
+        runs=plain.runs,
+        seed=min(seeds),
+        guided=guided.runs,
+        guided_seed=min(seeds_of(guided), default=1),
+    )
+    text += "## Drawn\n\n" + _table(plain, now)
+    text += _shares(every)
+    text += "\n## Guided\n\n" + _table(guided, now)
+    corpus = corpus_before("daisy", sys.maxsize, guided.done)
+    kept, features = len(corpus.entries), len(corpus.features)
+    text += f"\n{kept:,} of these runs were kept, for {features:,} features.\n"
+    if founds:
+        text += "\n## Failures\n"
+    for one in founds:
+        lineage = f" (lineage {'/'.join(map(str, one.lineage))})" if one.lineage else ""
+        fate = now[one] or f"{one.kind}: {one.sentence}; repaired since"
+        text += f"\n- seed {one.seed}{lineage}: {fate}"
     return text.rstrip("\n") + "\n"
 
 
+def _table(ledger: Ledger, now: dict[Found, str | None]) -> str:
+    failing = sum(now[found] is not None for found in ledger.found)
+    return markdown(("in all", ""), whole(ledger, failing))
+
+
+def _shares(every: Sequence[Drawn]) -> str:
+    counts = Counter(kind for kinds, _, _ in every for kind in kinds)
+    rows = [(kind, f"{counts[kind]:,}", f"{counts[kind] / len(every):.1%}") for kind in FAULTS]
+    text = "\n" + markdown(("runs with", "", "of all"), rows)
+    cut = [(cut_s, span_s) for _, cut_s, span_s in every if cut_s]
+    columns = ("", "a tenth below", "three tenths", "half", "seven tenths", "nine tenths")
+    return (
+        text
+        + LONG
+        + markdown(
+            columns,
+            [
+                ["the longest cut", *lengths(cut_s for cut_s, _ in cut)],
+                ["traffic", *lengths(span_s for _, span_s in cut)],
+            ],
+        )
+    )
+
+
 def main() -> None:
-    match sys.argv[1:]:
-        case [folder] if (Path(folder) / "slices.jsonl").exists():
-            PAGE.write_text(signed(page(Ledger(Path(folder)))), "utf-8")
-        case _:
-            sys.exit("usage: python -m bench.daisy_fuzz FOLDER (that of `antecede fuzz --out`)")
+    folders = [Path(folder) for folder in sys.argv[1:]]
+    if not 1 <= len(folders) <= 2 or not all((one / SLICES).exists() for one in folders):
+        sys.exit(
+            "usage: python -m bench.daisy_fuzz FOLDER [GUIDED] (those of `antecede fuzz --out`)"
+        )
+    plain, guided = [*(Ledger(folder) for folder in folders), Ledger()][:2]
+    PAGE.write_text(page(plain, guided), "utf-8")
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ from antecede.fuzzing.slices import Done, Found, Kept, Slice
 from antecede.order import Order
 from antecede.simulate import Scenario
 
-ROUND = 400
+ROUND = 128
 """Runs between two looks at what is new."""
 AFRESH = 0.2
 """The share of scenarios that are drawn, not mutated."""

@@ -28,7 +28,7 @@ Round = tuple[list[Slice], Callable[[Slice], Done]]
 
 SHRUNK = 3
 """Failures of one kind of a protocol that are shrunk; the others are counted, with their seeds."""
-GUIDED_SLICE = 25
+GUIDED_SLICE = 16
 """Runs of a slice of guided fuzzing, whose rounds end when the last slice does."""
 ROUND = 512
 """Slices that are planned at a time where time is the only limit."""
