@@ -291,6 +291,25 @@ def test_a_slow_lane_is_paused_and_resumed(kind: str, port: int) -> None:
     run(test())
 
 
+@pytest.mark.parametrize("kind", ["core", "pubsub"])
+def test_who_lags_behind_makes_the_client_wait(kind: str, port: int) -> None:
+    async def test() -> None:
+        async with (
+            client_of(kind, port) as one,
+            client_of(kind, port) as two,
+            causal(two, [QUESTIONS], limit=10) as slow,
+            causal(one) as bus,
+        ):
+            for number in range(200):
+                await publish(bus, QUESTIONS, number)
+            await asyncio.sleep(0.3)
+            assert slow._machine._holdback.waiting <= 11
+            found = [int((await anext(slow)).payload) for _ in range(200)]
+            assert found == list(range(200))
+
+    run(test())
+
+
 @pytest.mark.parametrize("kind", ["jetstream"])
 def test_what_cannot_be_is_refused_in_words(kind: str, port: int) -> None:
     async def test() -> None:

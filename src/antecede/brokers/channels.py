@@ -20,7 +20,7 @@ from antecede.errors import MalformedStamp, Misuse
 
 LOGGER = logging.getLogger("antecede.brokers")
 Handler = Any
-"""Called with (topic, stamp or None, payload, headers) for each message that arrives."""
+"""Awaited with (topic, stamp or None, payload, headers) for each message that arrives."""
 
 
 class Channels(Protocol):
@@ -48,7 +48,9 @@ class ChannelBus:
         self._reads = list(dict.fromkeys(reads))
         self._machine = Numbers(new_publisher(), patience)
         self._unstamped: list[Message] = []
+        self._limit = (patience or Patience()).limit
         self._news = asyncio.Event()
+        self._room = asyncio.Event()
         self._turn = asyncio.Lock()
 
     async def __aenter__(self) -> Self:
@@ -65,9 +67,15 @@ class ChannelBus:
     ) -> None:
         await self._channels.close()
 
-    def _arrive(
+    async def _arrive(
         self, topic: str, text: str | None, payload: bytes, headers: Mapping[str, str]
     ) -> None:
+        """Take in a message. While the application lags behind, the client has to wait: it drops
+        what it cannot keep, by its own rules. What waits for others never makes it wait, for what
+        they wait for may be next."""
+        while self._machine.is_behind(self._limit) or len(self._unstamped) >= self._limit:
+            self._room.clear()
+            await self._room.wait()
         stamp: TopicStamp | None = None
         if text is not None:
             try:
@@ -102,6 +110,7 @@ class ChannelBus:
 
     def take(self) -> Message | None:
         """The next message if one is ready now."""
+        self._room.set()
         if self._unstamped:
             return self._unstamped.pop(0)
         delivered, _ = self._machine.take(time.monotonic())

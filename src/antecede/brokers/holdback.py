@@ -158,8 +158,11 @@ class HoldBack:
         """Derive the indices from `state`."""
         self._ready: list[tuple[int, Lane]] = []
         self._waiting: dict[Lane, list[tuple[int, Lane]]] = {}
+        self.waiting = len(self.state.belated)
+        """How many messages are here."""
         self._excuses = any(queue.excused for queue in self.state.queues.values())
         for lane, queue in self.state.queues.items():
+            self.waiting += len(queue.items)
             if queue.items:
                 self._file(lane, queue, queue.since)
         heapify(self._ready)
@@ -189,6 +192,7 @@ class HoldBack:
         if place <= queue.last:
             return []
         state.turns += 1
+        self.waiting += 1
         late = bool(queue.excused) and place in queue.excused
         item = Item(place, needs, content, now, state.turns, late)
         queue.last = place
@@ -207,6 +211,7 @@ class HoldBack:
     def belated(self, lane: Lane, place: int, content: Any, now: float) -> None:
         """A message that was given up has come: it waits for nothing."""
         self.state.turns += 1
+        self.waiting += 1
         item = Item(place, (), content, now, self.state.turns, late=True)
         self.state.belated.append((lane, item))
 
@@ -237,6 +242,7 @@ class HoldBack:
         state = self.state
         if state.belated:
             lane, item = state.belated.pop(0)
+            self.waiting -= 1
             return Deliver(lane, item.place, item.content, late=True)
         if not self._ready:
             return None
@@ -244,6 +250,7 @@ class HoldBack:
         queue = state.queues[lane]
         items = queue.items
         item = items.pop(0)
+        self.waiting -= 1
         without = self._given_up(item)
         if items:
             self._file(lane, queue, now)
@@ -253,6 +260,10 @@ class HoldBack:
             self._moved(lane, queue, now)
         held_s = now - item.arrived
         return Deliver(lane, item.place, item.content, item.needs, held_s, item.late, without)
+
+    def is_ready(self) -> bool:
+        """Whether there is something to take."""
+        return bool(self._ready or self.state.belated)
 
     def room(self, lane: Lane) -> list[Effect]:
         """After a message of a lane was taken: whether it may go on."""
@@ -392,7 +403,3 @@ class HoldBack:
                     held.append(Held(lane, item.place, awaited))
                 before = [(lane, item.place)]
         return held
-
-    def waiting_items(self) -> int:
-        """How many messages are here."""
-        return sum(len(queue.items) for queue in self.state.queues.values())

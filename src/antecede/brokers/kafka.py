@@ -143,7 +143,11 @@ class KafkaBus:
                 self._machine.observe(_past_from(partition.metadata))
             partition.offset = place
             self._machine.open(lane_name(partition.topic, partition.partition), place, now)
-        consumer.assign(stored)
+        strategy = str(self._settings.get("partition.assignment.strategy", ""))
+        if self._group is not None and "cooperative" in strategy:
+            consumer.incremental_assign(stored)
+        else:
+            consumer.assign(stored)
 
     def _revoke(self, consumer: Any, partitions: list[Any]) -> None:
         """Somebody else reads these from now on; what was taken before is processed, for the next

@@ -17,7 +17,7 @@ class NatsSubjects:
     async def subscribe(self, topics: Sequence[str], handler: Handler) -> None:
         async def take(message: Any) -> None:
             headers = dict(message.headers or {})
-            handler(message.subject, headers.pop(HEADER, None), message.data, headers)
+            await handler(message.subject, headers.pop(HEADER, None), message.data, headers)
 
         for topic in topics:
             self._subscriptions.append(await self._client.subscribe(topic, cb=take))

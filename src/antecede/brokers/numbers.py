@@ -141,6 +141,10 @@ class Numbers:
         if own > known.get(channel, 0):
             front[channel] = known[channel] = own
 
+    def is_behind(self, limit: int) -> bool:
+        """Whether so many messages are here, some of which could be taken."""
+        return self._holdback.waiting >= limit and self._holdback.is_ready()
+
     def due(self) -> float | None:
         """When to call `wake`."""
         return self._holdback.due()

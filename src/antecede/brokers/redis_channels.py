@@ -51,7 +51,7 @@ class RedisChannels:
                 continue
             channel = as_text(message["channel"])
             if channel in topics:
-                handler(channel, stamps.pop(channel, None), as_bytes(message["data"]), {})
+                await handler(channel, stamps.pop(channel, None), as_bytes(message["data"]), {})
             else:
                 stamps[channel.removeprefix(f"{HEADER}:")] = as_text(message["data"])
 

@@ -38,6 +38,7 @@ _HEADER_BYTES: Final = HEADER.encode()
 _PAYLOAD_BYTES: Final = PAYLOAD.encode()
 _SEQUENCE_BITS: Final = 22
 _BLOCK_MS: Final = 2_000
+_PAUSED_MS: Final = 50
 _COUNT: Final = 500
 _COMMIT: Final = """
 if redis.call('HGET', KEYS[1], 'owner') ~= ARGV[1] then return 0 end
@@ -115,7 +116,9 @@ class RedisStreams:
 
     async def read(self, lanes: Sequence[str]) -> Sequence[Arrival]:
         wanted = {lane: id_of(self._last[lane]) for lane in lanes}
-        found = await self._client.xread(wanted, count=_COUNT, block=_BLOCK_MS)
+        # While a lane is paused, look soon whether it still is.
+        block_ms = _BLOCK_MS if len(lanes) == len(self._reads) else _PAUSED_MS
+        found = await self._client.xread(wanted, count=_COUNT, block=block_ms)
         arrivals = []
         for name, batches in found.items() if isinstance(found, dict) else found:
             lane = as_text(name)
