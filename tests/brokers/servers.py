@@ -74,11 +74,11 @@ class Server:
             self._process = None
 
 
-def redis(folder: Path) -> Server:
+def redis(folder: Path, sync: str = "always") -> Server:
     port = free_port()
     command = [
         *(require_program("redis-server"), "--port", str(port), "--bind", "127.0.0.1"),
-        *("--appendonly", "yes", "--appendfsync", "always", "--save", "", "--dir", str(folder)),
+        *("--appendonly", "yes", "--appendfsync", sync, "--save", "", "--dir", str(folder)),
     ]
     return Server(command, port, folder)
 
