@@ -351,8 +351,8 @@ COSTS_TEXT = """
 {messages:,} messages of {payload} bytes are read from the start by one reader, best of {repeats}:
 CPU of its process, with the bare client and with order. Every publisher knows of all lanes, so
 every stamp names all of them; its bytes are those that travel (text for Redis and NATS, binary for
-Kafka), without the header's name. The bare JetStream client acknowledges nothing, as the bus; a topic
-of the mock cluster has four partitions, of which one is filled.
+Kafka), without the header's name. The bare JetStream client acknowledges nothing, as the bus; a
+topic of the mock cluster has four partitions, of which one is filled.
 
 """
 MACHINE_TEXT = """
