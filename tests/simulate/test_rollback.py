@@ -12,10 +12,12 @@ from antecede.explore.schedule import factory_of
 from antecede.fuzzing.drawing import draw
 from antecede.fuzzing.judging import judge
 from antecede.live.chosen import Chosen
-from antecede.message import MessageId
+from antecede.message import Membership, Message, MessageId
+from antecede.order import Deliver, Effect, Packet, TakeBack, Transmit
 from antecede.orders import _recovering
+from antecede.orders._recovering import Recovering
 from antecede.orders._rollback import Recoverable, time_of_failure
-from antecede.orders.pairs import OrderingBuffers
+from antecede.orders.pairs import OrderingBuffers, PairsOptions
 from antecede.simulate import Scenario, make_scenario, simulate
 from antecede.simulate.judgement import EARLY
 from antecede.simulate.recorder import Recorder
@@ -150,3 +152,69 @@ def test_an_undone_violation_counts_though_the_trace_does_not_show_it() -> None:
     assert recorder.violations == 0
     assert recorder.messages == 2
     assert len(recorder.undone_violations) == 1
+
+
+# The rules that random runs hardly ever need.
+
+
+def site(process: int) -> Recovering:
+    return Recovering(process, Membership(3), PairsOptions(recovery="rollback"))
+
+
+def packets(effects: list[Effect], to: int) -> list[Packet[Any]]:
+    found = [effect for effect in effects if isinstance(effect, Transmit)]
+    return [effect.packet for effect in found if effect.to >> to & 1]
+
+
+def delivered(effects: list[Effect]) -> list[MessageId]:
+    return [effect.message.id for effect in effects if isinstance(effect, Deliver)]
+
+
+def test_a_message_from_after_a_decision_waits_until_that_is_known() -> None:
+    """1 has decided on the failure of 2 already, and rolled back; 0 has not."""
+    zero, one = site(0), site(1)
+    one._suspect(0b100, 1.0)
+    one._decide(2, 1, 1.0)
+    [message] = [p for p in packets(one.send(Message(MessageId(1, 1), 0b001), 2.0), 0) if p.message]
+    assert delivered(zero.receive(message, 2.1)) == []
+    assert [held.message for held in zero.held()] == [MessageId(1, 1)]
+    status = one._say().packet
+    assert delivered(zero.receive(status, 2.2)) == [MessageId(1, 1)]
+    assert zero.state.decisions == one.state.decisions
+
+
+def test_what_arrives_after_the_report_waits_for_the_decision() -> None:
+    zero, one = site(0), site(1)
+    [message] = [p for p in packets(one.send(Message(MessageId(1, 1), 0b001), 0.0), 0) if p.message]
+    zero._suspect(0b100, 1.0)
+    zero.state.report = zero._site.report(2)
+    assert delivered(zero.receive(message, 1.1)) == []
+    assert delivered(zero._decide(2, 1, 1.2)) == [MessageId(1, 1)]
+
+
+def test_copies_of_void_messages_are_sent_no_more() -> None:
+    """0 delivers a message of 2 that turns out to be void, and has sent one since."""
+    zero, two = site(0), site(2)
+    [lost] = [p for p in packets(two.send(Message(MessageId(2, 1), 0b001), 0.0), 0) if p.message]
+    assert delivered(zero.receive(lost, 0.1)) == [MessageId(2, 1)]
+    zero.send(Message(MessageId(0, 1), 0b010), 0.2)
+    assert list(zero.state.copies) == [(1, MessageId(0, 1))]
+    zero._suspect(0b100, 4.0)
+    effects = zero._decide(2, 1, 4.1)
+    [taken] = [effect for effect in effects if isinstance(effect, TakeBack)]
+    assert taken.deliveries == (MessageId(2, 1),)
+    assert taken.void == (MessageId(0, 1), MessageId(2, 1))
+    assert zero.state.copies == {}
+
+
+def test_a_site_resumes_from_its_snapshot() -> None:
+    zero, two = site(0), site(2)
+    for packet in packets(two.send(Message(MessageId(2, 1), 0b001), 0.0), 0):
+        zero.receive(packet, 0.1)
+    zero.send(Message(MessageId(0, 1), 0b010), 0.2)
+    again = site(0)
+    again.restore(zero.snapshot())
+    assert again.snapshot() == zero.snapshot()
+    for one in (zero, again):
+        one._suspect(0b100, 4.0)
+    assert again._decide(2, 1, 4.1) == zero._decide(2, 1, 4.1)

@@ -89,7 +89,7 @@ def time_of_failure(reports: Iterable[Report], printed: bool = False) -> int:
     return 1 + min(lacking, default=following - 1)
 
 
-class Step(msgspec.Struct, frozen=True):
+class Step(msgspec.Struct, frozen=True, array_like=True):
     """A packet that arrived, how things stood just before, and what came of it: the messages
     delivered at its arrival, and those sent after it and before the next one."""
 
