@@ -4,7 +4,8 @@
 and `--traces DIR` keeps the traces there. Every engine gets a process of its own and looks at a
 small trace of the same kind first, so that compiled loops are loaded: a session that goes on does
 that once. What a session takes to start is told apart. CPU time is that of all processes together,
-Java included, and `worker_mib` is the largest worker's peak.
+Java included, and `worker_mib` is the largest worker's peak. `--disorder` compares, on the first
+size, the run in order with the same rows shuffled, and without positions.
 """
 
 import json
@@ -15,19 +16,24 @@ import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from bench.spark_traces import write_long_trace
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from bench.spark_traces import GROUP, write_long_trace
 
 DELIVERIES = 40_000
 PROCESSES = 64
 WARM_UP = 400_000
 ENGINES = ("local", "local[1]", "local[2]")
+DISORDERED = "local[2]"
 TICKS_S = 1 / os.sysconf("SC_CLK_TCK")
 
 Measured = dict[str, float]
 
 
 def main(sizes: tuple[int, ...] = (DELIVERIES // 4, DELIVERIES), traces: str | None = None) -> None:
-    print(f"{'deliveries':>12} {'engine':>9} {'start_s':>8} {'wall_s':>8} {'cpu_s':>8} worker_mib")
+    print(f"{'deliveries':>12} {'engine':>12} {'start_s':>8} {'wall_s':>8} {'cpu_s':>8} worker_mib")
     with TemporaryDirectory() as scratch:
         folder = Path(traces or scratch)
         folder.mkdir(parents=True, exist_ok=True)
@@ -42,6 +48,34 @@ def main(sizes: tuple[int, ...] = (DELIVERIES // 4, DELIVERIES), traces: str | N
             _compare(rows)
             if traces is None:
                 trace.unlink()
+
+
+def compare_disorder(size: int, traces: str | None) -> None:
+    """What it costs that rows are out of order, or have no positions."""
+    with TemporaryDirectory() as scratch:
+        folder = Path(traces or scratch)
+        folder.mkdir(parents=True, exist_ok=True)
+        small, trace = folder / f"{WARM_UP}.parquet", folder / f"{size}.parquet"
+        _make(small, WARM_UP)
+        _make(trace, size)
+        rows = pq.read_table(trace)
+        order = np.random.default_rng(1).permutation(len(rows))
+        variants = {"in order": trace}
+        for name, table in (
+            ("shuffled", rows.take(pa.array(order))),
+            ("no positions", rows.drop_columns(["position"])),
+        ):
+            variants[name] = folder / f"{size} {name}.parquet"
+            pq.write_table(table, variants[name], row_group_size=GROUP)
+        del rows
+        measured = {
+            name: _measure_apart(DISORDERED, small, file) for name, file in variants.items()
+        }
+        for name, row in measured.items():
+            _show(size, name, row)
+            ratio = row["cpu_s"] / measured["in order"]["cpu_s"]
+            print(f"{'':>12} {ratio:.1f} times the CPU time of the run in order", flush=True)
+        assert len({row["violations"] for row in measured.values()}) == 1
 
 
 def _make(trace: Path, deliveries: int) -> None:
@@ -62,7 +96,7 @@ def _measure_apart(engine: str, small: Path, trace: Path) -> Measured:
 
 def _show(size: int, engine: str, row: Measured) -> None:
     print(
-        f"{size:>12,} {engine:>9} {row['start_s']:>8.1f} {row['wall_s']:>8.1f} "
+        f"{size:>12,} {engine:>12} {row['start_s']:>8.1f} {row['wall_s']:>8.1f} "
         f"{row['cpu_s']:>8.1f} {row['worker_mib']:>10.0f}",
         flush=True,
     )
@@ -155,6 +189,9 @@ def _from_command_line(arguments: list[str]) -> None:
     if arguments[:1] == ["--traces"]:
         traces = arguments[1]
         arguments = arguments[2:]
+    if arguments[:1] == ["--disorder"]:
+        compare_disorder(int(arguments[1]), traces)
+        return
     main(tuple(map(int, arguments)) or (DELIVERIES,), traces)
 
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from antecede.errors import BadTrace
+from antecede.errors import BadTrace, Misuse
 from antecede.pipeline.audit import boundaries, verify, windows
 from antecede.pipeline.audit.boundaries import Settled
 from antecede.pipeline.audit.job import Limits
@@ -227,3 +227,12 @@ def test_too_many_processes_for_one_worker(tmp_path: Path, monkeypatch: pytest.M
     told: list[str] = []
     assert_same(judged(trace, 2, 100, told=told), verify_trace(trace))
     assert "long flights" in told
+
+
+def test_more_in_flight_than_a_task_can_hold(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trace = write(tmp_path / "run.parquet", ("r", crossing(6)), group=3)
+    monkeypatch.setattr(boundaries, "MOST", 1)
+    with pytest.raises(Misuse, match="rows about messages of other windows, more than the 1 that"):
+        judged(trace, 3, 0)

@@ -20,13 +20,14 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from antecede.errors import Misuse
 from antecede.pipeline.audit.windows import CROSSING, NONE, OPEN, OWN, Table, Window
 from antecede.trace.events import Integers
 from antecede.trace.rows import UNSEEN
 from antecede.trace.schema import DELIVER, LAYERS
 
-MOST: Final = 20_000_000
-"""Rows that one task puts up with."""
+MOST: Final = 10_000_000
+"""Crossing rows that fit into the task that settles them."""
 
 FATES: Final = pa.schema(
     [
@@ -126,11 +127,19 @@ def agree(windows: Sequence[Window]) -> Agreed | None:
     )
 
 
+def check_size(run: str, agreed: Agreed) -> None:
+    """Raise an error if there is more to settle than a task can hold."""
+    rows = sum(border.crossing for border in agreed.borders)
+    if rows > MOST:
+        raise Misuse(
+            f"run '{run}' has {rows:,} rows about messages of other windows, more than the "
+            f"{MOST:,} that fit into a task: too much of it is in flight all the time"
+        )
+
+
 def settle(agreed: Agreed, judged: int, folder: str) -> Settled:
     """Look at what the windows left in a folder; the fates of their copies go there, too."""
     borders = agreed.borders
-    if sum(border.crossing for border in borders) > MOST:
-        return Settled(broken=True)
     crossing = _crossing(borders, folder)
     processes = len(agreed.processes)
     author = crossing["layer"].astype(np.int64) * processes + crossing["sender"]

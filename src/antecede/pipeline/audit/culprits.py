@@ -11,7 +11,7 @@ import numpy as np
 from antecede.compiled import loop_for
 from antecede.errors import BrokenInvariant
 from antecede.pipeline.audit.flights import BEYOND, NO_PREDECESSOR, Early, Pass, Scale
-from antecede.pipeline.audit.log import Copies, Flow, Integers, Log, Positions
+from antecede.pipeline.audit.log import Copies, Flow, Integers, Log, Positions, forget_copies
 from antecede.pipeline.audit.windows import NONE
 from antecede.verify.witness import search_forth
 
@@ -26,6 +26,7 @@ def find_culprits(log: Log, early: Sequence[Early]) -> list[Path]:
     for first in dict.fromkeys(overtaken):
         of_first = [one for one, send in zip(early, overtaken, strict=True) if send == first]
         paths |= find_paths(log, first, of_first)
+    forget_copies()
     return [paths[one] for one in early]
 
 

@@ -16,7 +16,17 @@ from typing import Any, Final, Self
 import numpy as np
 import numpy.typing as npt
 
-from antecede.pipeline.audit.log import Copies, Flags, Flow, Integers, Log, Positions, Step, Times
+from antecede.pipeline.audit.log import (
+    Copies,
+    Flags,
+    Flow,
+    Integers,
+    Log,
+    Positions,
+    Step,
+    Times,
+    forget_copies,
+)
 from antecede.pipeline.audit.windows import NONE
 from antecede.trace.joined import NEVER, Prepared
 from antecede.verify.delays import Delays, split_times
@@ -216,6 +226,7 @@ def judge_log(log: Log, shards: int, keep: str | None, shard: int) -> Findings:
                 writer.add(
                     naming.table(early.destination, early.sender, early.number, early.delivered)
                 )
+    forget_copies()
     return found
 
 

@@ -203,6 +203,11 @@ class Log:
             yield Piece(held, None)
 
 
+def forget_copies() -> None:
+    """Workers go on to other things."""
+    _read_copies.cache_clear()
+
+
 @lru_cache(maxsize=2)
 def _read_copies(log: Log, part: Part) -> Copies:
     """The copies of the messages sent in a window, with what is known of their fate from

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 
 from antecede.errors import BadInput
-from antecede.pipeline.audit.boundaries import Agreed, Settled, agree, settle
+from antecede.pipeline.audit.boundaries import Agreed, Settled, agree, check_size, settle
 from antecede.pipeline.audit.culprits import find_culprits
 from antecede.pipeline.audit.diagnosis import name_rule
 from antecede.pipeline.audit.flights import judge_log
@@ -183,6 +183,7 @@ def _in_windows(
     agreed = agree(windows)
     if agreed is None:
         return None
+    check_size(run.name, agreed)
     settled = Settled()
     if any(border.open or border.crossing for border in agreed.borders):
         (settled,) = job.each([agreed], partial(_settle, job.layer, str(folder)))
