@@ -17,14 +17,12 @@ class Planted(NamedTuple):
 
 
 LANES = [
-    Planted(
-        "head-never-waits", "holdback", "if queue is None:\n                continue", "continue"
-    ),
+    Planted("head-never-waits", "holdback", "if other is None:", "if other is not queue:"),
     Planted(
         "arrived-counts-as-delivered",
         "holdback",
-        "if (items[0].place - 1 if items else queue.floor) < place and not (",
-        "if queue.last < place and not (",
+        "if (other.items[0].place - 1 if other.items else other.floor) < place:",
+        "if other.last < place:",
     ),
     Planted(
         "freed-too-late",

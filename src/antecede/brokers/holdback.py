@@ -157,7 +157,7 @@ class HoldBack:
     def resume(self) -> None:
         """Derive the indices from `state`."""
         self._ready: list[tuple[int, Lane]] = []
-        self._waiting: dict[Lane, list[tuple[int, Lane]]] = {}
+        self._waiting: dict[Lane, list[tuple[int, Lane, int]]] = {}
         self.waiting = len(self.state.belated)
         """How many messages are here."""
         self._excuses = any(queue.excused for queue in self.state.queues.values())
@@ -284,19 +284,10 @@ class HoldBack:
 
     def _unmet(self, item: Item) -> Iterator[Need]:
         """What a message still waits for, in the order of its needs."""
-        if not self.patience.hold:
-            return
-        queues = self.state.queues
-        for need in item.needs:
-            queue = queues.get(need[0])
-            if queue is None:
-                continue
-            items = queue.items
-            place = need[1]
-            if (items[0].place - 1 if items else queue.floor) < place and not (
-                queue.excused and place in queue.excused
-            ):
-                yield need
+        for lane, place in item.needs if self.patience.hold else ():
+            queue = self.state.queues.get(lane)
+            if queue is not None and (self.reached(lane) or 0) < place not in queue.excused:
+                yield lane, place
 
     def _given_up(self, item: Item) -> tuple[Need, ...]:
         """What a message names that has not been reached, and is excused."""
@@ -306,22 +297,28 @@ class HoldBack:
         queues = self.state.queues
         for lane, place in item.needs:
             queue = queues.get(lane)
-            if queue is not None and queue.excused and place in queue.excused:
-                items = queue.items
-                if (items[0].place - 1 if items else queue.floor) < place:
-                    given_up.append((lane, place))
+            if queue is not None and (self.reached(lane) or 0) < place in queue.excused:
+                given_up.append((lane, place))
         return tuple(given_up)
 
-    def _file(self, lane: Lane, queue: Queue, now: float) -> None:
-        """Look at the head of a lane: it is ready, or waits for the first place it lacks."""
+    def _file(self, lane: Lane, queue: Queue, now: float, begin: int = 0) -> None:
+        """Look at the head of a lane, from one of its needs on: it is ready, or waits for the first
+        place it lacks. What is reached stays so."""
         item = queue.items[0]
-        if item.needs:
-            for awaited, place in self._unmet(item):
-                waiting = self._waiting.setdefault(awaited, [])
-                heappush(waiting, (place, lane))
-                queue.since = now
-                queue.probed = now
-                return
+        if item.needs and self.patience.hold:
+            queues = self.state.queues
+            needs = item.needs
+            for index in range(begin, len(needs)):
+                awaited, place = needs[index]
+                other = queues.get(awaited)
+                if other is None:
+                    continue  # Nobody reads it here.
+                if (other.items[0].place - 1 if other.items else other.floor) < place:
+                    if place in other.excused:
+                        continue
+                    heappush(self._waiting.setdefault(awaited, []), (place, lane, index))
+                    queue.since = queue.probed = now
+                    return
         heappush(self._ready, (item.turn, lane))
 
     def _moved(self, lane: Lane, queue: Queue, now: float) -> None:
@@ -331,8 +328,8 @@ class HoldBack:
             return
         reached = queue.items[0].place - 1 if queue.items else queue.floor
         while waiting and waiting[0][0] <= reached:
-            freed = heappop(waiting)[1]
-            self._file(freed, self.state.queues[freed], now)
+            _, freed, index = heappop(waiting)
+            self._file(freed, self.state.queues[freed], now, index + 1)
         if not waiting:
             del self._waiting[lane]
 
@@ -346,7 +343,7 @@ class HoldBack:
             awaited = self.state.queues[lane]
             if awaited.items:
                 continue  # Its own head waits for something else: that is what is doubted.
-            for _, blocked in waiting:
+            for _, blocked, _ in waiting:
                 queue = self.state.queues[blocked]
                 if patience.probe_s is not None:
                     times.append(queue.probed + patience.probe_s)
@@ -364,7 +361,7 @@ class HoldBack:
                 continue
             lost = []
             asked = False
-            for place, blocked in sorted(waiting):
+            for place, blocked, _ in sorted(waiting):
                 queue = self.state.queues[blocked]
                 waited_s = now - max(queue.since, awaited.heard)
                 if patience.patience_s is not None and waited_s >= patience.patience_s:
@@ -379,8 +376,8 @@ class HoldBack:
             if lost:
                 self._excuse(awaited, lost)
                 self._waiting.pop(lane)
-                for _, blocked in sorted(waiting):
-                    self._file(blocked, self.state.queues[blocked], now)
+                for _, blocked, index in sorted(waiting):
+                    self._file(blocked, self.state.queues[blocked], now, index)
         return effects
 
     def _excuse(self, queue: Queue, places: list[int]) -> None:
