@@ -11,6 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from antecede.report import write_figures
+from antecede.report.figure import UNSTEADY
 from antecede.report.page import all_figures
 from bench.made import signed
 from bench.results.answers import ANSWERS
@@ -72,7 +73,10 @@ def _how(shipped: Shipped, folder: Path, reading: Reading) -> str:
         f"- about {minutes} minute{'s' * (minutes > 1)} of processor time ({platform.machine()}, "
         f"{os.cpu_count()} cores, Python {platform.python_version()}); nothing but that depends "
         f"on the machine: everything is counted on seeded simulations\n"
+        f"- messages in a run, and what of them is not measured: {reading.lengths()}\n"
         f"- a range after ± is half of the 95 % confidence interval of the mean over the seeds\n"
+        f"- {UNSTEADY}: runs still changed by more than 2 %, or were too short to tell "
+        f"([how](../campaigns.md#warm-up-and-steady-state)); nothing is concluded from these\n"
     )
 
 

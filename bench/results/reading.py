@@ -18,6 +18,7 @@ from antecede.report.results import Results, is_unsteady, natural, read_results
 from bench.docs import markdown
 
 NOTHING = "–"
+UNSETTLED = "not all runs were steady, so that nothing is concluded"
 SIGNIFICANT = 3
 MOST_DIGITS = 4
 
@@ -255,7 +256,7 @@ def is_steady(*found: Estimate | None) -> bool:
 def increasing(differences: Iterable[Estimate | None]) -> str:
     """Whether something grows by all these differences, in words."""
     found = list(differences)
-    if not is_steady(*found):
+    if any(each is not None and each.is_unsteady for each in found):
         return "is not decided: not all runs were steady"
     if all(each is not None and each.low > 0 for each in found):
         return holds(True)

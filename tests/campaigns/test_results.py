@@ -104,18 +104,38 @@ def _nearly(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_conclusions_follow_the_tables(mixed: Path, tmp_path: Path) -> None:
-    """The same page from figures that say the contrary says the contrary."""
+    """The same page from figures that say the contrary says the contrary; from runs that are too
+    short or drift, nothing."""
     name = "insertion-mixed"
     text = write_page(find(name), mixed, tmp_path / "pages").read_text("utf-8")
     _check_whole(text, name, tmp_path / "pages")
     reading = Reading(mixed)
     found = reading.mean("bounded k=4n", "anybody", 16, "control_per_message")
-    assert with_interval(found) in text
-    assert "extra messages a message: least with all 64" in text
+    assert found is not None
+    assert found.is_unsteady  # of so few messages
+    assert f"| {with_interval(found)} |" in text
+    assert with_interval(found).endswith(" †")
+    assert "least with" not in text
+    assert "extra messages a message: not all runs were steady, so that nothing is conclu" in text
 
     other = tmp_path / "other"
     shutil.copytree(mixed, other)
     file = other / "runs" / "table.parquet"
+    whole = pq.read_table(file)
+    _change(file, short=pc.fill_null(pc.if_else(True, "", whole["short"]), ""))
+    settled = write_page(find(name), other, tmp_path / "settled").read_text("utf-8")
+    assert "extra messages a message: least with all 64" in settled
+    assert "†" not in settled.partition("## How it was made")[0]
+
+    # Planted: one variant drifts by 5 % in its extra messages, and in nothing else.
+    drifts = pc.if_else(pc.equal(whole["variant"], "bounded k=4n"), 0.05, 0.0)
+    seeded = pc.add(drifts, pc.multiply(whole["seed"].cast(pa.float64()), 1e-5))
+    _change(file, drift_control=seeded)
+    drifting = write_page(find(name), other, tmp_path / "drifting").read_text("utf-8")
+    assert "extra messages a message: not all runs were steady" in drifting
+    assert "ordering bytes a message: least with" in drifting
+    _change(file, drift_control=pc.multiply(seeded, 0.0))
+
     whole = pq.read_table(file)
     place = whole.schema.get_field_index("control_per_message")
     is_same = pc.equal(whole["variant"], "bounded k=4n")
@@ -123,6 +143,17 @@ def test_conclusions_follow_the_tables(mixed: Path, tmp_path: Path) -> None:
     pq.write_table(whole.set_column(place, whole.schema.field(place), raised), file)
     changed = write_page(find(name), other, tmp_path / "changed").read_text("utf-8")
     assert "most with all 64 (1,000,000)" in changed
+
+
+def _change(file: Path, **columns: Any) -> None:
+    whole = pq.read_table(file)
+    for name, values in columns.items():
+        place = whole.schema.get_field_index(name)
+        field = whole.schema.field(place)
+        array = values if isinstance(values, (pa.Array, pa.ChunkedArray)) else None
+        array = pa.array([values.as_py()] * len(whole), field.type) if array is None else array
+        whole = whole.set_column(place, field, array)
+    pq.write_table(whole, file)
 
 
 def _check_whole(text: str, name: str, pages: Path) -> None:

@@ -72,6 +72,27 @@ def test_identities_occur_once(tmp_path: Path) -> None:
     assert {link[1:] for link in links if link.startswith("#")} <= set(found)
 
 
+def test_what_is_not_steady_is_marked(tmp_path: Path) -> None:
+    """Planted: the stamps of one protocol still grow by a twentieth."""
+
+    def drift(row: Row) -> None:
+        row |= {"drifting": "", "short": "", "warm_up": 100}
+        row["drift_stamp_bytes"] = 0.05 if row["variant"] == "matrix" else 0.001
+        row["drift_stamp_bytes"] += row["seed"] * 1e-4
+
+    steady = page_of(make_campaign(tmp_path / "steady"))
+    assert "steady" not in sections_of(steady)
+    assert "none beats" in text_of(steady)
+    page = page_of(make_campaign(tmp_path / "drifting", change=drift))
+    assert "steady" in sections_of(page)
+    text = text_of(page)
+    assert "matrix lan uniform stamp_bytes drifting 32 500 100 +5.0% " in text
+    assert "vector lan uniform stamp_bytes" not in text
+    assert "Not all are steady (†): none is called better." in text
+    assert "none beats" not in text
+    assert text.count("†") > text_of(steady).count("†") + 3
+
+
 def test_a_broken_promise(tmp_path: Path) -> None:
     text = text_of(page_of(make_campaign(tmp_path, ("matrix", "vector"), change=break_order)))
     assert "Causal order was broken in 4 runs" in text

@@ -5,7 +5,16 @@ from typing import Any
 
 from antecede.report.charts.canvas import Estimate
 from bench.results.answers.contract import Answer, Picture
-from bench.results.reading import Reading, holds, is_less, number, table, with_interval
+from bench.results.reading import (
+    UNSETTLED,
+    Reading,
+    holds,
+    is_less,
+    is_steady,
+    number,
+    table,
+    with_interval,
+)
 
 PAPER = """
 R. Baldoni, R. Friedman and R. van Renesse, "The hierarchical daisy architecture for causal
@@ -108,6 +117,10 @@ def _answer(reading: Reading) -> str:
             for n in reading.sizes
         ]
         steady = max(found) <= 2 * min(found)
+        sizes = [reading.mean(name, FOUR, n, "stamp_entries_mean") for n in reading.sizes]
+        if not is_steady(*sizes):
+            lines.append(f"- {_title(name)}: {UNSETTLED}.\n")
+            continue
         lines.append(
             f"- {_title(name)}: the vector has {number(found[0])} elements with {first} processes "
             f"and {number(found[-1])} with {size}; that it depends on the group and not on the "
@@ -168,6 +181,8 @@ def _times(
     theirs = reading.derived(other, workload, size, value)
     if mine is None or theirs is None or not theirs.mean:
         return None
+    if not is_steady(mine, theirs):
+        return f"{number(mine.mean / theirs.mean)} (not steady)"
     word = "fewer" if is_less(mine, theirs) else "more" if is_less(theirs, mine) else "as many"
     return f"{number(mine.mean / theirs.mean)} ({word})"
 

@@ -2,10 +2,11 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from antecede.report.charts.canvas import Estimate
 from bench.results.answers.contract import Answer
-from bench.results.reading import Reading, is_less, number, table, with_interval
+from bench.results.reading import Reading, is_less, is_steady, number, table, with_interval
 
 PAPER = """
 C. Sanchez and A. Alvarez, "A lightweight asynchronous algorithm for causal delivery using extra
@@ -37,7 +38,8 @@ def body(reading: Reading) -> str:
     ]
     return (
         f"\n## The same and different\n\n{size} processes; every message goes to one other "
-        f"process. The lists with the same mean of k have the same room in all.\n"
+        f"process ({reading.lengths()}). The lists with the same mean of k have the same room in "
+        "all.\n"
         + table(("k", "mean of k", *MEASURES), rows)
         + "".join(_same_budget(reading, names, workload, size) for names in shared)
         + _who_pays(reading, workload, size)
@@ -68,8 +70,13 @@ def _same_budget(reading: Reading, names: Sequence[str], workload: str, size: in
     lines = []
     for title, measure in MEASURES.items():
         found = {
-            name: value for name in names if (value := reading.mean(name, workload, size, measure))
+            name: value
+            for name in names
+            if (value := reading.mean(name, workload, size, measure)) and is_steady(value)
         }
+        if len(found) < len(names):
+            lines.append(f"- {title}: not all runs were steady, so that nothing is concluded.\n")
+            continue
         best = min(found, key=lambda name: found[name].mean)
         worst = max(found, key=lambda name: found[name].mean)
         told = (
@@ -111,10 +118,13 @@ def _verdict(
     reading: Reading, workload: str, size: int, few: Mapping[int, tuple[str, Estimate]]
 ) -> str:
     least, most = few[min(few)][1], few[max(few)][1]
-    differ = is_less(least, most) or is_less(most, least)
-    told = "depends on" if differ else "does not, beyond chance, depend on"
     measure = "ordering_bytes_per_message"
     free = reading.mean("bounded k=n^2", workload, size, measure)
+    totals = [reading.mean(name, workload, size, measure) for name, _ in few.values()]
+    if not is_steady(least, most, free, *totals):
+        return "\nNot all runs were steady, so that nothing is concluded.\n"
+    differ = is_less(least, most) or is_less(most, least)
+    told = "depends on" if differ else "does not, beyond chance, depend on"
     spared = [
         count
         for count, (name, _) in sorted(few.items())
@@ -134,7 +144,9 @@ def _verdict(
 
 
 def _scaled(found: Estimate, factor: float) -> Estimate:
-    return Estimate(found.mean * factor, found.low * factor, found.high * factor, found.runs)
+    return replace(
+        found, mean=found.mean * factor, low=found.low * factor, high=found.high * factor
+    )
 
 
 ANSWER = Answer("Insertion: different k at different processes", PAPER, body)

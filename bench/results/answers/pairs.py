@@ -4,7 +4,16 @@ from collections.abc import Callable, Sequence
 
 from antecede.report.charts.canvas import Estimate
 from bench.results.answers.contract import Answer, Picture
-from bench.results.reading import Reading, holds, number, table, with_interval
+from bench.results.reading import (
+    UNSETTLED,
+    Reading,
+    holds,
+    is_less,
+    is_steady,
+    number,
+    table,
+    with_interval,
+)
 
 PAPER = """
 A. Schiper, J. Eggli and A. Sandoz, "A new algorithm to implement causal ordering", section 4.2: the
@@ -120,9 +129,12 @@ def _answer(reading: Reading) -> str:
             name: found.mean
             for name in TITLES
             if (found := reading.mean(name, workload, size, "ordering_bytes_per_message"))
+            and is_steady(found)
         }
         if PAIRS not in own:
+            lines.append(f"- {workload}, {size} processes: {UNSETTLED}.\n")
             continue
+        left_out = [title for name, title in TITLES.items() if name not in own]
         told = ", ".join(
             f"{number(own[name] / own[PAIRS])} times as much with {TITLES[name]}"
             for name in own
@@ -131,7 +143,9 @@ def _answer(reading: Reading) -> str:
         least = min(own, key=lambda name: own[name])
         lines.append(
             f"- {workload}, {size} processes: {number(own[PAIRS])} bytes a message in all with "
-            f"`pairs`; {told}. {TITLES[least]} needs the least.\n"
+            f"`pairs`; {told or 'no other was steady'}. {TITLES[least]} needs the least of these. "
+            + (f"Not steady, and so left out: {', '.join(left_out)}." if left_out else "")
+            + "\n"
         )
     return "\n## The answer\n\n" + "".join(lines) + _crossing(reading)
 
@@ -140,16 +154,19 @@ def _crossing(reading: Reading) -> str:
     """From which number of processes on pairs are the larger ones."""
     told = []
     for other in (CLEANED, KEPT, "matrix", "optimal"):
-        larger = [
-            n
+        both = {
+            n: [
+                reading.mean(name, LONG, n, "ordering_bytes_per_message") for name in (PAIRS, other)
+            ]
             for n in reading.sizes
-            if (mine := reading.mean(PAIRS, LONG, n, "ordering_bytes_per_message"))
-            and (theirs := reading.mean(other, LONG, n, "ordering_bytes_per_message"))
-            and mine.mean > theirs.mean
-        ]
+        }
+        if not all(is_steady(*pair) for pair in both.values()):
+            told.append(f"- against {TITLES[other]}: {UNSETTLED}\n")
+            continue
+        larger = [n for n, (mine, theirs) in both.items() if is_less(theirs, mine)]
         told.append(
             f"- against {TITLES[other]}: "
-            + (f"larger with {', '.join(map(str, larger))}" if larger else "smaller with all")
+            + (f"larger with {', '.join(map(str, larger))}" if larger else "larger with none")
             + f" of {', '.join(map(str, reading.sizes))} processes\n"
         )
     return "\nBytes in all with `pairs`, messages to one process, long runs:\n\n" + "".join(told)

@@ -7,7 +7,7 @@ from functools import partial
 from antecede.report.charts.canvas import Estimate
 from bench.chapter7 import EXPERIMENT, FITS, SCENARIOS
 from bench.results.answers.contract import Answer, Picture
-from bench.results.reading import Reading, number, table, with_interval
+from bench.results.reading import UNSETTLED, Reading, is_steady, number, table, with_interval
 
 PAPER = """
 L. Rodrigues and P. Verissimo, "Causal separators and topological timestamping", table 7.1: mean
@@ -94,6 +94,9 @@ def _groups(reading: Reading) -> list[list[int]]:
 def _verdict(key: tuple[str, bool], row: list[Estimate | None], theirs: list[float]) -> str:
     forwarding, is_repaired = key
     known = [found for found in row if found is not None]
+    if not is_steady(*known):
+        repaired = "repaired" if is_repaired else "as printed"
+        return f"- {repaired}, {_who(forwarding)}: {UNSETTLED}.\n"
     off = [found.mean / paper - 1 for found, paper in zip(known, theirs, strict=True)]
     fits = [
         scenario
