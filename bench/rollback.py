@@ -25,7 +25,7 @@ TRAFFIC: dict[str, dict[str, Any]] = {
     "To three processes": {"kind": "multicast", "size": 3, "cascade": 0.1},
 }
 COLUMNS = (
-    *("loss", "protocol", "messages", "void", "taken back", "set back, s", "stopped, s"),
+    *("loss", "protocol", "messages", "rounds", "void", "taken back", "set back, s", "stopped, s"),
     *("owed copies undelivered", "delay, ms", "99 %", "control", "bytes"),
 )
 INTRODUCTION = f"""# What a failure costs, with rollback and without
@@ -35,16 +35,17 @@ Written by `python -m bench.rollback`; do not edit. {PROCESSES} processes, {MESS
 causes another message now and then; delays of 50 ms in the mean; process 1 crashes at {CRASH_S:g}
 s, with the copies of its last messages perhaps lost. Means over {len(SEEDS)} seeds; everybody
 sees the same traffic and, of what the application sends, the same losses. No violation of causal
-order was found, in the final histories and in those that were taken back.
+order was found, in the final histories and in those that were taken back. Everything is counted
+on seeded simulations: the same figures come out on every machine.
 
-*Messages* are those of the final history; *void*, those that the survivors agreed never to have
-been sent; *taken back*: deliveries that were undone, some of them made again later. *Set back*
-and *stopped*: the longest that a process lost of its past, and that it sent nothing for the
-survivors to agree; the silence of {{suspect:g}} s after which a crash is noticed is part of the
-first. *Owed copies undelivered*: from survivors to survivors, or delivered by one survivor and
-not by another. *Control*: packets of the protocol's own a message, repetitions not among them;
-*bytes*: ordering information a message, with those packets, what `piggyback` carries along and
-repetitions included.
+*Messages* are those of the final history; *rounds*: agreements on a time of failure; *void*,
+those that the survivors agreed never to have been sent; *taken back*: deliveries that were
+undone, some of them made again later. *Set back* and *stopped*: the longest that a process lost
+of its past, and that it sent nothing for the survivors to agree; the silence of {{suspect:g}} s
+after which a crash is noticed is part of the first. *Owed copies undelivered*: from survivors to
+survivors, or delivered by one survivor and not by another. *Control*: packets of the protocol's
+own a message, repetitions not among them; *bytes*: ordering information a message, with those
+packets, what `piggyback` carries along and repetitions included.
 """
 
 
@@ -70,8 +71,8 @@ piles up: nothing is sent again, be its sender alive or not. With `recovery=roll
 send again, so only what the failed process took to the grave makes anything void. Rollback
 delivers all that it owes, at the price of what it makes void: the more was said since, the more.
 `piggyback` needs neither agreement nor repetition, but it does not send again what is lost when
-nothing follows it. `daisy` takes nothing back and loses nothing; it pays with control packets,
-and with delay through its groups.
+nothing follows it. `daisy` takes nothing back and loses nothing; it pays with delay: a message
+passes through groups, and waits while one agrees on a new view.
 """
 
 
@@ -109,6 +110,7 @@ def row(loss: float, way: str, found: Sequence[Summary]) -> list[str]:
         f"{loss:.0%}",
         way,
         mean([summary.messages for summary in found], 0),
+        mean([one.agreements for one in undone]),
         mean([one.void for one in undone]),
         mean([one.taken_back for one in undone]),
         mean([one.lost_s for one in undone], 2),

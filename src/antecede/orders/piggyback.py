@@ -12,10 +12,11 @@ one request out at a time, and asks to be woken for the next only while BUFF is 
 traffic it falls silent. A request that stays unanswered for long (a packet of it was lost) is made
 anew with a later send.
 
-A site that has failed answers nothing. One that has been silent for `leave_out_s` while a request
-was out is left out for good: it is asked, and sent, nothing any more. If it is alive after all, it
-misses what comes, but sees no disorder: that a site is left out is told with every message, so that
-who depends on a message that has left a BUFF without it knows, and sends it nothing, either.
+A site that has failed answers nothing, and BUFF grows. With `leave_out_s`, one that has been silent
+for so long while a request was out is left out for good: it is asked, and sent, nothing any more.
+If it is alive after all, it misses what comes, but sees no disorder: that a site is left out is
+told with every message, so that who depends on a message that has left a BUFF without it knows, and
+sends it nothing, either.
 
 Repairs (`cleanup = "repaired"`, the default; "printed" goes by the paper, "off" never cleans):
 
@@ -73,7 +74,8 @@ from antecede.order import (
 class PiggybackOptions(Options, frozen=True):
     """`cleanup`: how BUFF is kept small; `cleanup_interval_s`: how long a site lets it grow before
     it sends a request; `repeat_s`: how long it waits for the answers before it makes another;
-    `leave_out_s`: how long it waits for a site of which it hears nothing at all, or 0 for ever."""
+    `leave_out_s`: how long it waits for a site of which it hears nothing at all; 0, which asks
+    nothing of the network, is for ever."""
 
     says = stated(
         cleanup=Says.NOTHING,
@@ -85,7 +87,7 @@ class PiggybackOptions(Options, frozen=True):
     cleanup: Literal["repaired", "printed", "off"] = "repaired"
     cleanup_interval_s: Annotated[float, msgspec.Meta(gt=0)] = 0.25
     repeat_s: Annotated[float, msgspec.Meta(gt=0)] = 2.0
-    leave_out_s: Annotated[float, msgspec.Meta(ge=0)] = 30.0
+    leave_out_s: Annotated[float, msgspec.Meta(ge=0)] = 0.0
 
 
 class Carried(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True, gc=False):
@@ -226,9 +228,9 @@ class Piggyback(Order):
             return self._receive_control(packet, now)
         message = self.check_header(packet)
         carried = self._check_carried(packet.stamp, message)
-        self._hear(packet.source, now)
         if self._has_delivered(self.process, message.id):  # with all that this packet carries
             return []
+        self._hear(packet.source, now)
         effects = self._leave_out(_omitted(packet.stamp), now)
         for each in (*carried, message):
             effects += self._take(each)
@@ -260,7 +262,9 @@ class Piggyback(Order):
     # Who is left out
 
     def _hear(self, site: int, now: float) -> None:
-        self.state.spoke_s[site] = now
+        """A site has said something new."""
+        if self.options.leave_out_s:
+            self.state.spoke_s[site] = now
 
     def _silent_for_long(self, now: float) -> ProcessSet:
         """Those who have not answered a request, and have said nothing else."""
@@ -302,7 +306,8 @@ class Piggyback(Order):
     def _request(self, now: float) -> list[Effect]:
         state = self.state
         state.serial += 1
-        state.waits_s = state.waits_s if state.silent else now
+        if self.options.leave_out_s and not state.silent:
+            state.waits_s = now
         state.asked_s = now
         state.requested = [message.id for message in state.buffer]
         state.silent = self._others
@@ -314,11 +319,11 @@ class Piggyback(Order):
 
     def _receive_control(self, packet: Packet[Cargo], now: float) -> list[Effect]:
         self._check_control(packet)
-        self._hear(packet.source, now)
         if not packet.stamp.mentions:
             return self._acknowledged(packet.source, packet.stamp.serial, now)
         if packet.stamp.serial <= self.state.heard[packet.source]:
             return []
+        self._hear(packet.source, now)
         self.state.heard[packet.source] = packet.stamp.serial
         effects = self._leave_out(_omitted(packet.stamp), now)
         self.state.unanswered[packet.source] = packet.stamp
@@ -356,6 +361,7 @@ class Piggyback(Order):
         state = self.state
         if serial != state.serial or not state.silent >> site & 1:
             return []
+        self._hear(site, now)
         state.silent &= ~(1 << site)
         return [] if state.silent else self._clean(now)
 
