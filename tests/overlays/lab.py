@@ -45,14 +45,32 @@ class Lab:
         self._delivered = [0] * len(orders)
         self._numbers = [0] * len(orders)
 
-    def run(self, messages: int, crashes: Sequence[int] = (), most: int = 3) -> str:
-        """What went wrong, or nothing: so many messages, while these crash."""
+    def run(
+        self,
+        messages: int,
+        crashes: Sequence[int] = (),
+        most: int = 3,
+        late: Sequence[int] = (),
+    ) -> str:
+        """What went wrong, or nothing: so many messages, while these crash, and then those come."""
+        self._late = {process: self.orders[process] for process in late}
+        for process in late:
+            self.orders[process] = None
         chance = self._chance
         eagerness = chance.choice([0.05, 0.2, 0.5])
         left, due = messages, list(crashes)
+        is_calm = bool(late) and chance.random() < 0.6  # they come while nothing is on its way
         while not self.failure:
             if due and chance.random() < 0.1:
                 self._crash(due.pop())
+            elif is_calm and not due and left <= messages // 2:
+                is_calm = False
+                self._settle()
+                while self._late:
+                    self._come(min(self._late))
+                self._settle()
+            elif self._late and not is_calm and not due and chance.random() < 0.05:
+                self._come(min(self._late))
             elif self._wakes and chance.random() < 0.02:
                 self._wake_next()
             elif left and chance.random() < eagerness:
@@ -60,7 +78,7 @@ class Lab:
                 self._send(most)
             elif self._arrive(is_patient=bool(left or due)):
                 pass
-            elif left or due:
+            elif left or due or self._late:
                 eagerness = 1.0 if left else eagerness
             else:
                 break
@@ -148,6 +166,13 @@ class Lab:
         self.log.append(f"{process} crashes")
         self.orders[process] = None
         self.crashed |= 1 << process
+
+    def _come(self, process: int) -> None:
+        self.log.append(f"{process} comes")
+        order = self._late.pop(process)
+        self.orders[process] = order
+        if order is not None:
+            self._perform(process, lambda: order.join(self._now))
 
     def _perform(self, process: int, event: Callable[[], list[Effect]]) -> None:
         try:

@@ -93,8 +93,8 @@ def make_lab(seed: int, make: type[Order] = Separators) -> Lab:
 
 def make_crashing(
     seed: int, make: type[Order] = Separators, **more: object
-) -> tuple[Lab, list[int]]:
-    """The run of a seed in which routers crash, and which."""
+) -> tuple[Lab, list[int], list[int]]:
+    """The run of a seed in which routers crash, and which; and those who come in their places."""
     chance = Random(seed)
     size, links = random_links(chance)
     hosts = chance.randint(2, size - 1)
@@ -104,26 +104,31 @@ def make_crashing(
         gone = sum(1 << one for one in (*crashes, router))
         if are_connected(near, (1 << hosts) - 1, gone) and len(crashes) < 2:
             crashes.append(router)
+    is_shortest = more.get("routes", "shortest") == "shortest"
+    back = [one for one in sorted(crashes) if is_shortest and chance.random() < 0.5]
+    late = tuple((size + place, before) for place, before in enumerate(back))
+    size += len(late)
     options = SeparatorsOptions(
         links=links,
         applications=hosts,
+        latecomers=late,
         suspect_after_s=1.0,
         **{  # type: ignore[arg-type]
             "routes": "shortest",
-            "regions": random_regions(chance, size),
+            "regions": random_regions(chance, size - len(late)),
             "tidy": chance.choice([1, 2, 5]),
             "write_ahead": True,
             **more,
         },
     )
     orders = [make(process, Membership(size), options) for process in range(size)]
-    return Lab(orders, range(hosts), chance), crashes
+    return Lab(orders, range(hosts), chance), crashes, [process for process, _ in late]
 
 
 def run_crashing(seed: int, make: type[Order] = Separators, **more: object) -> str:
     """What went wrong, or nothing."""
-    lab, crashes = make_crashing(seed, make, **more)
-    return lab.run(Random(seed).randint(3, 14), crashes)
+    lab, crashes, late = make_crashing(seed, make, **more)
+    return lab.run(Random(seed).randint(3, 14) + 8 * bool(late), crashes, late=late)
 
 
 def run(seed: int, make: type[Order] = Separators) -> str:
@@ -136,7 +141,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("runs", type=int)
     parser.add_argument("--first", type=int, default=0)
-    parser.add_argument("--crash", action="store_true", help="routers crash")
+    parser.add_argument("--crash", action="store_true", help="routers crash, and some come back")
     given = parser.parse_args()
     failed = 0
     for seed in range(given.first, given.first + given.runs):

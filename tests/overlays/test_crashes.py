@@ -4,6 +4,7 @@ from random import Random
 
 import pytest
 
+from antecede.errors import Misuse
 from antecede.fuzzing.judging import judge
 from antecede.message import Membership
 from antecede.order import Order
@@ -177,3 +178,47 @@ PLANTED = [
 def test_a_planted_bug_is_found(mutant: Mutant) -> None:
     broken = mutated("separators", mutant)
     assert any(run_crashing(seed, broken) for seed in range(400))
+
+
+@pytest.mark.parametrize("back", ["b1.g1", "p0"])
+def test_a_router_or_a_process_comes_back(back: str) -> None:
+    fields = scenario(MESH, [], routes="shortest", suspect_after_s=1.5, write_ahead=True)
+    plain = fields.model_dump(by_alias=True, exclude_none=True)
+    crash = {"process": back, "time_s": 0.5, "back_s": 5.0}
+    run = make_scenario({**plain, "messages": 150, "rate": 2.0, "crashes": [crash]})
+    assert run.latecomers
+    assert judge(run).failure is None
+
+
+def test_only_shortest_ways_let_somebody_in() -> None:
+    options = SeparatorsOptions(links=((0, 1),), latecomers=((2, 1),))
+    with pytest.raises(Misuse, match="routes=direct lets nobody in"):
+        Separators(0, Membership(3), options)
+    unwatched = SeparatorsOptions(links=((0, 1),), latecomers=((2, 1),), routes="shortest")
+    with pytest.raises(Misuse, match="set suspect_after_s"):
+        Separators(2, Membership(3), unwatched).join()
+
+
+COMING = [
+    Mutant(
+        name="hands-over-nothing",
+        old="                for deposit in self._deposits.all_of((region, member)):\n",
+        new="                for deposit in ():\n",
+    ),
+    Mutant(
+        name="does-not-say-who-is-gone",
+        old="self._gossip.tell(gone=crashed, came=self._late & ~gossip.absent)",
+        new="self._gossip.tell(came=self._late & ~gossip.absent)",
+    ),
+    Mutant(
+        name="does-not-say-who-else-has-come",
+        old="self._gossip.tell(gone=crashed, came=self._late & ~gossip.absent)",
+        new="self._gossip.tell(gone=crashed)",
+    ),
+]
+
+
+@pytest.mark.parametrize(("mutant", "seed"), zip(COMING, (14, 341, 19), strict=True))
+def test_a_bug_planted_in_joins_is_found(mutant: Mutant, seed: int) -> None:
+    assert run_crashing(seed, mutated("separators", mutant))
+    assert not run_crashing(seed)

@@ -330,10 +330,12 @@ class Scenario(Part):
     def order_options(self) -> Options:
         deployment = self.deployment
         own: dict[str, Any] = {}
-        if self.latecomers:
-            own = {"latecomers": [latecomer.process for latecomer in self.latecomers]}
-        elif deployment is not None:
+        if deployment is not None:
             own = network_options(self.protocol, self.options, deployment)
+        if self.latecomers and "links" in own:  # with the links of those whose place they take
+            own["latecomers"] = [(one.process, one.before) for one in self.latecomers]
+        elif self.latecomers:
+            own = {"latecomers": [latecomer.process for latecomer in self.latecomers]}
         return parse_options(self.protocol, {**self.options, **own}, self.applications.size)
 
     @cached_property

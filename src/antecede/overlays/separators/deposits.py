@@ -71,18 +71,24 @@ class Deposits:
         before.merge(new)
         return log.epoch, [Deposit(region, log.epoch, log.epoch - 1, new)]
 
-    def all_own(self) -> list[Deposit]:
-        """All that the own logs still hold."""
+    def all_of(self, token: Token) -> list[Deposit]:
+        """All that a log still holds."""
+        region = token[0]
+        log = self._logs.get(token, Log(0, {}))
         found = []
-        for region in self._regions.at(self._process):
-            log = self._logs.get((region, self._process), Log(0, {}))
-            after = 0
-            for epoch in sorted(log.deposits):
+        after = 0
+        for epoch in sorted(log.deposits):
+            if epoch <= log.epoch:
                 found.append(Deposit(region, epoch, after, log.deposits[epoch]))
                 after = epoch
-            if after < log.epoch:
-                found.append(Deposit(region, log.epoch, after, Context({}, {})))
+        if after < log.epoch:
+            found.append(Deposit(region, log.epoch, after, Context({}, {})))
         return found
+
+    def all_own(self) -> list[Deposit]:
+        """All that the own logs still hold."""
+        tokens = [(region, self._process) for region in self._regions.at(self._process)]
+        return [one for token in tokens for one in self.all_of(token)]
 
     # Getting back.
 

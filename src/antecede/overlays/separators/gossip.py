@@ -28,13 +28,14 @@ Pairs = tuple[tuple[Count, Number], ...]
 
 class Word(HopStamp, frozen=True, tag=3):
     """What has become true at `origin`, told to everybody: of which sender it has delivered all up
-    to which number; which of its logs are dead up to which epoch; who has crashed."""
+    to which number; which of its logs are dead up to which epoch; who has crashed, who has come."""
 
     origin: Index
     count: Number
     done: Pairs = ()
     dead: Pairs = ()
     gone: tuple[Index, ...] = ()
+    came: tuple[Index, ...] = ()
 
     def entries(self) -> int:
         """It orders nothing."""
@@ -43,7 +44,7 @@ class Word(HopStamp, frozen=True, tag=3):
 
 def check_word(word: Word, size: int) -> None:
     """Refuse word of processes that there are not."""
-    if max(word.origin, *word.gone, 0) >= size:
+    if max(word.origin, *word.gone, *word.came, 0) >= size:
         raise MalformedStamp("origin", f"is {word.origin}, and {list(word.gone)} are gone")
 
 
@@ -58,14 +59,15 @@ class Alive(HopStamp, frozen=True, tag=4):
 class GossipState(msgspec.Struct, array_like=True):
     """`words`: those that have come, by origin; `told`: how many were told here. `heard_s`: when a
     neighbour was last heard of. `beat_s`: when to say next that this node lives; 0 before anything
-    has happened. `gone`: who has crashed; `again_s`: when everybody knows of it, 0 if that is past.
-    """
+    has happened. `gone`: who has crashed, and who has yet to come (`absent`). `again_s`: when
+    everybody knows of the last change, 0 if that is past."""
 
     words: dict[int, Received] = {}
     told: int = 0
     heard_s: dict[int, float] = {}
     beat_s: float = 0.0
     gone: ProcessSet = 0
+    absent: ProcessSet = 0
     again_s: float = 0.0
 
 
@@ -121,10 +123,26 @@ class Gossip:
             effects.append(Transmit(Packet(self._process, None, Alive(self._count())), near))
         return effects
 
-    def tell(self, done: Pairs = (), dead: Pairs = (), gone: ProcessSet = 0) -> list[Effect]:
+    def welcome(self, came: ProcessSet, now: float) -> None:
+        """These have come."""
+        self.state.gone &= ~came
+        self.state.absent &= ~came
+        self.state.heard_s.update(dict.fromkeys(members(came & self._near), now))
+
+    def tell(
+        self, done: Pairs = (), dead: Pairs = (), gone: ProcessSet = 0, came: ProcessSet = 0
+    ) -> list[Effect]:
         """Tell everybody."""
         self.state.told += 1
-        word = Word(0, self._process, self.state.told, done, dead, tuple(members(gone)))
+        word = Word(
+            0,
+            self._process,
+            self.state.told,
+            done,
+            dead,
+            tuple(members(gone)),
+            tuple(members(came)),
+        )
         return self._pass_on(word, self._near)
 
     def hear(self, word: Word, source: int) -> list[Effect] | None:

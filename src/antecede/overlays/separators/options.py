@@ -21,6 +21,9 @@ class SeparatorsOptions(Options, frozen=True):
     deliveries a process tells everybody what it has delivered, 0 for never; `write_ahead`: whether
     a message enters a region only when the whole border has what was left out of it.
 
+    `latecomers`: processes that are not there at the start, each with the one whose place it takes:
+    it has the same links. With `shortest` alone.
+
     `suspect_after_s`: how long a silence is taken for a crash; 0 for never. With it, others take
     the place of routers that crash (`gossip`).
 
@@ -39,6 +42,7 @@ class SeparatorsOptions(Options, frozen=True):
         regions=Says.NUMBERS,
         tidy=Says.NOTHING,
         write_ahead=Says.NOTHING,
+        latecomers=Says.NUMBERS,
         suspect_after_s=Says.NOTHING,
     )
 
@@ -53,4 +57,5 @@ class SeparatorsOptions(Options, frozen=True):
     regions: tuple[tuple[int, ...], ...] | None = None
     tidy: Count = 32
     write_ahead: bool = False
+    latecomers: tuple[tuple[int, int], ...] = ()
     suspect_after_s: Annotated[float, msgspec.Meta(ge=0)] = 0.0

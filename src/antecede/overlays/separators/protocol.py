@@ -46,6 +46,8 @@ class Separators(Overlay):
         chosen = self.options_type() if options is None else options
         if not isinstance(chosen, SeparatorsOptions):
             raise Misuse(f"{type(chosen).__name__} are no options of separators")
+        if chosen.latecomers and chosen.routes != "shortest":
+            raise Misuse(f"routes={chosen.routes} lets nobody in; routes=shortest does")
         self.machine = _machine(chosen)(process, membership, chosen)
         self.stamp_type = self.machine.stamp_type
         self.state_type = self.machine.state_type
@@ -93,6 +95,9 @@ class Separators(Overlay):
 
     def wake(self, now: float) -> list[Effect]:
         return self.machine.wake(now)
+
+    def join(self, now: float = 0.0, talks_with: ProcessSet = 0) -> list[Effect]:
+        return self.machine.join(now, talks_with)
 
     def owes_despite(self, crashed: ProcessSet) -> bool:
         return self.machine.owes_despite(crashed)

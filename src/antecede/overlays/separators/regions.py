@@ -44,13 +44,18 @@ def regions_of(
     near: Sequence[ProcessSet], hosts: ProcessSet, options: SeparatorsOptions
 ) -> Regions:
     """Those of the options, or chosen ones."""
+    late = options.latecomers
     if options.regions is None:
-        return _chosen(len(near), options.links, hosts)
-    found = []
-    for one in options.regions:
-        if any(not 0 <= node < len(near) for node in one) or not one:
-            raise Misuse(f"regions: {list(one)} names processes that there are not")
-        found.append(process_set(one))
+        size = len(near) - len(late)
+        found = list(_chosen(size, options.links, hosts & ((1 << size) - 1)))
+    else:
+        found = []
+        for one in options.regions:
+            if any(not 0 <= node < len(near) for node in one) or not one:
+                raise Misuse(f"regions: {list(one)} names processes that there are not")
+            found.append(process_set(one))
+    for process, before in late:
+        found = [one | (one >> before & 1) << process for one in found]
     return _bordered(near, found)
 
 
@@ -69,12 +74,12 @@ def border_of(near: Sequence[ProcessSet], region: ProcessSet) -> ProcessSet:
 
 
 @lru_cache(maxsize=16)
-def _chosen(size: int, links: Links, hosts: ProcessSet) -> Regions:
+def _chosen(size: int, links: Links, hosts: ProcessSet) -> tuple[ProcessSet, ...]:
     """Of what small separators cut off, the parts with at most half of the applications: those with
     the smallest border first, then the largest, as long as each two are apart or one inside the
     other. Of two with the same applications one is enough."""
     if not links:
-        return Regions((), ())
+        return ()
     network = build("the network", [str(process) for process in range(size)], links)
     wanted: dict[ProcessSet, int] = {}
     for candidate in find_candidates(network):
@@ -87,7 +92,7 @@ def _chosen(size: int, links: Links, hosts: ProcessSet) -> Regions:
     for inside in sorted(wanted, key=lambda one: (wanted[one], -one.bit_count(), one)):
         if all(_fit(inside, other, hosts) for other in found):
             found.append(inside)
-    return _bordered(network.neighbours, found)
+    return tuple(found)
 
 
 def _fit(one: ProcessSet, other: ProcessSet, hosts: ProcessSet) -> bool:

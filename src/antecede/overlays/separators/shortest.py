@@ -30,7 +30,9 @@ from antecede.order import (
     Awaited,
     Deliver,
     Effect,
+    Event,
     Held,
+    Notice,
     Options,
     Packet,
     Scope,
@@ -44,7 +46,7 @@ from antecede.overlays.separators.gossip import Alive, Gossip, GossipState, Word
 from antecede.overlays.separators.options import SeparatorsOptions
 from antecede.overlays.separators.regions import Regions, regions_of
 from antecede.overlays.separators.stamps import Ack, Checks, Copy, Report, Stamps
-from antecede.overlays.separators.ways import Ways, are_connected, linked
+from antecede.overlays.separators.ways import Ways, are_connected, linked, with_latecomers
 from antecede.overlays.separators.wire import (
     context_of,
     decode_set,
@@ -80,7 +82,8 @@ class State(msgspec.Struct, array_like=True):
     one; `acked`: up to where others have the own logs. `held`: messages for the application here,
     which wait for others. `kept`: those that it has sent, until they are known to be delivered.
     `facts`: what need not be kept. `untold`: what was delivered since that was told, and
-    `untold_count`: how much. `gossip`: see there."""
+    `untold_count`: how much. `gossip`: see there. `is_joining`: whether this process has come, and
+    not everybody knows of it."""
 
     sent: int = 0
     links: dict[int, int] = {}
@@ -97,6 +100,7 @@ class State(msgspec.Struct, array_like=True):
     untold: dict[int, int] = {}
     untold_count: int = 0
     gossip: GossipState = msgspec.field(default_factory=GossipState)
+    is_joining: bool = False
 
 
 class Shortest(Overlay):
@@ -119,18 +123,23 @@ class Shortest(Overlay):
         chosen = self.options_type() if options is None else options
         if not isinstance(chosen, SeparatorsOptions):
             raise Misuse(f"{type(chosen).__name__} are no options of separators")
-        self._network = linked(membership.size, chosen.links)
+        late = chosen.latecomers
+        self._late = process_set(process for process, _ in late)
+        self._network = linked(membership.size, with_latecomers(chosen.links, late))
         self._near = self._network[process] if process < membership.size else 0
         self._hosts = membership.everybody
         if chosen.applications is not None:
             self._hosts &= (1 << chosen.applications) - 1
+            self._hosts |= process_set(one for one, before in late if before < chosen.applications)
         self.regions: Regions = regions_of(self._network, self._hosts, chosen)
         self._checks = Checks(self._near, membership.size, self._hosts, self.regions)
         self._gossip = Gossip(process, self._near, chosen.suspect_after_s, self._count)
         super().__init__(process, membership, chosen)
 
     def initial_state(self) -> State:
-        return State()
+        absent = self._late & ~(1 << self.process)
+        gossip = GossipState(gone=absent, absent=absent)
+        return State(facts=Facts({}, {}, absent), gossip=gossip)
 
     def resume(self) -> None:
         self.hops = []
@@ -217,11 +226,15 @@ class Shortest(Overlay):
 
     # Reports, and what waits for them.
 
-    def _report(self, one: Deposit) -> list[Effect]:
-        """A deposit, for the rest of the border."""
+    def _report(
+        self, one: Deposit, member: int | None = None, to: ProcessSet | None = None
+    ) -> list[Effect]:
+        """A deposit, for the rest of the border: the own one, or that of a member, for some."""
         others = self.regions.border[one.region] & ~(1 << self.process | self.state.gossip.gone)
+        others = others if to is None else others & to
+        owner = self.process if member is None else member
         known, tokens = encode_waits(one.context.waits), encode_tokens(one.context.tokens)
-        stamp = Report(0, 1, b"", one.region, self.process, one.epoch, one.after, known, tokens)
+        stamp = Report(0, 1, b"", one.region, owner, one.epoch, one.after, known, tokens)
         return self._route(stamp, others)
 
     def _route(self, stamp: Report | Ack, to: ProcessSet) -> list[Effect]:
@@ -404,6 +417,9 @@ class Shortest(Overlay):
         gone = process_set(word.gone) & ~self.state.gossip.gone
         if gone:
             effects += self._go_round(gone, now)
+        came = process_set(word.came) & self.state.gossip.absent
+        if came:
+            effects += self._welcome(came, now)
         facts.strike(self.state.context)
         self._deposits.tidy()
         self._keep_less()
@@ -425,6 +441,9 @@ class Shortest(Overlay):
         effects, silent, is_known = self._gossip.wake(now)
         if is_known:
             effects += self._send_again()
+            if self.state.is_joining:
+                self.state.is_joining = False
+                effects.append(Notice(Event.VIEW, "the network", 1, self._near))
         if silent:
             effects += self._gossip.tell(gone=silent)
             effects += self._go_round(silent, now)
@@ -455,6 +474,37 @@ class Shortest(Overlay):
             effects += self._forward(again)
         return effects
 
+    # Letting others in.
+
+    def join(self, now: float = 0.0, talks_with: ProcessSet = 0) -> list[Effect]:
+        """Tell everybody; those of the borders that this process is in hand over their logs. It is
+        in when everybody knows of it."""
+        if not self.options.suspect_after_s:
+            raise Misuse("who comes later is told by others who watch: set suspect_after_s")
+        self.hops = []
+        self.state.is_joining = True
+        effects = self._gossip.begin(now) + self._gossip.tell(came=1 << self.process)
+        self._gossip.lose(0, now)
+        return effects
+
+    def _welcome(self, came: ProcessSet, now: float) -> list[Effect]:
+        """These have come: take ways through them, and hand over the own logs, and those of
+        members that have crashed. Neighbours tell them who has, and who else has come."""
+        self._gossip.welcome(came, now)
+        self.state.facts.gone &= ~came
+        self.ways = Ways(self.process, self._network, self.state.gossip.gone)
+        gossip = self.state.gossip
+        crashed = gossip.gone & ~gossip.absent
+        effects: list[Effect] = []
+        if came & self._near:
+            effects += self._gossip.tell(gone=crashed, came=self._late & ~gossip.absent)
+        for region, member in sorted(self.state.logs):
+            to = self.regions.border[region] & came
+            if to and (member == self.process or crashed >> member & 1):
+                for deposit in self._deposits.all_of((region, member)):
+                    effects += self._report(deposit, member, to)
+        return effects
+
     # What it promises and knows.
 
     @classmethod
@@ -469,7 +519,8 @@ class Shortest(Overlay):
         """As long as ways lead between all who live; and an application does not crash together
         with a router, which may have had the only copy of what it sent."""
         is_mixed = crashed & self._hosts and crashed & ~self._hosts
-        return not is_mixed and are_connected(self._network, self._hosts & ~crashed, crashed)
+        away = crashed | self._late
+        return not is_mixed and are_connected(self._network, self._hosts & ~away, away)
 
     def held(self) -> list[Held]:
         found: dict[MessageId, set[Awaited]] = {}

@@ -9,6 +9,20 @@ from antecede.overlays.separators.zones import Links
 from antecede.topology.model import build, check_connected, parts
 
 
+def with_latecomers(links: Links, latecomers: tuple[tuple[int, int], ...]) -> Links:
+    """The links, and those of processes that take the places of others."""
+    places: dict[int, list[int]] = {}
+    for process, before in latecomers:
+        places.setdefault(before, [before]).append(process)
+    found = [
+        (one, other)
+        for first, second in links
+        for one in places.get(first, [first])
+        for other in places.get(second, [second])
+    ]
+    return tuple(dict.fromkeys(found))
+
+
 @lru_cache(maxsize=16)
 def linked(size: int, links: Links) -> tuple[ProcessSet, ...]:
     """By process its neighbours; without links, everybody else. Refuses a network in pieces."""
