@@ -56,7 +56,7 @@ EXAMPLES: dict[str, list[dict[str, Any]]] = {
     "separators applications": [{"applications": 2, "links": [[0, 2], [1, 2]]}],
     "separators zones": [{"links": LINE, "zones": [[[0], [1]], [[1], [2]]]}],
     "separators suspect_after_s": [{"suspect_after_s": 0.0}],
-    "separators latecomers": [{"routes": "shortest", "latecomers": [[2, 1]], "links": [[0, 1]]}],
+    "separators latecomers": [{"latecomers": []}],
     "separators tidy": [{"routes": "shortest", "tidy": 1}],
     "separators regions": [{"routes": "shortest", "links": LINE, "regions": [[1]]}],
     "separators filters": [{"links": LINE, "filters": [[1]]}, {"links": LINE, "filters": "none"}],

@@ -196,7 +196,7 @@ def test_only_shortest_ways_let_somebody_in() -> None:
         Separators(0, Membership(3), options)
     unwatched = SeparatorsOptions(links=((0, 1),), latecomers=((2, 1),), routes="shortest")
     with pytest.raises(Misuse, match="set suspect_after_s"):
-        Separators(2, Membership(3), unwatched).join()
+        Separators(2, Membership(3), unwatched)
 
 
 COMING = [

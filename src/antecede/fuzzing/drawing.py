@@ -61,7 +61,7 @@ def draw_fields(protocol: str, seed: int) -> Fields:
     fields: Fields = {"protocol": protocol, "seed": seed, "patience_s": PATIENCE_S}
     is_hard = order.traits.survives_crashes and silence_s(order) and not order.traits.takes_back
     if is_hard and chance.happens(HARD):
-        lets_in = order.join is not Order.join
+        lets_in = lets_in_by_default(order)
         hardship = draw_hardship(silence_s(order), lets_in, chance)
         return _with_options({**fields, **hardship}, variant, chance)
     # Groups of groups take some processes, and so do crashes that leave somebody.
@@ -256,7 +256,7 @@ def _crashes(order: type[Order], size: int, span_s: float, chance: Chance) -> li
         if crashes and order.traits.survives_crashes and chance.happens(0.6):
             time_s = _near(crashes[-1], silence_s(order), chance)
         crashes.append({"process": process, "time_s": time_s})
-        if order.join is not Order.join and chance.happens(0.4):
+        if lets_in_by_default(order) and chance.happens(0.4):
             crashes[-1]["back_s"] = time_s + chance.between(0.1, 10.0)
     return crashes
 
@@ -268,6 +268,12 @@ def _near(crash: Fields, found_out_s: float, chance: Chance) -> float:
     if "back_s" in crash:
         moments.append(crash["back_s"] + chance.between(0.01, 1.0))
     return chance.pick(moments)
+
+
+def lets_in_by_default(order: type[Order]) -> bool:
+    """Whether others may come, whatever the options: `separators` lets somebody in on shortest ways
+    alone, and tells a crash by a silence that drawn delays may look like."""
+    return order.join is not Order.join and order.name != "separators"
 
 
 def silence_s(order: type[Order]) -> float:

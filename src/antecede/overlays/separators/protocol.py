@@ -48,6 +48,8 @@ class Separators(Overlay):
             raise Misuse(f"{type(chosen).__name__} are no options of separators")
         if chosen.latecomers and chosen.routes != "shortest":
             raise Misuse(f"routes={chosen.routes} lets nobody in; routes=shortest does")
+        if chosen.latecomers and not chosen.suspect_after_s:
+            raise Misuse("who comes back is let in by those who watch; set suspect_after_s")
         self.machine = _machine(chosen)(process, membership, chosen)
         self.stamp_type = self.machine.stamp_type
         self.state_type = self.machine.state_type

@@ -479,8 +479,6 @@ class Shortest(Overlay):
     def join(self, now: float = 0.0, talks_with: ProcessSet = 0) -> list[Effect]:
         """Tell everybody; those of the borders that this process is in hand over their logs. It is
         in when everybody knows of it."""
-        if not self.options.suspect_after_s:
-            raise Misuse("who comes later is told by others who watch: set suspect_after_s")
         self.hops = []
         self.state.is_joining = True
         effects = self._gossip.begin(now) + self._gossip.tell(came=1 << self.process)
