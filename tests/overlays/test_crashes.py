@@ -218,7 +218,7 @@ COMING = [
 ]
 
 
-@pytest.mark.parametrize(("mutant", "seed"), zip(COMING, (14, 341, 19), strict=True))
+@pytest.mark.parametrize(("mutant", "seed"), list(zip(COMING, (14, 341, 19), strict=True)))
 def test_a_bug_planted_in_joins_is_found(mutant: Mutant, seed: int) -> None:
     assert run_crashing(seed, mutated("separators", mutant))
     assert not run_crashing(seed)
