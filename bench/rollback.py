@@ -7,6 +7,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
+from antecede.orders.pairs import PairsOptions
 from antecede.simulate import Summary, make_scenario, simulate
 from bench.docs import ROOT, markdown
 
@@ -50,17 +51,21 @@ packets, what `piggyback` carries along and repetitions included.
 
 
 def write() -> Path:
-    suspect = make_scenario(_plain("To one process", 0.0, "`pairs`", 1)).order_options
-    text = INTRODUCTION.format(suspect=getattr(suspect, "suspect_after_s"))  # noqa: B009
+    text = introduction()
     for title in TRAFFIC:
-        rows = [
-            row(loss, way, [_run(title, loss, way, seed) for seed in SEEDS])
-            for loss in LOSSES
-            for way in WAYS
-        ]
+        rows = [measured(title, loss, way) for loss in LOSSES for way in WAYS]
         text += f"\n## {title}\n\n" + markdown(COLUMNS, rows)
     PAGE.write_text(text + CONCLUSION, "utf-8")
     return PAGE
+
+
+def introduction() -> str:
+    return INTRODUCTION.format(suspect=PairsOptions().suspect_after_s)
+
+
+def measured(title: str, loss: float, way: str) -> list[str]:
+    """One line of a table."""
+    return row(loss, way, [_run(title, loss, way, seed) for seed in SEEDS])
 
 
 CONCLUSION = """

@@ -26,6 +26,7 @@ from antecede.simulate.undoing import Undoing
 from antecede.trace import SEND, read_trace
 from antecede.verify import OnlineOracle
 from antecede.verify.oracle import judge as judge_run
+from bench import rollback
 
 PRINTED_STUCK = 167
 """A seed of the fuzzer with which the paper's own N leaves messages waiting for ever."""
@@ -218,3 +219,10 @@ def test_a_site_resumes_from_its_snapshot() -> None:
     for one in (zero, again):
         one._suspect(0b100, 4.0)
     assert again._decide(2, 1, 4.1) == zero._decide(2, 1, 4.1)
+
+
+def test_the_page_says_what_its_generator_does() -> None:
+    page = rollback.PAGE.read_text("utf-8")
+    assert page.startswith(rollback.introduction()), "run `python -m bench.rollback`"
+    line = rollback.measured("To one process", 0.02, "`pairs`")
+    assert f"| {' | '.join(line)} |" in page, "run `python -m bench.rollback`"
