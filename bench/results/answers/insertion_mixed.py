@@ -139,7 +139,7 @@ def _verdict(
         f"\nWhat a process with k = n sends {told} how many others have it: {number(least.mean)} "
         f"extra messages for one of its own where {min(few)} of {size} has it, {number(most.mean)} "
         f"where {max(few)} have. A small k at some processes makes fewer ordering bytes in all "
-        f"than n² at everybody {helps}.\n"
+        f"than n² at everybody, by more than chance, {helps}.\n"
     )
 
 
