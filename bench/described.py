@@ -9,11 +9,11 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from statistics import NormalDist, stdev
 from statistics import mean as average
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from antecede.message import Message, MessageId, ProcessSet, members, process_set
 from antecede.topology.separator import Separator
-from bench.hops import Counted, Local, Network, mean, run
+from bench.hops import Counted, Local, Network, mean, run, run_overlay
 
 _RANGE = re.compile(r"([a-z]+)(\d+)\.\.\1(\d+)")
 
@@ -130,6 +130,36 @@ def measure(
             described.network,
             chosen,
             seed=seed,
+            watched=[described.index(name) for name in watched],
+            senders=None if senders is None else described.bits(senders),
+            **parameters | options,
+        )
+        for seed in range(1, seeds + 1)
+    ]
+
+
+def overlaid(
+    experiment: Mapping[str, Any],
+    network: str,
+    separators: Iterable[str],
+    *,
+    seeds: int,
+    forwarding: Literal["one", "all"],
+    watched: Sequence[str] = (),
+    senders: Sequence[str] | None = None,
+    **options: Any,
+) -> list[Counted]:
+    """The same through the overlay that ships, one run for each seed."""
+    fields = experiment[network]
+    described = Described(fields, "together", forwarding)
+    filters = [described.bits(fields["separators"][name]["members"]) for name in separators]
+    parameters = {key: experiment[key] for key in ("messages", "rate", "mean_delay_s")}
+    return [
+        run_overlay(
+            described.network,
+            filters,
+            seed=seed,
+            forwarding=forwarding,
             watched=[described.index(name) for name in watched],
             senders=None if senders is None else described.bits(senders),
             **parameters | options,

@@ -1,8 +1,8 @@
-"""Hop messages on a network of zones, ordered by `histories`, with separators that are set by hand.
+"""Hop messages on a network of zones, and the elements of every stamp and of the histories.
 
-The overlay `separators` decides by itself how messages travel and what its routers filter. Here
-both are the experiment: a `Network` says who forwards what, `Separator`s are given, and `run`
-counts the elements of every stamp and of the histories.
+`run_overlay` runs the overlay `separators`, which decides by itself how messages travel and what
+its routers filter. `run` makes both the experiment: a `Network` says who forwards what, and
+`Separator`s are given. Where both can do the same they count the same, message by message.
 """
 
 import random
@@ -14,9 +14,10 @@ from itertools import count
 from typing import Any, Literal
 
 from antecede.message import Membership, Message, MessageId, ProcessSet, members
-from antecede.order import Deliver, Packet, Transmit
+from antecede.order import Deliver, Effect, Order, Packet, Transmit
 from antecede.orders._surroundings import Surroundings
 from antecede.orders.histories import Histories, HistoriesOptions
+from antecede.overlays.separators import Separators, SeparatorsOptions
 from antecede.overlays.separators.zones import Zone, Zones, structure
 from antecede.topology.separator import Separator
 
@@ -44,6 +45,7 @@ class Network:
         self.groups = [
             [group for group in groups if group >> process & 1] for process in range(applications)
         ]
+        self.zones = zones
         self.structure = structure(size, zones)
         self._places = self.structure.places
         self._own = (1 << applications) - 1
@@ -130,11 +132,44 @@ def run(
     return loop.counted
 
 
+def run_overlay(
+    network: Network,
+    filters: Sequence[ProcessSet],
+    *,
+    forwarding: Literal["one", "all"],
+    messages: int,
+    rate: float,
+    mean_delay_s: float,
+    seed: int,
+    own_implied: bool = True,
+    gateways: bool = True,
+    watched: Sequence[int] = (),
+    senders: ProcessSet | None = None,
+) -> Counted:
+    """The same traffic through the overlay that ships, with R9 at these sets of routers."""
+    options = SeparatorsOptions(
+        applications=network.applications,
+        zones=network.zones,
+        forwarding=forwarding,
+        filters=tuple(tuple(members(one)) for one in filters) or "none",
+        own_implied=own_implied,
+        gateways=gateways,
+    )
+    membership = Membership(network.size)
+    orders = [Separators(process, membership, options) for process in range(network.size)]
+    loop = _Overlaid(network, orders, random.Random(seed), mean_delay_s, senders)
+    loop.counted.histories = {process: Counter() for process in watched}
+    for _ in range(messages):
+        loop.send_next(rate)
+    loop.run_until(float("inf"))
+    return loop.counted
+
+
 class _Loop:
     def __init__(
         self,
         network: Network,
-        orders: list[Histories],
+        orders: Sequence[Order],
         source: random.Random,
         mean_delay_s: float,
         senders: ProcessSet | None,
@@ -198,3 +233,24 @@ class _Loop:
         found = self.counted.histories.get(process)
         if found is not None:
             found[self._orders[process].entries()] += 1
+
+
+class _Overlaid(_Loop):
+    """The orders pass messages on by themselves."""
+
+    def run_until(self, time: float) -> None:
+        while self._heap and self._heap[0][0] <= time:
+            self._now, _, process, packet = heappop(self._heap)
+            self._carry_out(process, self._orders[process].receive(packet))
+
+    def _pass_on(self, process: int, source: int | None, message: Message) -> None:
+        self._carry_out(process, self._orders[process].send(message))
+
+    def _carry_out(self, process: int, effects: list[Effect]) -> None:
+        for effect in effects:
+            if isinstance(effect, Transmit):
+                if self._senders >> process & 1:
+                    self.counted.stamps[effect.packet.stamp.entries()] += 1
+                for neighbour in members(effect.to):
+                    self._fly(neighbour, effect.packet)
+        self._watch(process)

@@ -1,263 +1,423 @@
-"""`python -m bench.zoo [--messages M] [--without-up-to NODES]`: what topological timestamps save
-on the networks of the Topology Zoo.
+"""`python -m bench.zoo [--book FOLDER] [--part K/N] [--seconds S] [--page]`: what causal order
+costs on networks that exist.
 
-Writes docs/results/separators-zoo.md and .svg. Everything is counted on seeded runs: the same
-figures come out on every machine, in some minutes.
+Runs every scheme of `bench.ways` on the networks of the Topology Zoo, writes each figure into the
+book as soon as it is known, and docs/results/separators-zoo.md and .svg when all are there. The
+same command again does only what is missing; with `--part 1/2` and `--part 2/2` two processes share
+the work. Networks come in an order of chance, so that after `--seconds` of CPU time the book has a
+fair sample; `--page` writes the page of that. Everything is counted on seeded runs: the same
+figures come out on every machine.
 """
 
 import argparse
-from collections.abc import Sequence
+import sys
+from collections.abc import Iterator, Sequence
+from hashlib import sha256
+from math import inf, log
+from pathlib import Path
 from statistics import median, quantiles
-from typing import Any
+from time import process_time
+from typing import NamedTuple
+from xml.sax.saxutils import escape
 
 import msgspec
 
-from antecede.message import Membership, members
-from antecede.topology import Topology, attach, load_topology, zoo
+from antecede.topology import load_topology, zoo
 from antecede.topology.blocks import find_blocks
 from antecede.topology.summary import articulation_points
-from bench.described import wrapped
+from bench.described import Estimate, estimate, wrapped
 from bench.docs import ROOT, markdown
-from bench.traffic import Traffic, mostly_local
+from bench.ways import HOP_S, LOCAL, RATE, SCHEMES, Cost, cost
 
 PAGE = ROOT / "docs" / "results" / "separators-zoo.md"
 PICTURE = PAGE.with_suffix(".svg")
-PER_NODE = 2
-LOCALITY = 0.9
-MESSAGES = 6
-LARGEST = 80
-"""The most nodes of a network that is run without R9, too."""
-SHOWN = 10
-GROWTH = ("Abilene", "AttMpls", "Geant2012")
-LONGER = (1, 2, 4, 8)
-"""Runs that are so many times as long show whether a figure has settled."""
+BOOK = ROOT / "build" / "zoo"
+MOST, LEAST, TOTAL = 80, 8, 640
+"""Messages of each process: so many at most and at least, and about so many in all."""
+FLOODED = 100
+"""Messages in all where nothing grows."""
+STEADY = ("Abilene", "AttMpls", "Geant2012")
+SEEDS = range(1, 4)
+"""These networks are run with these seeds, and twice as long."""
 
-INTRODUCTION = """# What separators save on networks that exist
+
+class Task(NamedTuple):
+    network: str
+    scheme: str
+    traffic: str
+    messages: int
+    seed: int
+
+
+class Entry(msgspec.Struct, frozen=True):
+    """A figure in the book."""
+
+    task: Task
+    cost: Cost
+
+
+class Size(NamedTuple):
+    nodes: int
+    links: int
+    cuts: int
+    """Articulation points."""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="causal order on the Topology Zoo")
+    parser.add_argument("--book", type=Path, default=BOOK, help="the folder of the figures")
+    parser.add_argument("--part", default="1/1", help="this part of the work: K/N")
+    parser.add_argument("--seconds", type=float, default=inf, help="stop after this CPU time")
+    parser.add_argument("--page", action="store_true", help="only write the page, of what is there")
+    chosen = parser.parse_args()
+    part, parts = map(int, chosen.part.split("/"))
+    sizes = {name: size_of(name) for name in zoo()}
+    todo = [*tasks(sizes), *longer(sizes)]
+    book = read(chosen.book)
+    if not chosen.page:
+        own = [task for place, task in enumerate(dict.fromkeys(todo)) if place % parts == part - 1]
+        left = [task for task in own if task not in book]
+        work(left, chosen.book / f"part-{part}-of-{parts}.jsonl", chosen.seconds)
+        book = read(chosen.book)
+    every = set(todo)
+    missing = len(every - book.keys())
+    if missing and not chosen.page:
+        sys.exit(f"{missing:,} of {len(every):,} runs are missing; give the other parts, or --page")
+    figures = Figures(sizes, book)
+    PAGE.write_text(wrapped(page(figures, missing, len(every))), "utf-8")
+    PICTURE.write_text(draw(figures), "utf-8")
+    print(f"written: {PAGE.relative_to(ROOT)} and {PICTURE.name}")
+
+
+# The book.
+
+
+def size_of(name: str) -> Size:
+    topology = load_topology(name, "largest")
+    cuts = articulation_points(find_blocks(topology)).bit_count()
+    return Size(topology.size, len(topology.links), cuts)
+
+
+def messages(scheme: str, nodes: int) -> int:
+    """Of a run on a network of so many nodes."""
+    if not SCHEMES[scheme].grows:
+        return FLOODED
+    return nodes * max(LEAST, min(MOST, TOTAL // nodes))
+
+
+def tasks(sizes: dict[str, Size]) -> Iterator[Task]:
+    """Every scheme on every network."""
+    for name in sorted(sizes, key=lambda name: sha256(name.encode()).digest()):
+        for traffic in LOCAL:
+            for scheme in SCHEMES:
+                yield Task(name, scheme, traffic, messages(scheme, sizes[name].nodes), 1)
+
+
+def longer(sizes: dict[str, Size]) -> Iterator[Task]:
+    """What shows whether figures are steady."""
+    for name in STEADY:
+        for traffic in LOCAL:
+            for scheme in SCHEMES:
+                once = messages(scheme, sizes[name].nodes)
+                for seed in SEEDS:
+                    yield Task(name, scheme, traffic, once, seed)
+                    yield Task(name, scheme, traffic, 2 * once, seed)
+
+
+def read(folder: Path) -> dict[Task, Cost]:
+    decode = msgspec.json.Decoder(Entry).decode
+    found = {}
+    for file in sorted(folder.glob("*.jsonl")):
+        for line in file.read_text("utf-8").splitlines():
+            if line.endswith("}"):  # the last one may have been cut off
+                entry = decode(line)
+                found[entry.task] = entry.cost
+    return found
+
+
+def work(left: Sequence[Task], file: Path, seconds: float) -> None:
+    """Make these runs, as many as fit into the time."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with file.open("ab") as book:
+        for place, task in enumerate(left, 1):
+            if process_time() > seconds:
+                return
+            book.write(b"\n" + msgspec.json.encode(Entry(task, cost(*task))))
+            book.flush()
+            if place % 50 == 0 or place == len(left):
+                print(f"{place:,} of {len(left):,}: {task.network}", flush=True)
+
+
+# The page.
+
+TREE, BARE = "tree, R9", "FIFO tree"
+TITLES = {BARE: "tree", TREE: "tree", "shortest, R9": "shortest"} | {
+    scheme: scheme for scheme in SCHEMES if scheme not in ("tree", "shortest")
+}
+"""The rows of the page, and the runs that they are made of: on a tree of single routers with FIFO
+links no stamp is needed at all."""
+INTRODUCTION = f"""# Causal order on networks that exist
 
 Written by `python -m bench.zoo`; do not edit. Everything is counted on seeded runs, so the same
 figures come out everywhere.
 
 The networks are those of the Internet Topology Zoo that ship with Antecede; of one in pieces, the
-largest piece. Two application processes live at every node that hosts. Nine messages of ten go to a
-process that is near (at the same node, or at one that is linked to it), the tenth to any process.
-The protocol is `separators`: messages travel hop by hop along a tree through the network, and every
-hop message carries a stamp. Counted are the elements of these stamps, with rule R9 at every node
-and without it; everything else is the same.
+largest piece. One application process lives at every node, sends {RATE:g} messages a second, each
+to one process, and a hop takes {HOP_S * 1e3:g} ms on average. *Local*: nine messages of ten go to
+a node that is linked to the sender's (`local = 0.9`), the others to any; *global*: all go to any.
+Counted are the bytes of ordering information that a message causes on all its hops together, with
+what a protocol sends by itself; and the *stretch*, which is the delay from the send to the delivery
+over that of a shortest way without any waiting.
 
-A network has *separators of its own* if a single node can cut it (an articulation point). Where
-there is none, the servers of the nodes still separate their processes from the rest, and the tree
-that messages take has its inner nodes; so R9 applies on every network.
+- **{BARE}**: hop by hop along a tree of shortest paths, from router to router, over FIFO links.
+  That alone is causal order, without any stamp: whatever a router forwards later comes later on the
+  only way there is. This is the baseline. It pays with longer ways, and with every router that
+  fails.
+- **{TREE}**: the same tree with the stamps of rules R1 to R9 (`routes=tree`). On FIFO links and
+  single routers they are superfluous; they are what links that reorder, and sets of routers that
+  stand in for each other, cost on a tree.
+- **shortest, R9**: all links, shortest ways, any routes (`routes=shortest`): contexts that travel
+  with the messages, filtered by R9 at the borders of regions. **shortest, no R9**: the same with
+  `regions=[]`, unfiltered.
+- **flood**: headers over all links, FIFO, no stamps (`routes=flood`).
+- **histories**, **optimal**: end to end among the applications, which know nothing of the network;
+  a stamp travels all hops of a shortest way.
 """
 
 
-class Size(msgspec.Struct, frozen=True):
-    """Elements and bytes of a hop message's stamp, mean."""
+class Figures:
+    """What the book says, by row of the page."""
 
-    elements: float
-    stamp_bytes: float
+    def __init__(self, sizes: dict[str, Size], book: dict[Task, Cost]) -> None:
+        self.sizes = sizes
+        self._book = book
 
+    def of(self, name: str, title: str, traffic: str, times: int = 1, seed: int = 1) -> Cost | None:
+        """With runs so many times as long; None where the book has nothing."""
+        scheme = TITLES[title]
+        length = times * messages(scheme, self.sizes[name].nodes)
+        found = self._book.get(Task(name, scheme, traffic, length, seed))
+        if found is not None and title == BARE:
+            return found._replace(stamp_bytes=0.0, drift=0.0)
+        return found
 
-class Found(msgspec.Struct, frozen=True):
-    """The stamps on a network, without R9, where that was run, and with it."""
+    def all(self, names: Sequence[str], title: str, traffic: str) -> list[Cost]:
+        found = (self.of(name, title, traffic) for name in names)
+        return [one for one in found if one is not None]
 
-    name: str
-    nodes: int
-    links: int
-    cuts: int
-    without: Size | None
-    with_rule: Size
-
-    @property
-    def saving(self) -> float:
-        """The part of the elements that R9 leaves out; 0 where that is not known."""
-        return 1 - self.with_rule.elements / self.without.elements if self.without else 0.0
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description="separators on the Topology Zoo")
-    parser.add_argument("--messages", type=int, default=MESSAGES, help="messages of each process")
-    parser.add_argument(
-        "--without-up-to", type=int, default=LARGEST, help="the most nodes to run without R9, too"
-    )
-    chosen = parser.parse_args()
-    found = [
-        measure(topology, chosen.messages, chosen.without_up_to)
-        for topology in (load_topology(name, "largest") for name in zoo())
-    ]
-    PAGE.parent.mkdir(parents=True, exist_ok=True)
-    PAGE.write_text(wrapped(page(found, chosen.messages)), "utf-8")
-    PICTURE.write_text(draw(found), "utf-8")
-    print(f"written: {PAGE.relative_to(ROOT)} and {PICTURE.name}, {len(found)} networks")
+    def wins(self, title: str, others: Sequence[str], traffic: str) -> str:
+        """On how many networks one takes fewer bytes than all the others."""
+        won = known = 0
+        for name in self.sizes:
+            own, *rest = (self.of(name, one, traffic) for one in (title, *others))
+            sizes = [one.stamp_bytes for one in rest if one is not None]
+            if own is not None and len(sizes) == len(others):
+                known += 1
+                won += own.stamp_bytes < min(sizes)
+        return f"{won} of {known}"
 
 
-def measure(topology: Topology, messages: int, largest: int = LARGEST) -> Found:
-    return Found(
-        name=topology.name,
-        nodes=topology.size,
-        links=len(topology.links),
-        cuts=articulation_points(find_blocks(topology)).bit_count(),
-        without=run(topology, messages, "none") if topology.size <= largest else None,
-        with_rule=run(topology, messages, "all"),
-    )
-
-
-def run(topology: Topology, messages: int, filters: str) -> Size:
-    """So many messages of each process, with about one packet for each in flight."""
-    homes = [node for node in members(topology.hosts) for _ in range(PER_NODE)]
-    size = len(homes)
-    extended = attach(topology, homes)
-    near = [
-        [
-            other
-            for other, there in enumerate(homes)
-            if (topology.neighbours[home] | 1 << home) >> there & 1 and other != process
-        ]
-        for process, home in enumerate(homes)
-    ]
-    options: dict[str, Any] = {"links": extended.links, "applications": size, "filters": filters}
-    choose = mostly_local(near, LOCALITY)
-    traffic = Traffic("separators", Membership(extended.size), choose, options=options)
-    measured = traffic.run(messages * size, size)
-    return Size(measured.entries / measured.packets, measured.stamp_bytes / measured.packets)
-
-
-def page(found: Sequence[Found], messages: int) -> str:
-    both = [one for one in found if one.without]
-    ranked = sorted(both, key=lambda one: (-one.saving, one.name))
-    with_cuts = [one for one in both if one.cuts]
-    groups = {
-        f"all {len(both)} run both ways": both,
-        f"{len(with_cuts)} with separators of their own": with_cuts,
-        f"{len(both) - len(with_cuts)} without": [one for one in both if not one.cuts],
-        "up to 20 nodes": [one for one in both if one.nodes <= 20],
-        "21 to 50 nodes": [one for one in both if 20 < one.nodes <= 50],
-        "more than 50 nodes": [one for one in both if one.nodes > 50],
-        f"{len(found) - len(both)} run with R9 alone": [one for one in found if not one.without],
-    }
+def page(figures: Figures, missing: int, total: int) -> str:
+    sizes = figures.sizes
+    gaps = f" {missing:,} of {total:,} runs are still to be made (–)." if missing else ""
     return (
         INTRODUCTION
-        + f"\n{len(found)} networks, {messages} messages a process. On {len(found) - len(both)} "
-        f"large ones histories without R9 take too long; these are run with R9 alone (–).\n"
-        + "\n## How much is saved\n\nThe part of the elements of a stamp that R9 leaves out, by "
-        "quantiles over networks; and the median elements and bytes of a stamp.\n\n"
-        + summary(groups)
-        + growth(messages)
-        + f"\n![Elements of a stamp against nodes]({PICTURE.name})\n"
-        + f"\n## The {SHOWN} that save most\n\n"
-        + table(ranked[:SHOWN])
-        + f"\n## The {SHOWN} that save least\n\n"
-        + table(ranked[::-1][:SHOWN])
-        + "\n## All\n\n"
-        + table(sorted(found, key=lambda one: one.name.casefold()))
+        + f"\n{len(sizes)} networks. A process sends {LEAST} to {MOST} messages, about {TOTAL} are "
+        f"sent in all; the first half of a run is dropped.{gaps}\n"
+        + "\n## What a message costs\n\nMedians over the networks, with quartiles.\n\n"
+        + summary(figures)
+        + verdict(figures)
+        + by_size(figures)
+        + steadiness(figures)
+        + f"\n![Bytes a message against nodes]({PICTURE.name})\n"
+        + "\n## All networks\n\nBytes a message, local traffic / global traffic; ↑: the bytes of "
+        f"the last quarter exceed those of the third by more than {GROWTH:.0%}. Stretch likewise, "
+        "of the tree and of shortest ways with R9.\n\n" + table(figures)
     )
 
 
-def growth(messages: int) -> str:
-    """Whether the figures have settled after so many messages."""
-    rows = []
-    for name in GROWTH:
-        topology = load_topology(name, "largest")
-        for title, filters in (("without R9", "none"), ("with", "all")):
-            sizes = [run(topology, times * messages, filters) for times in LONGER]
-            rows.append([name, title, *(f"{one.elements:.2f}" for one in sizes)])
-    heads = ("elements of a stamp", "rule", *(f"{times * messages} messages" for times in LONGER))
-    return (
-        f"\n{messages} messages a process are few for the figures without R9, which may still be "
-        f"growing. On some networks, longer runs:\n\n" + markdown(heads, rows)
-    )
+GROWTH = 0.1
+"""What counts as still growing."""
 
 
-def summary(groups: dict[str, list[Found]]) -> str:
+def summary(figures: Figures) -> str:
+    names = list(figures.sizes)
     rows = []
-    for title, group in groups.items():
-        if len(group) < 2:
-            continue
-        without = [one.without for one in group if one.without]
-        with_rule = [one.with_rule for one in group]
-        cells = ["–"] * 5
-        if without:
-            savings = sorted(one.saving for one in group)
-            low, middle, high = quantiles(savings, n=4, method="inclusive")
-            cells = [f"{value:.0%}" for value in (savings[0], low, middle, high, savings[-1])]
-        rows.append(
-            [
-                title,
-                *cells,
-                *(_median([one.elements for one in sizes], 1) for sizes in (without, with_rule)),
-                *(_median([one.stamp_bytes for one in sizes], 0) for sizes in (without, with_rule)),
+    for title in TITLES:
+        cells = []
+        for traffic in LOCAL:
+            found = figures.all(names, title, traffic)
+            sizes = [one.stamp_bytes for one in found]
+            growing = sum(one.drift > GROWTH for one in found)
+            cells += [
+                _quartiles(sizes),
+                f"{median(one.stretch for one in found):.2f}" if found else "–",
+                f"{growing} of {len(found)}",
             ]
-        )
-    heads = ("networks", "least", "lower quarter", "median", "upper quarter", "most")
-    more = ("elements without R9", "with", "bytes without R9", "with")
-    return markdown((*heads, *more), rows)
+        rows.append([title, *cells])
+    heads = [f"{traffic}: {what}" for traffic in LOCAL for what in ("bytes", "stretch", "growing")]
+    return markdown(("scheme", *heads), rows)
 
 
-def _median(values: list[float], digits: int) -> str:
-    return f"{median(values):.{digits}f}" if values else "–"
+def _quartiles(values: Sequence[float]) -> str:
+    if len(values) < 2:
+        return "–"
+    low, middle, high = quantiles(values, n=4, method="inclusive")
+    return f"{middle:.0f} ({low:.0f} to {high:.0f})"
 
 
-def table(found: Sequence[Found]) -> str:
-    rows = [
-        [
-            one.name,
-            *map(str, (one.nodes, one.links, one.cuts)),
-            f"{one.without.elements:.2f}" if one.without else "–",
-            f"{one.with_rule.elements:.2f}",
-            f"{one.without.stamp_bytes:.0f}" if one.without else "–",
-            f"{one.with_rule.stamp_bytes:.0f}",
-            f"{one.saving:.0%}" if one.without else "–",
+def verdict(figures: Figures) -> str:
+    names = list(figures.sizes)
+    slow, quick = (
+        median(one.stretch for one in figures.all(names, title, "local"))
+        for title in (BARE, "shortest, R9")
+    )
+    stamped, plain = (
+        median(one.stamp_bytes for one in figures.all(names, title, "local"))
+        for title in (TREE, "optimal")
+    )
+    least = ("optimal", "histories")
+    return (
+        f"\n**When separators pay.** Where links are FIFO and routers single, a FIFO tree is "
+        f"enough: it needs no stamp and costs only its longer ways (stretch {slow:.2f} in the "
+        f"median instead of {quick:.2f}, local traffic); separators pay on a tree whose links "
+        f"reorder or whose routers stand in for each other ({stamped:.0f} bytes a message instead "
+        f"of {plain:.0f} of `optimal` end to end), and on shortest ways where they take fewer "
+        f"bytes than both protocols that go end to end, which is so on "
+        f"{figures.wins('shortest, R9', least, 'local')} networks with local traffic and on "
+        f"{figures.wins('shortest, R9', least, 'global')} with global traffic.\n\n"
+        f"R9 on shortest ways takes fewer bytes than the same without it on "
+        f"{figures.wins('shortest, R9', ['shortest, no R9'], 'local')} networks with local traffic "
+        f"and on {figures.wins('shortest, R9', ['shortest, no R9'], 'global')} with global "
+        f"traffic. The tree with R9 takes fewer than both protocols that go end to end on "
+        f"{figures.wins(TREE, least, 'local')} and {figures.wins(TREE, least, 'global')}.\n"
+    )
+
+
+BANDS = {"up to 20 nodes": (0, 20), "21 to 50": (21, 50), "more than 50": (51, 10_000)}
+
+
+def by_size(figures: Figures) -> str:
+    rows = []
+    for title in TITLES:
+        cells = []
+        for traffic in LOCAL:
+            for low, high in BANDS.values():
+                names = [name for name, size in figures.sizes.items() if low <= size.nodes <= high]
+                found = figures.all(names, title, traffic)
+                cells.append(f"{median(o.stamp_bytes for o in found):.0f}" if found else "–")
+        rows.append([title, *cells])
+    heads = [f"{traffic}, {band}" for traffic in LOCAL for band in BANDS]
+    return "\nThe bytes by size of the network, medians:\n\n" + markdown(("scheme", *heads), rows)
+
+
+def steadiness(figures: Figures) -> str:
+    """Runs of several seeds, and twice as long."""
+    rows = []
+    for name in STEADY:
+        for traffic in LOCAL:
+            for title in TITLES:
+                if title == BARE:
+                    continue
+                once, twice = (
+                    [figures.of(name, title, traffic, times, seed) for seed in SEEDS]
+                    for times in (1, 2)
+                )
+                rows.append([name, traffic, title, *_compared(once, twice)])
+    heads = ("network", "traffic", "scheme", "bytes", "twice as long", "", "stretch")
+    return (
+        "\n## Whether it is steady\n\n"
+        f"The same with {len(SEEDS)} seeds, and twice as long; ± is half of the 95 % confidence "
+        "interval of the mean over the seeds. *Steady*: the longer run moves the figure by less "
+        "than the ± of both together.\n\n" + markdown((*heads, "twice as long"), rows)
+    )
+
+
+def _compared(once: Sequence[Cost | None], twice: Sequence[Cost | None]) -> list[str]:
+    first = [one for one in once if one is not None]
+    second = [one for one in twice if one is not None]
+    if len(first) < len(once) or len(second) < len(twice):
+        return ["–"] * 5
+    short, long = (estimate([one.stamp_bytes for one in runs]) for runs in (first, second))
+    is_steady = abs(long.value - short.value) <= short.half + long.half
+    slow = [str(estimate([one.stretch for one in runs])) for runs in (first, second)]
+    return [_whole(short), _whole(long), "steady" if is_steady else "moves", *slow]
+
+
+def _whole(found: Estimate) -> str:
+    return f"{found.value:.0f} ± {found.half:.0f}"
+
+
+def table(figures: Figures) -> str:
+    shown = [title for title in TITLES if title != BARE]
+    rows = []
+    for name in sorted(figures.sizes, key=str.casefold):
+        size = figures.sizes[name]
+        cells = [
+            " / ".join(_cell(figures.of(name, title, traffic)) for traffic in LOCAL)
+            for title in shown
         ]
-        for one in found
-    ]
-    heads = ("network", "nodes", "links", "articulation points", "elements without R9", "with")
-    return markdown((*heads, "bytes without R9", "with", "saved"), rows)
+        slow = [
+            " / ".join(
+                "–" if (one := figures.of(name, title, traffic)) is None else f"{one.stretch:.1f}"
+                for traffic in LOCAL
+            )
+            for title in (BARE, "shortest, R9")
+        ]
+        rows.append([name, *map(str, size), *cells, *slow])
+    heads = ("network", "nodes", "links", "articulation points", *shown)
+    return markdown((*heads, "stretch of the tree", "of shortest ways"), rows)
+
+
+def _cell(found: Cost | None) -> str:
+    if found is None:
+        return "–"
+    return f"{found.stamp_bytes:.0f}" + ("↑" if found.drift > GROWTH else "")
 
 
 WIDTH, HEIGHT, LEFT, BELOW = 900, 520, 60, 50
-_STYLE = """\
-  line { stroke: #dde3e9 } text { font: 12px sans-serif; fill: #1a202c }
-  .without { fill: #c53030; fill-opacity: 0.6 } .with { fill: #2b6cb0; fill-opacity: 0.6 }"""
+DRAWN = {TREE: "#2b6cb0", "shortest, R9": "#2f855a", "optimal": "#c53030"}
+WIDEST, TALLEST = 200, 3000
 
 
-def draw(found: Sequence[Found]) -> str:
-    """Elements of a stamp against nodes: two dots a network, one without R9 and one with it. Where
-    a network was run with R9 alone, the table has it, and the picture has room for the others."""
-    dots = [
-        (one, kind, size.elements)
-        for one in sorted(found, key=lambda one: one.name)
-        for kind, size in (("without", one.without), ("with", one.with_rule))
-        if size and one.without
-    ]
-    most_nodes = max(one.nodes for one, _, _ in dots)
-    most = max(elements for _, _, elements in dots)
+def draw(figures: Figures) -> str:
+    """Bytes a message against nodes, local traffic, on logarithmic scales."""
 
     def across(nodes: float) -> float:
-        return LEFT + nodes / most_nodes * (WIDTH - LEFT - 20)
+        return LEFT + log(nodes / 4) / log(WIDEST / 4) * (WIDTH - LEFT - 20)
 
-    def up(elements: float) -> float:
-        return HEIGHT - BELOW - elements / most * (HEIGHT - BELOW - 40)
+    def up(size: float) -> float:
+        return HEIGHT - BELOW - log(size / 10) / log(TALLEST / 10) * (HEIGHT - BELOW - 40)
 
     shapes = []
-    for step in range(5):
-        nodes, elements = most_nodes * step / 4, most * step / 4
-        x, y = across(nodes), up(elements)
+    for size in (10, 30, 100, 300, 1000, 3000):
+        y = up(size)
         shapes += [
             f'<line x1="{LEFT}" y1="{y:.1f}" x2="{WIDTH - 20}" y2="{y:.1f}"/>',
-            f'<text x="{LEFT - 8}" y="{y + 4:.1f}" text-anchor="end">{elements:.0f}</text>',
-            f'<text x="{x:.1f}" y="{HEIGHT - 30}" text-anchor="middle">{nodes:.0f}</text>',
+            f'<text x="{LEFT - 8}" y="{y + 4:.1f}" text-anchor="end">{size}</text>',
         ]
-    for one, kind, elements in dots:
-        shapes.append(
-            f'<circle class="{kind}" cx="{across(one.nodes):.1f}" cy="{up(elements):.1f}" '
-            f'r="3"><title>{one.name}: {elements:.2f}</title></circle>'
-        )
-    caption = "Elements of a hop message's stamp, by nodes of the network"
+    for nodes in (5, 10, 20, 50, 100, 200):
+        x = across(nodes)
+        shapes.append(f'<text x="{x:.1f}" y="{HEIGHT - 30}" text-anchor="middle">{nodes}</text>')
+    for title, colour in DRAWN.items():
+        for name in sorted(figures.sizes):
+            found, nodes = figures.of(name, title, "local"), figures.sizes[name].nodes
+            if found is None or nodes > WIDEST or not 10 <= found.stamp_bytes <= TALLEST:
+                continue
+            shapes.append(
+                f'<circle fill="{colour}" fill-opacity="0.6" cx="{across(nodes):.1f}" '
+                f'cy="{up(found.stamp_bytes):.1f}" r="3"><title>{escape(name)}: '
+                f"{found.stamp_bytes:.0f}</title></circle>"
+            )
+    words = ", ".join(
+        f'<tspan fill="{colour}">{escape(title)}</tspan>' for title, colour in DRAWN.items()
+    )
     return "\n".join(
         [
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}">',
-            f"<style>\n{_STYLE}\n</style>",
+            "<style>line { stroke: #dde3e9 } text { font: 12px sans-serif; fill: #1a202c }</style>",
             '<rect width="100%" height="100%" fill="white"/>',
-            f'<text x="{LEFT}" y="22">{caption}: without R9 (red) and with it (blue)</text>',
+            f'<text x="{LEFT}" y="22">Bytes a message, by nodes, local traffic: {words}</text>',
             *shapes,
             "</svg>\n",
         ]
