@@ -6,7 +6,8 @@ book as soon as it is known, and docs/results/separators-zoo.md and .svg when al
 same command again does only what is missing; with `--part 1/2` and `--part 2/2` two processes share
 the work. Networks come in an order of chance, so that after `--seconds` of CPU time the book has a
 fair sample; `--page` writes the page of that. Everything is counted on seeded runs: the same
-figures come out on every machine.
+figures come out on every machine. The book does not see changes to the code: a new revision takes a
+new folder.
 """
 
 import argparse
@@ -27,6 +28,7 @@ from antecede.topology.blocks import find_blocks
 from antecede.topology.summary import articulation_points
 from bench.described import Estimate, estimate, wrapped
 from bench.docs import ROOT, markdown
+from bench.made import signed
 from bench.ways import HOP_S, LOCAL, RATE, SCHEMES, Cost, cost
 
 PAGE = ROOT / "docs" / "results" / "separators-zoo.md"
@@ -84,7 +86,7 @@ def main() -> None:
     if missing and not chosen.page:
         sys.exit(f"{missing:,} of {len(every):,} runs are missing; give the other parts, or --page")
     figures = Figures(sizes, book)
-    PAGE.write_text(wrapped(page(figures, missing, len(every))), "utf-8")
+    PAGE.write_text(signed(wrapped(page(figures, missing, len(every)))), "utf-8")
     PICTURE.write_text(draw(figures), "utf-8")
     print(f"written: {PAGE.relative_to(ROOT)} and {PICTURE.name}")
 
