@@ -1,10 +1,9 @@
 """A process of an overlay: its messages go hop by hop through routers or causal servers.
 
 The processes and their addresses are fixed; what happens when one of them dies is the overlay's own
-business (`daisy` survives it, `separators` where its options say so). Nobody sends before everybody is there,
-except those who come late: they say so when the overlay has let them in, and nobody sends to them
-before. The overlay's clock starts with that. Pure, with the same face as
-`viewed`.
+business (`daisy` survives it, `separators` where its options say so). Nobody sends before everybody
+is there, except those who come late: they say so when the overlay has let them in, and nobody sends
+to them before. The overlay's clock starts with that. Pure, with the same face as `viewed`.
 """
 
 from collections.abc import Collection, Mapping, Sequence
