@@ -243,12 +243,13 @@ class _Layer:
 
     def authors(self) -> tuple[Integers, Integers]:
         """Of every message its sender and its number."""
-        known = self._known()
-        sender = np.repeat(np.arange(len(known)), known)
-        place = np.arange(len(sender)) - np.repeat(np.cumsum(known) - known, known)
-        message = self._message_of[self._first[sender] + place]
-        senders, numbers = np.empty_like(sender), np.empty_like(sender)
-        senders[message], numbers[message] = sender, self.base[sender] + place
+        messages = self.count("messages")
+        senders, numbers = np.empty(messages, np.int64), np.empty(messages, np.int64)
+        for sender, count in enumerate(self._known().tolist()):
+            first = int(self._first[sender]) if count else 0
+            own = self._message_of[first : first + count]
+            senders[own] = sender
+            numbers[own] = np.arange(self.base[sender], self.base[sender] + count)
         return senders, numbers
 
     def find(self, sender: Integers, number: Integers) -> Integers:

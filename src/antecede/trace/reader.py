@@ -4,7 +4,7 @@ What stands in the columns is the business of `antecede.trace.loader` and `antec
 """
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -111,12 +111,17 @@ def open_checked(file: Path) -> pq.ParquetFile:
 
 
 def read_tables(
-    file: Path, stamps: bool, groups: Iterable[int] | None = None
+    file: Path,
+    stamps: bool,
+    groups: Iterable[int] | None = None,
+    only: Container[str] = schema.SCHEMA.names,
 ) -> Iterator[pa.Table]:
-    """The row groups of a file, or those chosen, each with a column `run`."""
+    """The row groups of a file, or those chosen, each with a column `run`; and of the others all,
+    or only some."""
     parquet = open_checked(file)
     run = run_from_path(file)
-    wanted = [name for name in schema.SCHEMA.names if stamps or name not in STAMPS]
+    wanted = [name for name in schema.SCHEMA.names if name in only or name == "run"]
+    wanted = [name for name in wanted if stamps or name not in STAMPS]
     columns = [name for name in wanted if name in parquet.schema_arrow.names]
     for group in range(parquet.num_row_groups) if groups is None else groups:
         try:

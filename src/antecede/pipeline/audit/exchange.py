@@ -97,7 +97,7 @@ def survey(job: Job, shares: Sequence[Share]) -> Surveyed:
 
 def _survey(share: Share) -> Surveyed:
     found, homeless = [np.empty(0, np.int64)], 0
-    for table in read_share(share):
+    for table in read_share(share, ("process", "position")):
         found.append(filled(table["position"], pa.int64(), NULL))
         homeless += table["process"].null_count
     position = np.concatenate(found)
@@ -142,15 +142,18 @@ def _deal(
             start = end
 
 
-def read_share(share: Share) -> Iterator[pa.Table]:
-    """The rows of a run in some row groups, in one and the same schema."""
+def read_share(share: Share, only: Sequence[str] = ROWS.names) -> Iterator[pa.Table]:
+    """The rows of a run in some row groups, in one and the same schema; columns that are left out
+    are null."""
     for file, group, first_row in share.groups:
-        for table in read_tables(Path(file), False, [group]):
+        for table in read_tables(Path(file), False, [group], only):
             rows = pa.array(np.arange(first_row, first_row + len(table)))
             numbered = table.append_column(ROW, rows)
             mine = pc.equal(numbered["run"].cast(pa.string()), pa.scalar(share.run, pa.string()))
+            if not pc.all(pc.fill_null(mine, False)).as_py():
+                numbered = numbered.filter(pc.fill_null(mine, False))
             try:
-                yield normal(numbered.filter(pc.fill_null(mine, False)))
+                yield normal(numbered)
             except UnicodeDecodeError as error:
                 raise BadFile(file, [f"a string is no UTF-8 text: {error}"]) from error
 
@@ -163,7 +166,7 @@ def normal(table: pa.Table) -> pa.Table:
             columns.append(pa.nulls(len(table), field.type))
             continue
         column = table[field.name]
-        if field.type == _CODED:
+        if field.type == _CODED and column.type != _CODED:
             column = column.cast(pa.string()).dictionary_encode()
         columns.append(column.cast(field.type, safe=False))
     return pa.table(columns, schema=ROWS).combine_chunks()

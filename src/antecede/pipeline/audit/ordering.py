@@ -107,7 +107,8 @@ def _names(job: Job, shares: Sequence[Share]) -> tuple[str, ...]:
 def _names_in(share: Share) -> list[str]:
     names = Names()
     for file, group, _ in share.groups:
-        for table in read_tables(Path(file), False, [group]):
+        only = ("process", "sender", "destinations")
+        for table in read_tables(Path(file), False, [group], only):
             for column in (table["process"], table["sender"]):
                 names.codes(column)
             if not pa.types.is_null(table["destinations"].type):
