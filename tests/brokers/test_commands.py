@@ -12,8 +12,10 @@ from typer.testing import CliRunner
 from antecede.brokers import causal
 from antecede.brokers.bridge import ORIGIN, run_bridge
 from antecede.brokers.connect import client_of as connect
+from antecede.brokers.jetstream import JetStream
 from antecede.brokers.lanes import Lanes
 from antecede.brokers.record import Record
+from antecede.brokers.redis_streams import RedisStreams
 from antecede.cli import app
 from antecede.errors import BadInput, Misuse
 from antecede.verify import verify_trace
@@ -38,7 +40,8 @@ def broker(
         async with client_of(kind, server.port) as one, client_of(kind, server.port) as two:
             await asyncio.gather(ask(one, COUNT), answer(two, COUNT))
             if kind == "jetstream":
-                await two.add_stream(name="ordered", subjects=["ordered"])
+                for name in ("ordered", "again"):
+                    await two.add_stream(name=name, subjects=[name])
 
     asyncio.run(asyncio.wait_for(fill(), 30))
     yield kind, f"{scheme}://127.0.0.1:{server.port}"
@@ -81,18 +84,37 @@ def test_a_bridge_gives_one_stream_in_order_and_resumes(broker: tuple[str, str])
     status, told = run("bridge", url, "--from", TOPICS, "--to", "ordered", "--idle", "0.7")
     assert (status, told.strip()) == (0, f"{COUNT} messages bridged to ordered")
 
-    async def read() -> list[tuple[str, int]]:
-        found = []
-        async with connect(url) as client, causal(client, ["ordered"], start="first") as bus:
-            for _ in range(2 * COUNT):
-                message = await anext(bus)
-                lane, _, _ = message.headers[ORIGIN].partition(":")
-                found.append((lane, int(message.payload)))
-            with pytest.raises(TimeoutError):
-                await asyncio.wait_for(anext(bus), 0.3)
-        return found
+    judge(asyncio.run(read_bridged(url, "ordered")), COUNT)
 
-    judge(asyncio.run(read()), COUNT)
+
+def test_a_bridge_that_dies_before_it_commits_publishes_nothing_twice(
+    broker: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, url = broker
+    topics = [ANSWERS, QUESTIONS]
+
+    async def forget(self: object, frontier: object) -> None:
+        pass
+
+    with monkeypatch.context() as dying:
+        dying.setattr(RedisStreams, "commit", forget)
+        dying.setattr(JetStream, "commit", forget)
+        assert run_bridge(url, topics, "again", "mortal", messages=COUNT) == COUNT
+    run_bridge(url, topics, "again", "mortal", idle_s=0.7)
+    judge(asyncio.run(read_bridged(url, "again")), COUNT)
+
+
+async def read_bridged(url: str, topic: str) -> list[tuple[str, int]]:
+    """Where each message of a bridge's target came from, and what it says; no more than all."""
+    found = []
+    async with connect(url) as client, causal(client, [topic], start="first") as bus:
+        for _ in range(2 * COUNT):
+            message = await anext(bus)
+            lane, _, _ = message.headers[ORIGIN].partition(":")
+            found.append((lane, int(message.payload)))
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(anext(bus), 0.3)
+    return found
 
 
 def test_what_cannot_be_is_refused(tmp_path: Path) -> None:

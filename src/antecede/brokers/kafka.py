@@ -38,6 +38,20 @@ _BATCH: Final = 500
 _ANSWER_S: Final = 10.0
 _METADATA_BYTES: Final = 4_000
 """What a broker stores with an offset, by default."""
+_LATER: Final = frozenset(
+    {
+        KafkaError.REBALANCE_IN_PROGRESS,
+        KafkaError.ILLEGAL_GENERATION,
+        KafkaError.UNKNOWN_MEMBER_ID,
+        KafkaError.NOT_COORDINATOR,
+        KafkaError.COORDINATOR_NOT_AVAILABLE,
+        KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
+        KafkaError._WAIT_COORD,
+        KafkaError._TIMED_OUT,
+        KafkaError._TRANSPORT,
+    }
+)
+"""Why a commit may have to wait."""
 _CONSUMER_ONLY: Final = ("group.", "auto.", "enable.auto", "enable.partition", "session.")
 
 
@@ -110,7 +124,7 @@ class KafkaBus:
             if kind is None:
                 self.flush()
                 if self._uncommitted:
-                    self.commit()
+                    self._store()
         finally:
             if self._consumer is not None:
                 self._uncommitted = 0  # What was not processed is not committed by leaving.
@@ -153,7 +167,7 @@ class KafkaBus:
         """Somebody else reads these from now on; what was taken before is processed, for the next
         message has been asked for."""
         if self._uncommitted:
-            self.commit()
+            self._store()
         self._lost(consumer, partitions)
 
     def _lost(self, consumer: Any, partitions: list[Any]) -> None:
@@ -172,7 +186,7 @@ class KafkaBus:
         """The next message in causal order; None if there is none in time. Asking for it says that
         the one before is processed."""
         if self._uncommitted >= self._commit_every:
-            self.commit()
+            self._store()
         until = time.monotonic() + timeout_s
         while True:
             message = self._take()
@@ -181,7 +195,7 @@ class KafkaBus:
             if self._consumer is None:
                 raise Misuse("this bus reads no topics")
             if self._uncommitted:
-                self.commit()
+                self._store()
             now = time.monotonic()
             due = self._machine.due()
             wait_s = max(0.0, min(until, until if due is None else due) - now)
@@ -279,10 +293,16 @@ class KafkaBus:
         self._machine.probed(probe.lane, read + 1 if read < end else None, end, now)
 
     def commit(self) -> None:
-        """Store that all messages taken so far are processed."""
+        """Store that all messages taken so far are processed, now rather than soon. Raises
+        `Unconfirmed` while the group is forming anew."""
         if self._group is None:
             raise Misuse("there is nothing to commit for: give a group")
-        self._uncommitted = 0
+        if not self._store():
+            raise Unconfirmed("nothing can be committed now; it is tried again with the next poll")
+
+    def _store(self) -> bool:
+        """Commit, if the group lets us: while it forms anew it does not, and who has lost its
+        partitions has nothing to commit."""
         frontier = self._machine.frontier()
         metadata = as_text(msgspec.msgpack.encode(frontier.past))
         if len(metadata) > _METADATA_BYTES:
@@ -292,8 +312,16 @@ class KafkaBus:
         for lane, place in frontier.places.items():
             partition = partition_of(lane)
             offsets.append(Partition(partition.topic, partition.partition, place, metadata))
-        if offsets:
-            self._consumer.commit(offsets=offsets, asynchronous=False)
+        try:
+            if offsets:
+                self._consumer.commit(offsets=offsets, asynchronous=False)
+        except KafkaException as error:
+            if error.args[0].code() not in _LATER:
+                raise
+            LOGGER.info("cannot commit: %s; trying again", error)
+            return False
+        self._uncommitted = 0
+        return True
 
     # Publishing
 
