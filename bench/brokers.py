@@ -342,7 +342,8 @@ care. Other work on the machine changes the times more than the ratios.
 ## Answers before their questions, of {count:,}
 
 One process asks, one answers what it reads, one reads both; nothing is delayed on purpose. *Live*:
-all three at once. *Catching up*: the reader comes later.
+all three at once. *Catching up*: the reader comes later. One run; where a broker's order is a
+matter of moments, the next one counts differently.
 
 """
 COSTS_TEXT = """

@@ -85,6 +85,7 @@ class KafkaBus:
         self._counts: dict[str, int] = {}
         self._uncommitted = 0
         self._failure: str | None = None
+        self._closing = False
         self._producer: Any = None
         self._consumer: Any = None
 
@@ -128,6 +129,7 @@ class KafkaBus:
         finally:
             if self._consumer is not None:
                 self._uncommitted = 0  # What was not processed is not committed by leaving.
+                self._closing = True
                 self._consumer.close()
 
     # Which partitions are read
@@ -146,6 +148,8 @@ class KafkaBus:
         return count
 
     def _assign(self, consumer: Any, partitions: list[Any]) -> None:
+        if self._closing:
+            return  # The group hands out partitions to somebody who is leaving.
         now = time.monotonic()
         stored = consumer.committed(partitions, _ANSWER_S) if self._group else partitions
         for partition in stored:
