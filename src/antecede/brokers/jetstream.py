@@ -109,6 +109,7 @@ class JetStream:
         try:
             messages = await consumer.fetch(_BATCH, timeout=_WAIT_S)
         except TimeoutError:
+            await self._doubt(lane, consumer)
             return []
         except nats.errors.Error:
             self._consumers.pop(lane, None)
@@ -117,6 +118,13 @@ class JetStream:
         if arrivals:
             self._last[lane] = arrivals[-1].place
         return arrivals
+
+    async def _doubt(self, lane: str, consumer: Any) -> None:
+        """Nothing came: nothing is there, or the server that had the consumer is gone. Unless the
+        consumer says that it has nothing, another one is made."""
+        self._consumers.pop(lane, None)
+        if (await consumer.consumer_info()).num_pending == 0:
+            self._consumers[lane] = consumer
 
     async def _consume(self, lane: str) -> Any:
         """A consumer that begins after the last place that has arrived."""
