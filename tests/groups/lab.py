@@ -28,7 +28,8 @@ class Action(msgspec.Struct, frozen=True, array_like=True):
     joins), tell (to `mask`, one process), leave, part (`mask` against the rest), heal, mute
     (nothing leaves the process), unmute, deafen (nothing reaches it, but it is heard), undeafen,
     cut-link (nothing goes between the process and those in `mask`), mute-link (nothing goes from
-    the process to those in `mask`). Healing ends parts and links that are cut or mute.
+    the process to those in `mask`), no-detours (nor through others, for good). Healing ends parts
+    and links that are cut or mute.
 
     There are traps for packets of kind `name`: lose-on (only the copies to `mask` leave), crash-on
     (then the process dies), bounce-on (it dies and is back after `seconds`), cut-on (it is cut off
@@ -137,6 +138,7 @@ class Lab:
         self.heap: list[tuple[float, int, str, Any]] = []
         self.sequence = 0
         self.parts: list[int] = []
+        self.has_detours = True
         self.mute_links: set[tuple[int, int]] = set()
         """Sources and targets; a link that is cut is mute both ways."""
         self.muted = 0
@@ -189,6 +191,8 @@ class Lab:
 
     def _transmit(self, process: Process, effect: Any) -> None:
         packet = effect.packet
+        if not self.has_detours and type(packet.body).__name__ == "Detour":
+            return
         targets = list(members(effect.to))
         trap = self._sprung(process, LEAVING, packet)
         if trap is not None and trap.kind != "repeat-on":
@@ -300,6 +304,8 @@ class Lab:
                     self._carry_out(process, process.member.leave(self.now))
             case "part":
                 self.parts.append(action.mask)
+            case "no-detours":
+                self.has_detours = False
             case "cut-link" | "mute-link":
                 for other in members(action.mask):
                     self.mute_links.add((action.process, other))

@@ -34,6 +34,7 @@ def traffic(*senders: int, end: float = 4.0, every_s: float = 0.2) -> list[Actio
 
 
 DUEL = scene(
+    Action(0.9, "no-detours"),
     Action(0.9, "cut-link", 0, mask=0b010),
     Action(0.9, "cut-on", 0, name="Prepare", seconds=0.25),
     Action(0.9, "cut-on", 1, name="Accept", seconds=1.0),
@@ -47,6 +48,7 @@ ballot of 1, which is the higher one; the PREPARE of 0 comes later. Were it answ
 for 0, which decides and is then cut off, and after that for 1, which decides as well."""
 
 LATE_ACCEPT = scene(
+    Action(0.9, "no-detours"),
     Action(0.9, "cut-link", 0, mask=0b010),
     Action(0.9, "cut-on", 1, name="Prepare", seconds=0.2),
     Action(0.9, "cut-on", 0, name="Accept", seconds=0.6),
@@ -133,6 +135,7 @@ LATE_ACKNOWLEDGEMENT = scene(
 message of 3 comes at last, too late for the cut."""
 
 ISLAND = scene(
+    Action(0.0, "no-detours"),
     *[Action(1.0, "mute-link", process, mask=0b10000) for process in (0, 1, 2)],
     Action(2.7, "send", 3),
     Action(3.0, "heal"),
@@ -187,6 +190,7 @@ LATE_PREPARE = scene(
 """The PREPARE of a change of views comes again when the change is long over."""
 
 DECIDED_BUT_LACKS = scene(
+    Action(0.0, "no-detours"),
     Action(0.9, "crash-on", 4, mask=0b00100, name="Data"),
     Action(1.0, "send", 4),
     Action(1.0, "deaf-on", 1, name="Accept", seconds=1.0),
@@ -263,6 +267,7 @@ BRIEFLY_DEAF = scene(
 """4 hears nobody for so long that it suspects all, and not so long that all suspect it."""
 
 LASTING_ISLAND = scene(
+    Action(0.0, "no-detours"),
     *[Action(1.0, "mute-link", process, mask=0b10000) for process in (0, 1, 2)],
     Action(2.4, "send", 3),
     Action(8.0, "heal"),
@@ -271,6 +276,7 @@ LASTING_ISLAND = scene(
 """The same as the island, but 4 is suspended for so long that it is excluded."""
 
 ONE_WAY = scene(
+    Action(0.0, "no-detours"),
     *traffic(0, 1, 2, 4, end=10.0),
     Action(1.0, "mute-link", 0, mask=0b01000),
     Action(11.0, "heal"),
@@ -280,6 +286,7 @@ ONE_WAY = scene(
 """3 does not hear the most senior member, but all others."""
 
 HALF_DEAF = scene(
+    Action(0.0, "no-detours"),
     *traffic(1, 2, 3, 4, end=10.0),
     *[Action(1.0, "mute-link", process, mask=0b00001) for process in (2, 3, 4)],
     Action(11.0, "heal"),
@@ -287,6 +294,15 @@ HALF_DEAF = scene(
     spared=0b11110,
 )
 """The most senior member hears the next one only; it can decide nothing, and 1 is to take over."""
+
+ONE_LINK = scene(
+    *traffic(0, 1, 2, 3, 4, end=10.0),
+    Action(1.0, "cut-link", 1, mask=0b01000),
+    Action(11.0, "heal"),
+    founders=5,
+    spared=0b11111,
+)
+"""1 and 3 do not hear each other, but all others do."""
 
 NO_MAJORITY = scene(
     *traffic(0, 1, 2, 3, 4, end=4.0),
@@ -299,6 +315,7 @@ NO_MAJORITY = scene(
 """A partition that leaves no quorum anywhere, for a while."""
 
 PAIRS = scene(
+    Action(0.0, "no-detours"),
     Action(1.0, "part", mask=0b00011),
     Action(1.0, "part", mask=0b01100),
     Action(3.439, "heal"),
@@ -366,6 +383,7 @@ TALK = scene(
 SCHEDULES: dict[str, Schedule] = {
     "duel": DUEL,
     "late accept": LATE_ACCEPT,
+    "one link": ONE_LINK,
     "two proposals": TWO_PROPOSALS,
     "empty promise": EMPTY_PROMISE,
     "uninvolved accept": UNINVOLVED_ACCEPT,

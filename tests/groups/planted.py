@@ -26,6 +26,7 @@ ORDER = (
     "admission",
     "channels",
     "reporting",
+    "detours",
     "flush",
     "member",
     "__init__",

@@ -101,30 +101,19 @@ def test_deaf_member_does_not_hold_up_the_others_with_flushes_of_its_own() -> No
     assert all(overdue(history, lives, at / 4, at / 4 + 3.0) == [] for at in range(4, 20))
 
 
-@pytest.mark.parametrize(("source", "target"), [(0, 3), (3, 0), (0, 1)])
-def test_link_that_carries_nothing_one_way(source: int, target: int) -> None:
-    """The others go on with one of the two, and what is sent is delivered."""
-    history = run(
-        FIVE,
-        *traffic(0, 1, 2, 3, 4, end=20.0),
-        Action(1.0, "mute-link", source, mask=1 << target),
-        Action(21.0, "heal"),
-    )
-    lives = [(process, 0) for process in range(5) if process not in {source, target}]
-    assert set(lives) <= set(history.alive)
-    assert [] in [overdue(history, [*lives, (end, 0)], 16.0, 20.0) for end in (source, target)]
-
-
-def test_link_between_two_juniors_that_carries_nothing_one_way() -> None:
-    """The most senior member hears both and keeps them; what they say to each other waits, and all
-    else goes on."""
+@pytest.mark.parametrize("kind", ["mute-link", "cut-link"])
+@pytest.mark.parametrize(("source", "target"), [(0, 3), (3, 0), (0, 1), (1, 3)])
+def test_link_that_carries_nothing(kind: str, source: int, target: int) -> None:
+    """Others hand on what it does not carry: nobody is excluded, and nothing waits."""
     history = run(
         FIVE,
         *traffic(0, 1, 2, 3, 4, end=10.0),
-        Action(1.0, "mute-link", 1, mask=1 << 3),
+        Action(1.0, kind, source, mask=1 << target),
         Action(11.0, "heal"),
     )
-    assert overdue(history, [(0, 0), (2, 0), (4, 0)], 6.0, 10.0) == []
+    lives = [(process, 0) for process in range(5)]
+    assert set(lives) == set(history.alive)
+    assert overdue(history, lives, 6.0, 10.0) == []
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -25,8 +25,8 @@ MUTANTS = [
 RULES = [
     Mutant(
         name="naps-while-others-are-busy",
-        old="wants_time(packet.body, layer.is_server)",
-        new="wants_time(packet.body, False)",
+        old="wants_time(content, layer.is_server)",
+        new="wants_time(content, False)",
     ),
     Mutant(
         name="merges-out-of-step",
@@ -119,8 +119,9 @@ RULES = [
     ),
     Mutant(
         name="batches-as-they-come",
-        old="gather(layer, arrivals, now)\n            self.take_batches(layer, now)\n",
-        new="self._take(layer, arrivals, now)\n",
+        old="            gather(layer, self._take_at_once(layer, arrivals, now), whose, now)\n"
+        "            self.take_batches(layer, now)\n",
+        new="            self._take(layer, arrivals, now)\n",
     ),
     Mutant(
         name="away-is-done",
@@ -146,8 +147,8 @@ RULES = [
     ),
     Mutant(
         name="forwards-on-receipt",
-        old="            self._check(decode_items(packet.body.payload))\n",
-        new="            items = decode_items(packet.body.payload)\n"
+        old="            self._check(decode_items(content.payload))\n",
+        new="            items = decode_items(content.payload)\n"
         "            self._check(items)\n"
         "            above = self.core.layers[1:] if not packet.group else []\n"
         "            for item in carries(items) if above else ():\n"
@@ -411,3 +412,42 @@ STOPS = [
     ),
 ]
 """`tests/overlays/test_daisy_found.py` has the schedule."""
+
+FENCE = [
+    Mutant(
+        name="founded-by-most",
+        old="        return children <= groups or (is_late and 2 * len(groups & children) > "
+        "len(children))\n",
+        new="        return 2 * len(groups & children) > len(children)\n",
+    ),
+    Mutant(
+        name="the-batch-dies-with-its-founder",
+        old="    if not layer.waits_for_groups:\n"
+        "        layer.memory.batches &= {ABOVE, *present}\n",
+        new="    layer.memory.batches &= {ABOVE, *present}\n",
+    ),
+    Mutant(
+        name="speaks-for-a-group-that-goes-on",
+        old="        return any(lower.is_lost for lower in "
+        "self.layers[: self.layers.index(layer)])\n",
+        new="        return False\n",
+    ),
+    Mutant(
+        name="the-fence-waits-for-batches",
+        old="        for _, within, item in arrivals:\n            if isinstance(item, Bind):\n",
+        new="        if not layer.memory.ended:\n            return arrivals\n"
+        "        for _, within, item in arrivals:\n            if isinstance(item, Bind):\n",
+    ),
+    Mutant(
+        name="waits-for-a-batch-for-ever",
+        old="            elif not layer.is_told(Forget(who)):\n"
+        "                layer.tell(Forget(who), now, self.options.tidy_s)\n\n    def on_forget",
+        new="\n    def on_forget",
+    ),
+    Mutant(
+        name="two-servers-leave-and-nobody-asks",
+        old="                layer.memory.batches |= without\n",
+        new="                pass\n",
+    ),
+]
+"""`tests/overlays/test_daisy_cuts.py` has the schedules."""

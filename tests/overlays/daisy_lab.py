@@ -34,11 +34,12 @@ def carried(stamp: DaisyStamp, group: int | None = None) -> list[MessageId]:
 
 
 class Lab:
-    """Nine processes in three local groups, unless told otherwise; 0, 3 and 6 serve at first."""
+    """Nine processes in three local groups, unless told otherwise; 0, 3 and 6 serve at first. What
+    a schedule loses nobody hands on: that would be another schedule."""
 
     def __init__(self, order: type[Order] | None = None, size: int = 9, **options: Any) -> None:
         order = order or find("daisy")
-        chosen = {"sizes": [3], "quorum": "survivors", **options}
+        chosen = {"sizes": [3], "quorum": "survivors", "detours": False, **options}
         membership = Membership(size)
         parsed = parse_options(order, chosen)
         self.orders: list[Any] = [order(process, membership, parsed) for process in range(size)]

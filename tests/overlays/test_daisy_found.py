@@ -42,7 +42,7 @@ A_GROUP_OF_NEWS_IS_MERGED: dict[str, Any] = {
     "seed": 14,
     "messages": 11,
     "rate": 0.304,
-    "options": {"split_above": 4, "merge_below": 3, "sizes": [4, 3, 3]},
+    "options": {"split_above": 4, "merge_below": 3, "sizes": [4, 3, 3], "detours": False},
     "workload": {"kind": "multicast", "probability": 0.925, "cascade": 0.0223},
     "network": {"delay": "exponential:0.1", "loss": 0.243},
 }
@@ -93,6 +93,7 @@ ONE_FOLLOWS_INTO_A_MERGED_GROUP: dict[str, Any] = {
         "sizes": [2],
         "tidy_s": 0.223,
         "quorum": "survivors",
+        "detours": False,
     },
     "workload": {"kind": "multicast", "probability": 0.0579, "cascade": 0.697},
     "network": {

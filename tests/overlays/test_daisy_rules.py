@@ -15,6 +15,7 @@ RULES = [
     *daisy.TOLD,
     *daisy.FOUND_BY_CHANCE,
     *daisy.STOPS,
+    *daisy.FENCE,
 ]
 
 
@@ -28,4 +29,5 @@ def test_the_page_has_every_rule_once() -> None:
 def test_no_list_of_rules_is_left_out() -> None:
     lists = {name for name, value in vars(daisy).items() if isinstance(value, list)}
     known = {"RULES", "AHEAD", "STAR", "LEVELS", "DIRECT", "TOLD", "FOUND_BY_CHANCE", "STOPS"}
+    known.add("FENCE")
     assert lists == known | {"MUTANTS"}

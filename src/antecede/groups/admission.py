@@ -67,7 +67,8 @@ class Admission:
         state.view, state.base = view, base
         state.received, state.delivered, state.stable = [0] * size, [0] * size, [0] * size
         nothing: Vector = (0,) * size
-        state.peers = [Peer(nothing, core.now) for _ in view.members]
+        state.peers = [Peer(nothing, core.now, direct_at=core.now) for _ in view.members]
+        state.detours = {}
         state.current = {}
         state.promised = state.accepted_in = NO_BALLOT
         state.accepted = state.flush = state.decided = state.captured = None

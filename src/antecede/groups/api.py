@@ -50,6 +50,8 @@ class GroupConfig(msgspec.Struct, frozen=True, kw_only=True):
     """up to this."""
     window: int = 64
     """How many messages of a member may be unstable; further ones wait at the sender."""
+    detours: bool = True
+    """Whether members hand on what a link between two others does not carry."""
     burst: int = 32
     """How many messages are sent again to one member at one time."""
     remembered_decisions: int = 64

@@ -3,7 +3,7 @@ and what it believes of the others."""
 
 from antecede.groups.api import Effect, GroupConfig, Quorum, Stopped, Transmit
 from antecede.groups.identities import MemberId
-from antecede.groups.packets import NO_BALLOT, Body, Packet, Report
+from antecede.groups.packets import NO_BALLOT, Detour, Packet, Plain, Report
 from antecede.groups.state import State
 from antecede.message import ProcessSet, members, set_to_bytes
 
@@ -38,11 +38,17 @@ class Core:
     def emit(self, effect: Effect) -> None:
         self.effects.append(effect)
 
-    def transmit(self, to: ProcessSet, body: Body, view: int | None = None) -> None:
+    def transmit(self, to: ProcessSet, body: Plain, view: int | None = None) -> None:
         """Send a packet that speaks of the present view, or of another one."""
         if to:
             number = self.state.view.number if view is None else view
             self.emit(Transmit(Packet(self.config.group, self.me, number, body), to))
+            for process, (helper, is_deaf) in self.state.detours.items():
+                if to >> process & 1:
+                    detour = Detour(process, self.me, is_deaf, body)
+                    self.emit(
+                        Transmit(Packet(self.config.group, self.me, number, detour), 1 << helper)
+                    )
 
     def report(self, waits: bool = False, troubled: bool = False) -> Report:
         """What it acknowledges: nothing that came while it was blocked, since the next view may

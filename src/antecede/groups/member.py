@@ -9,6 +9,7 @@ from antecede.groups.admission import Admission
 from antecede.groups.api import Effect, GroupConfig, Resumed, StopReason, Suspended, Wake
 from antecede.groups.channels import Channels
 from antecede.groups.core import Core
+from antecede.groups.detours import Detours
 from antecede.groups.flush import Flushing
 from antecede.groups.identities import (
     EVERYBODY,
@@ -23,6 +24,7 @@ from antecede.groups.packets import (
     Ask,
     Data,
     Decide,
+    Detour,
     Heard,
     Join,
     Nack,
@@ -76,6 +78,7 @@ class GroupMember:
         self._flushing = Flushing(self._core, self._streams, self._admission)
         self._channels = Channels(self._core)
         self._reporting = Reporting(self._core)
+        self._detours = Detours(self._core)
 
     # Inputs.
 
@@ -118,6 +121,15 @@ class GroupMember:
             raise MalformedStamp("group", f"is {packet.group}, not {self.config.group}")
         if packet.view == state.view.number and state.phase is Phase.MEMBER:
             check(packet, len(state.view.members))
+        if isinstance(packet.body, Detour):
+            arrived = self._detours.on_detour(packet, packet.body)
+            if arrived is None:
+                return self._end()
+            packet = arrived
+        elif state.phase is Phase.MEMBER and packet.view == state.view.number:
+            rank = self._core.ranks.get(packet.source)
+            if rank is not None:
+                state.peers[rank].direct_at = now
         if state.phase is Phase.MEMBER:
             self._receive_as_member(packet)
         elif state.phase is Phase.JOINING:
@@ -253,6 +265,7 @@ class GroupMember:
         """The others have had no reason to speak, so their silence so far says nothing."""
         for peer in self.state.peers:
             peer.heard_at = max(peer.heard_at, now)
+            peer.direct_at = max(peer.direct_at, now)
         self.state.heartbeat_at = now  # nor have they missed any
 
     def forgive_absence(self, now: float) -> None:
@@ -330,6 +343,7 @@ class GroupMember:
 
     def _tick(self) -> None:
         self._watch_quorum()
+        self._detours.tick()
         self._admission.expire()
         self._flushing.tick()
         self._admission.lose_patience()

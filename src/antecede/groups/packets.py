@@ -5,7 +5,7 @@ entry a rank of the view that the packet names, and count the messages of that v
 they stay short.
 """
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import msgspec
 
@@ -153,7 +153,17 @@ class Heard(msgspec.Struct, frozen=True, array_like=True, tag=14):
     number: Count
 
 
-Body = (
+class Detour(msgspec.Struct, frozen=True, array_like=True, tag=15):
+    """For another member, which the source does not reach: hand it on. `is_deaf`: nor does the
+    source hear that one directly."""
+
+    to: Annotated[int, msgspec.Meta(ge=0, lt=1 << 16)]
+    source: MemberId
+    is_deaf: bool
+    body: "Plain"
+
+
+Plain = (
     Data
     | Report
     | Nack
@@ -170,6 +180,7 @@ Body = (
     | Tell
     | Heard
 )
+Body = Plain | Detour
 
 
 class Packet(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
@@ -179,6 +190,11 @@ class Packet(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields
     source: MemberId
     view: Count
     body: Body
+
+    @property
+    def content(self) -> Plain:
+        """What it says in the end."""
+        return self.body.body if isinstance(self.body, Detour) else self.body
 
 
 encode = msgspec.msgpack.Encoder().encode
@@ -196,7 +212,7 @@ def decode(wire: bytes) -> Packet:
 
 def check(packet: Packet, size: int) -> None:
     """Refuse a packet of a view of this size whose parts cannot be right."""
-    body = packet.body
+    body = packet.content
     match body:
         case Data():
             _check_length("vector", body.vector, size)

@@ -36,6 +36,12 @@ class Peer(msgspec.Struct, array_like=True):
     """Whether it waits for an acknowledgement."""
     helped_until: float = -inf
     """Until when it is reported to at every tick, because it is in trouble."""
+    direct_at: float = -inf
+    """When it was last heard without a detour."""
+    deaf_until: float = -inf
+    """Until when it is reached by detours, because it does not hear this member directly."""
+    through: int = -1
+    """The rank of the one who last handed on something from it."""
     missing: dict[int, float] = {}
     """The ranks that it does not hear, as it says, and since when it has said so."""
 
@@ -133,6 +139,9 @@ class State(msgspec.Struct, array_like=True):
     suspended_at: float = 0.0
 
     channels: dict[MemberId, Channel] = {}
+    detours: dict[int, tuple[int, bool]] = {}
+    """By process that is out of direct reach: who hands packets on to it, and whether it is not
+    heard directly either."""
     tick_at: float = 0.0
     ticks: int = 0
     announced: int = 0

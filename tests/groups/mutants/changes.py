@@ -154,7 +154,7 @@ FLUSH_MUTANTS = (
         "flush",
         "            self._ask(packet.source.process)\n",
         "            pass\n",
-        9,
+        2,
     ),
     Mutant(
         "does not show a newer view to who is behind",
@@ -162,7 +162,7 @@ FLUSH_MUTANTS = (
         "member",
         "            self._core.transmit(1 << packet.source.process, self._core.report())\n",
         "            pass\n",
-        9,
+        2,
     ),
     Mutant(
         "nobody takes over an abandoned flush",

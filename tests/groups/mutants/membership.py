@@ -200,6 +200,25 @@ MEMBERSHIP_MUTANTS = (
     ),
 )
 
+DETOUR_MUTANTS = (
+    Mutant(
+        "waits for a link",
+        "is late with",
+        "detours",
+        "if helpers:",
+        "if False:",
+        scene="one link",
+    ),
+    Mutant(
+        "does not say that it is deaf",
+        "is late with",
+        "detours",
+        "(helper.process, peer.direct_at < since)",
+        "(helper.process, False)",
+        scene="one link",
+    ),
+)
+
 TALK_MUTANTS = (
     Mutant(
         "what is told is not put in order",

@@ -10,7 +10,7 @@ from antecede import groups
 from antecede.message import ProcessSet, members, process_set
 from antecede.overlays.daisy.core import Core, Part
 from antecede.overlays.daisy.items import Forget
-from antecede.overlays.daisy.layer import Layer
+from antecede.overlays.daisy.layer import ABOVE, Layer
 from antecede.overlays.daisy.relay import Relay
 from antecede.overlays.daisy.search import Search
 
@@ -73,6 +73,7 @@ class Absence(Part):
         """Forget who has been away for too long; wake groups that have no server here, and members
         that may not know that they are out."""
         memory, node = layer.memory, layer.node
+        self._hurry_batches(layer, now)
         for who, since in sorted(memory.away.items()):
             if now - since > self.options.forget_after_s and memory.kept:
                 if not layer.is_told(Forget(who)):
@@ -82,8 +83,24 @@ class Absence(Part):
             elif not node.level:
                 self.search.tell_changes(node, 1 << who)
 
+    def _hurry_batches(self, layer: Layer, now: float) -> None:
+        """Wake the groups whose batches are missing; give up those that do not come."""
+        founding, missing = layer.state.founding, layer.memory.batches - {ABOVE}
+        if not missing or not layer.node.level:
+            founding.since = -1.0
+        elif founding.since < 0:
+            founding.since = now
+        for who in sorted(missing) if founding.since >= 0 else ():
+            if now - founding.since <= self.options.forget_after_s:
+                self.search.call(layer, who)
+            elif not layer.is_told(Forget(who)):
+                layer.tell(Forget(who), now, self.options.tidy_s)
+
     def on_forget(self, layer: Layer, who: int, now: float) -> None:
         memory = layer.memory
+        if who in memory.batches:
+            memory.batches.discard(who)
+            self.core.tell_gap(layer, self.core.those(layer, who))
         if who in memory.away:
             del memory.away[who]
             memory.forgotten.add(who)

@@ -9,9 +9,11 @@ from antecede.overlays.daisy.ahead import RunningAhead
 from antecede.overlays.daisy.batches import Arrival, batch, batch_from_above, gather, ready
 from antecede.overlays.daisy.changes import Changes
 from antecede.overlays.daisy.core import Core, Part
+from antecede.overlays.daisy.fence import Fencing
 from antecede.overlays.daisy.items import (
     Above,
     Ahead,
+    Bind,
     Carry,
     Change,
     Done,
@@ -32,22 +34,30 @@ class Arrivals(Part):
     """A process in its groups, as far as these deliver something."""
 
     def __init__(
-        self, core: Core, relay: Relay, ahead: RunningAhead, absence: Absence, changes: Changes
+        self,
+        core: Core,
+        relay: Relay,
+        ahead: RunningAhead,
+        absence: Absence,
+        changes: Changes,
+        fencing: Fencing,
     ) -> None:
         super().__init__(core)
         self.relay = relay
         self.ahead = ahead
         self.absence = absence
         self.changes = changes
+        self.fencing = fencing
 
     def on_deliver(self, layer: Layer, message: groups.GroupMessage, now: float) -> None:
         sender = message.sender.process
         items = decode_items(message.payload)
         arrivals = [(sender, message.id, item) for item in items]
+        whose = self.core.whom(layer, sender)
         if any(isinstance(item, Merged) for item in items[:1]):
             self.relay.spreading(layer).on_merged(layer, message, now)
         elif layer.memory.batches:
-            gather(layer, arrivals, now)
+            gather(layer, self._take_at_once(layer, arrivals, now), whose, now)
             self.take_batches(layer, now)
         else:
             self._take(layer, arrivals, now)
@@ -62,6 +72,15 @@ class Arrivals(Part):
             layer.state.founding.merged = layer.memory.places
             self.relay.reconcile(layer, now)
             self._take(layer, others, now)
+
+    def _take_at_once(self, layer: Layer, arrivals: list[Arrival], now: float) -> list[Arrival]:
+        """Word that does not wait for batches; what is left."""
+        for _, within, item in arrivals:
+            if isinstance(item, Bind):
+                self.fencing.on_bind(layer, item, within)
+            elif isinstance(item, Forget):
+                self.absence.on_forget(layer, item.who, now)
+        return [one for one in arrivals if not isinstance(one[2], Bind | Forget)]
 
     def _take(self, layer: Layer, arrivals: Iterable[Arrival], now: float) -> None:
         """Word that may be the end of the group comes last."""
@@ -82,6 +101,8 @@ class Arrivals(Part):
                     self.relay.on_release(layer, ids, now)
                 case Forget(who):
                     self.absence.on_forget(layer, who, now)
+                case Bind():
+                    self.fencing.on_bind(layer, item, within)
                 case Above(epoch, processes):
                     layer.state.above = Servers(epoch, set_from_bytes(processes))
                 case Roll(node, processes):
@@ -114,8 +135,9 @@ class Arrivals(Part):
             is_gathered = below is None or (
                 below.memory.batches <= {ABOVE} and self.relay.spreading(below).is_gathered(below)
             )
-            if self.process in owes and is_gathered:
-                owes.discard(self.process)
+            whose = self.core.whom(layer, self.process)
+            if whose in owes and is_gathered and self.fencing.holds(layer, now):
+                owes.discard(whose)
                 self.core.do(layer, layer.bring(batch(layer, below), now))
             if ABOVE not in owes or not layer.is_server or above is None:
                 continue

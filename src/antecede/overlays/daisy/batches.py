@@ -8,7 +8,7 @@ the others bring. A group that brings no batch may have died with messages that 
 that is told as a gap.
 """
 
-from antecede.groups import GroupMessageId, View
+from antecede.groups import GroupMessageId
 from antecede.overlays.daisy.items import Batch, Carry, Item, carries, carry, causal, pack, unpack
 from antecede.overlays.daisy.layer import ABOVE, Layer
 
@@ -24,7 +24,15 @@ def batch(layer: Layer, below: Layer | None) -> tuple[Item, ...]:
                 items[item.id] = item
     layer.state.out.resend = []
     memory = layer.memory
-    head = Batch(missed=tuple(sorted(memory.missed)), away=tuple(sorted(memory.away)))
+    bound = dict(memory.bound)
+    for node, epoch in below.memory.bound.items() if below is not None else ():
+        if node != layer.node.index:
+            bound[node] = max(epoch, bound.get(node, 0))
+    head = Batch(
+        missed=tuple(sorted(memory.missed)),
+        away=tuple(sorted(memory.away)),
+        bound=tuple(sorted(bound.items())),
+    )
     return (head, *sorted(items.values(), key=causal))
 
 
@@ -44,18 +52,20 @@ Arrival = tuple[int, GroupMessageId, Item]
 """The process that sent it, the group message it came in, and what came."""
 
 
-def gather(layer: Layer, arrivals: list[Arrival], now: float) -> None:
-    """Put arrivals aside until all batches are here."""
+def gather(layer: Layer, arrivals: list[Arrival], whose: int | None, now: float) -> None:
+    """Put arrivals aside until all batches are here: `whose` is the one that comes with them."""
     memory = layer.memory
     for sender, within, item in arrivals:
         if isinstance(item, Batch):
-            memory.batches.discard(ABOVE if item.above else sender)
+            memory.batches -= {ABOVE if item.above else whose}
             if item.above:
                 layer.state.founding.owes.discard(ABOVE)
             layer.state.founding.batched.add(within)
             memory.missed.update(item.missed)
             for who in item.away:
                 memory.away.setdefault(who, now)
+            for node, epoch in item.bound:
+                memory.bound[node] = max(epoch, memory.bound.get(node, 0))
         else:
             memory.aside.append((sender, within, pack(item)))
 
@@ -69,6 +79,7 @@ def ready(layer: Layer) -> tuple[list[Arrival], list[Arrival]]:
     return messages, [arrival for arrival in aside if not isinstance(arrival[2], Carry)]
 
 
-def absent(layer: Layer, view: View) -> None:
-    """Whoever is not in the view any more brings no batch."""
-    layer.memory.batches &= {ABOVE, *(member.process for member in view.members)}
+def absent(layer: Layer, present: set[int | None]) -> None:
+    """Whoever is not in the view any more brings no batch, unless its group does."""
+    if not layer.waits_for_groups:
+        layer.memory.batches &= {ABOVE, *present}

@@ -168,7 +168,9 @@ class Changes(Part):
         """From a group that has given way to the one in its place."""
         old, node = self.core.layers[0], self.core.plan.leaf(self.process)
         if self.process in node.founders:
-            new = founding_anew(self.process, node, self.options, 0, node.founders)
+            whose = {founder: founder for founder in node.founders}
+            new = founding_anew(self.process, node, self.options, 0, node.founders, whose)
+            new.memory.bound = dict(old.memory.bound)
             new.state.sleep.patient_until = now + 3 * self.options.suspect_after_s
             for who in members(old.followers() & node.processes & ~process_set(node.founders)):
                 new.memory.away[who] = now

@@ -80,6 +80,14 @@ class Core:
         self.state.layers[place] = new.state
         self.do(new, new.member.start(now))
 
+    def bound(self, node: int) -> int:
+        """The earliest epoch of a group of servers that this process may take part in."""
+        return max((layer.memory.bound.get(node, 0) for layer in self.layers), default=0)
+
+    def is_home_lost(self, layer: Layer) -> bool:
+        """Whether one of the groups below, which this process serves, has lost it."""
+        return any(lower.is_lost for lower in self.layers[: self.layers.index(layer)])
+
     # Who stands for whom.
 
     def whom(self, layer: Layer, process: int) -> int | None:

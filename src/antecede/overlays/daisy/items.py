@@ -77,11 +77,12 @@ class Above(msgspec.Struct, frozen=True, array_like=True, tag=4):
 
 class Batch(msgspec.Struct, frozen=True, array_like=True, tag=5):
     """This payload is all that my group brings along into a group that is founded anew; or, from
-    `above`, all that the servers keep for that group. `missed`, `away`: as in `Memory`."""
+    `above`, all that the servers keep for that group. `missed`, `away`, `bound`: as in `Memory`."""
 
     above: bool = False
     missed: tuple[Count, ...] = ()
     away: tuple[Count, ...] = ()
+    bound: Ids = ()
 
 
 class Roll(msgspec.Struct, frozen=True, array_like=True, tag=6):
@@ -167,9 +168,16 @@ class Merged(msgspec.Struct, frozen=True, array_like=True, tag=15):
     safe: Ids
 
 
+class Bind(msgspec.Struct, frozen=True, array_like=True, tag=16):
+    """No server of this group takes part in an earlier epoch of that group of servers any more."""
+
+    node: Count
+    epoch: Count
+
+
 Item = (
     Carry | Done | Release | Forget | Above | Batch | Roll | Change | Ready | Ahead | Retract
-) | (Direct | Word | Hand | Copy | Merged)
+) | (Direct | Word | Hand | Copy | Merged | Bind)
 
 _encoder = msgspec.msgpack.Encoder()
 _decoder = msgspec.msgpack.Decoder(tuple[Item, ...])

@@ -18,6 +18,7 @@ from antecede.groups import (
     GroupMember,
     GroupMessageId,
     MemberId,
+    Quorum,
     View,
     founding_view,
 )
@@ -69,6 +70,7 @@ class Layer:
             retry_limit_s=options.retry_limit_s,
             fanout=options.fanout,
             window=options.window,
+            detours=options.detours,
         )
         me = MemberId(process, state.incarnation)
         if state.member:  # it has been started: who founded the group does not matter any more
@@ -104,6 +106,13 @@ class Layer:
         """Whether this process serves the group: it is the most senior member."""
         view = self.member.view
         return view is not None and view.members[0].process == self.process
+
+    @property
+    def waits_for_groups(self) -> bool:
+        """Whether a batch is the matter of a group, not of the server that leaves: the next one
+        brings it. With `survivors`, those who are away count for dead."""
+        is_early = self.options.forward != "stable"
+        return self.node.level > 0 and (is_early or self.options.quorum is Quorum.MAJORITY)
 
     def in_order(self) -> list[Kept]:
         """What is kept, as it was delivered."""
@@ -325,12 +334,18 @@ def founding(process: int, node: Node, options: DaisyOptions) -> Layer:
 
 
 def founding_anew(
-    process: int, node: Node, options: DaisyOptions, epoch: int, processes: tuple[int, ...]
+    process: int,
+    node: Node,
+    options: DaisyOptions,
+    epoch: int,
+    processes: tuple[int, ...],
+    whose: dict[int, int],
 ) -> Layer:
     """A founder of a group in the place of others: of servers that had all died (in a new epoch),
-    or of local groups that give way. It begins with what all of them bring along."""
+    or of local groups that give way. It begins with what all of them bring along: `whose`, by
+    process, the batches are."""
     anew = msgspec.structs.replace(node, founders=processes)
     layer = Layer(process, anew, options, LayerState(node.index, 0, epoch, 0))
-    layer.memory.batches = {*processes, *(() if node.parent is None else (ABOVE,))}
-    layer.state.founding.owes = layer.memory.batches & {process, ABOVE}
+    layer.memory.batches = {*whose.values(), *(() if node.parent is None else (ABOVE,))}
+    layer.state.founding.owes = layer.memory.batches & {whose[process], ABOVE}
     return layer

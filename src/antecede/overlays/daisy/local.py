@@ -86,7 +86,7 @@ class Broadcast(Part):
         state.memory = memory
         out.last, state.unstable, out.reported, state.ahead = {}, {}, set(), set()
         founding.settled, founding.batched = {within for _, within, _ in memory.aside}, set()
-        founding.owes = memory.batches & {ABOVE}
+        founding.owes = memory.batches & self._owed(layer)
         for kept in layer.in_order():
             kept.stable = True
             if not layer.node.level:
@@ -97,6 +97,12 @@ class Broadcast(Part):
         for item in resend.values():
             if item.number > memory.seen.get(item.sender, 0):
                 self.relay.send(layer, item, now)
+
+    def _owed(self, layer: Layer) -> set[int]:
+        """The batches that one who joins may still have to bring: that from above, and the one of
+        its group, if the server before it has not."""
+        whose = self.core.whom(layer, self.process) if layer.waits_for_groups else None
+        return {ABOVE} if whose is None else {ABOVE, whose}
 
 
 class PointToPoint(Broadcast):

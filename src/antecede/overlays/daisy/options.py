@@ -74,6 +74,7 @@ class DaisyOptions(Options, frozen=True):
     retry_limit_s: Seconds = 1.2
     fanout: Count = 0
     window: Annotated[int, msgspec.Meta(ge=1)] = 64
+    detours: bool = True
 
 
 _LEAST_SPLIT = 3

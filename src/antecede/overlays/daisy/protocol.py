@@ -28,6 +28,7 @@ from antecede.overlays.daisy.ahead import RunningAhead
 from antecede.overlays.daisy.arrivals import Arrivals
 from antecede.overlays.daisy.changes import Changes
 from antecede.overlays.daisy.core import Core
+from antecede.overlays.daisy.fence import Fencing
 from antecede.overlays.daisy.items import Direct, Item, carries, carry, decode_items
 from antecede.overlays.daisy.layer import Layer, founding, joining, wants_time
 from antecede.overlays.daisy.local import Broadcast
@@ -83,7 +84,8 @@ class Daisy(Order):
         self._ahead = RunningAhead(core, self._relay)
         self._absence = Absence(core, self._relay, self._search)
         self._changes = Changes(core, self._relay, self._absence)
-        parts = (core, self._relay, self._ahead, self._absence, self._changes)
+        self._fencing = Fencing(core)
+        parts = (core, self._relay, self._ahead, self._absence, self._changes, self._fencing)
         self._arrivals = Arrivals(*parts)
         self._views = Views(*parts, self._arrivals)
         super().__init__(process, membership, chosen)
@@ -154,15 +156,16 @@ class Daisy(Order):
     def _receive(self, source: int, packet: groups.Packet, busy: bool, now: float) -> None:
         if packet.source.process != source:
             raise MalformedStamp("source", f"is {source}, for {packet.source.process}")
-        if isinstance(packet.body, GroupData | Tell):
-            self._check(decode_items(packet.body.payload))
+        content = packet.content
+        if isinstance(content, GroupData | Tell):
+            self._check(decode_items(content.payload))
         for layer in self.core.layers:
             if layer.config.group == packet.group:
                 if layer.is_foreign(packet):
                     return
                 layer.check(packet)
-                keeps_awake = busy and wants_time(packet.body, layer.is_server)
-                if keeps_awake or isinstance(packet.body, GroupData):
+                keeps_awake = busy and wants_time(content, layer.is_server)
+                if keeps_awake or isinstance(content, GroupData):
                     self._rouse(layer, now)
                 self.core.do(layer, layer.member.receive(packet, now))
                 if keeps_awake:
@@ -246,6 +249,7 @@ class Daisy(Order):
                 self._relay.spreading(layer).on_told(layer, sender, payload, now)
             case groups.Stable(stable):
                 self._changes.apply(layer, stable, now)
+                self._fencing.on_stable(layer, stable)
                 self._relay.on_stable(layer, stable, now)
             case groups.ViewInstalled():
                 self._views.on_view(layer, effect, now)

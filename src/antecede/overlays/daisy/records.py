@@ -7,7 +7,7 @@ from antecede.errors import BrokenInvariant
 from antecede.groups import GroupMessageId, MemberId
 from antecede.message import Message, MessageId, ProcessSet
 from antecede.overlays.daisy.epochs import Epochs
-from antecede.overlays.daisy.items import Ahead, unpack
+from antecede.overlays.daisy.items import Ahead, Ids, unpack
 
 # What all members of a group know.
 
@@ -63,8 +63,10 @@ class Memory(msgspec.Struct, array_like=True):
     """Changes that not all are known to have, by the messages of the group that they came in."""
     early: dict[MessageId, Early] = {}
     """What came ahead of something that has not come by."""
+    bound: dict[int, int] = {}
+    """By group of servers above: the earliest epoch of it that this group takes part in."""
     batches: set[int] = set()
-    """From which processes batches are missing, or `ABOVE`."""
+    """From which processes (among servers: groups) batches are missing, or `ABOVE`."""
     aside: list[tuple[int, GroupMessageId, bytes]] = []
     """What came before the last batch: its sender, the message that it came in, and itself."""
     ended: dict[int, dict[int, int]] = {}
@@ -110,6 +112,8 @@ class Seeking(msgspec.Struct, array_like=True):
     """The search for the group of servers."""
 
     since: float = -1.0
+    highest: int = 0
+    """The latest epoch that was heard of."""
     lost: dict[int, tuple[int, float]] = {}
     """By group: the process that serves it and is looking, too, and when it last said so."""
 
@@ -123,8 +127,21 @@ class Founding(msgspec.Struct, array_like=True):
     """Batches that are not stable."""
     settled: set[GroupMessageId] = set()
     """What is stable, though still aside."""
+    since: float = -1.0
+    """Since when batches are missing."""
     merged: int = 0
     """The last place of what came in batches; `TAKING_BATCHES` while they are taken."""
+
+
+class Fence(msgspec.Struct, array_like=True):
+    """How far a group is that is bound to epochs of the groups of servers above."""
+
+    asked: dict[int, int] = {}
+    """By group of servers: the epoch that this process has bound it to."""
+    binding: dict[GroupMessageId, Ids] = {}
+    """By the messages that they came in: epochs that not all members are known to know of."""
+    holds: dict[int, int] = {}
+    """By group of servers: the epoch that all members know of."""
 
 
 class Moving(msgspec.Struct, array_like=True):
@@ -181,6 +198,7 @@ class LayerState(msgspec.Struct, array_like=True):
     sleep: Sleep = msgspec.field(default_factory=Sleep)
     seeking: Seeking = msgspec.field(default_factory=Seeking)
     founding: Founding = msgspec.field(default_factory=Founding)
+    fence: Fence = msgspec.field(default_factory=Fence)
     moving: Moving = msgspec.field(default_factory=Moving)
     above: Servers = msgspec.field(default_factory=Servers)
     handover: Handover = msgspec.field(default_factory=Handover)

@@ -144,8 +144,9 @@ class Relay(Part):
             return
         message = kept.message
         above, below = self.core.above(layer), self.core.below(layer)
-        if above is not None and message.destinations & ~layer.node.processes:
-            self.pass_if_new(above, kept, now)
+        is_beyond = message.destinations & ~layer.node.processes
+        if above is not None and is_beyond and layer.node.index not in above.state.founding.owes:
+            self.pass_if_new(above, kept, now)  # else it comes with the batch
         if layer.state.ahead:  # these are still on their way below, and this may be an answer
             return
         if below is None or not below.is_new(message.id):

@@ -86,15 +86,26 @@ class Search(Part):
             for child, (process, heard_at) in sorted(state.seeking.lost.items())
             if now - heard_at < self._patience_s
         }
-        if any(child < own.index for child in fresh):
+        if any(child < own.index for child in fresh) or self.core.is_home_lost(layer):
             return
-        if layer.options.quorum is Quorum.MAJORITY and 2 * (1 + len(fresh)) <= len(node.children):
+        if not self._are_enough(layer, {own.index, *fresh}, now):
             return
         founders = (self.process, *fresh.values())
-        epoch = (state.epoch // _FOUNDERS + 1) * _FOUNDERS + self.process
+        highest = max(state.epoch, state.seeking.highest, self.core.bound(node.index))
+        epoch = (highest // _FOUNDERS + 1) * _FOUNDERS + self.process
         word = Found(node.index, epoch, founders, again=True)
         self.say(word, process_set(founders))
         self._adopt(layer, word, now)
+
+    def _are_enough(self, layer: Layer, groups: set[int], now: float) -> bool:
+        """Whether these may found the group of servers. A message that is not done everywhere is
+        certain to be kept by the group of its sender alone; so it takes all groups. After a long
+        time most will do, which tell a gap; survivors take those who are away for dead."""
+        if layer.options.quorum is Quorum.SURVIVORS:
+            return True
+        children = set(layer.node.children)
+        is_late = now - layer.state.seeking.since > layer.options.forget_after_s
+        return children <= groups or (is_late and 2 * len(groups & children) > len(children))
 
     def _remind(self, layer: Layer) -> None:
         """A founder repeats its word to those who have not been heard in the new group."""
@@ -109,10 +120,10 @@ class Search(Part):
         match talk:
             case Poke():
                 self._look(now)
-            case Seek(node):
-                self._on_seek(source, node, now)
-            case Lost(node):
-                self._on_lost(source, node, now)
+            case Seek(node, epoch):
+                self._on_seek(source, node, epoch, now)
+            case Lost(node, epoch):
+                self._on_lost(source, node, epoch, now)
             case Found(node):
                 layer = self.core.layer_of(node)
                 if layer is not None and (layer.is_lost or talk.epoch > layer.state.epoch):
@@ -123,7 +134,7 @@ class Search(Part):
         for layer in self.core.layers:
             layer.state.sleep.busy_until = now + 2 * layer.options.suspect_after_s
 
-    def _on_seek(self, source: int, node: int, now: float) -> None:
+    def _on_seek(self, source: int, node: int, epoch: int, now: float) -> None:
         plan = self.core.plan
         parent = plan.nodes[node].parent
         if parent is None:
@@ -134,43 +145,56 @@ class Search(Part):
         layer = self.core.layer_of(parent)
         if layer is None:
             return
+        self._note_epoch(layer, epoch)
         if layer.is_lost:
-            self.say(Lost(own.index, layer.state.epoch), 1 << source)
+            if not self.core.is_home_lost(layer):  # it would speak for a group that goes on
+                self.say(Lost(own.index, layer.state.seeking.highest), 1 << source)
         elif layer.view is not None:
             self.say(_found(layer, layer.view), 1 << source)
 
-    def _on_lost(self, source: int, node: int, now: float) -> None:
+    def _note_epoch(self, layer: Layer, epoch: int) -> None:
+        """A new epoch has to exceed all that were heard of."""
+        seeking, bound = layer.state.seeking, self.core.bound(layer.node.index)
+        seeking.highest = max(seeking.highest, epoch, layer.state.epoch, bound)
+
+    def _on_lost(self, source: int, node: int, epoch: int, now: float) -> None:
         parent = self.core.plan.nodes[node].parent
         layer = None if parent is None else self.core.layer_of(parent)
         if layer is not None:
+            self._note_epoch(layer, epoch)
             layer.state.seeking.lost[node] = (source, now)
 
     def _adopt(self, layer: Layer, word: Found, now: float) -> None:
         """Found the group with the others, or ask those who are in it to be let in."""
-        state = layer.state
+        state, node, options = layer.state, layer.node, layer.options
+        self._note_epoch(layer, word.epoch)
+        if word.epoch < max(state.epoch, self.core.bound(node.index)):
+            return
         if word.again and self.process in word.processes:
-            if word.epoch <= state.epoch:
+            if word.epoch == state.epoch:
                 return
-            new = founding_anew(self.process, layer.node, layer.options, word.epoch, word.processes)
+            whose = self._whose(layer, word.processes)
+            new = founding_anew(self.process, node, options, word.epoch, word.processes, whose)
         else:
             contacts = process_set(word.processes) & ~(1 << self.process)
-            known = state.contacts if word.epoch == state.epoch else 0
-            if word.epoch < state.epoch or not contacts & ~known:
+            known, incarnation = 0, state.incarnation
+            if word.epoch == state.epoch:
+                if layer.view is not None and layer.view.processes & process_set(word.processes):
+                    return
+                known, incarnation = state.contacts, incarnation + layer.is_in
+            if not contacts & ~known:
                 return
-            if word.epoch == state.epoch and layer.is_in:
-                return
-            new = joining(
-                self.process,
-                layer.node,
-                layer.options,
-                state.incarnation,
-                word.epoch,
-                contacts | known,
-            )
+            contacts |= known
+            new = joining(self.process, node, options, incarnation, word.epoch, contacts)
             new.state.seeking.since = now
         new.state.out.resend = layer.everything()
-        new.memory.missed = layer.memory.missed
+        new.memory.missed, new.memory.bound = layer.memory.missed, dict(layer.memory.bound)
         self.core.replace(layer, new, now)
+
+    def _whose(self, layer: Layer, founders: tuple[int, ...]) -> dict[int, int]:
+        """Whose batches the founders bring."""
+        whose = {founder: self.core.whom(layer, founder) for founder in founders}
+        return {founder: group for founder, group in whose.items() if group is not None}
 
 
 def _found(layer: Layer, view: View) -> Found:

@@ -7,7 +7,7 @@ from antecede.groups import Packet as GroupPacket
 from antecede.groups.packets import Data as GroupData
 from antecede.groups.packets import Tell, Vector
 from antecede.order import Count, Stamp
-from antecede.overlays.daisy.items import Ahead, Direct, carries, decode_items
+from antecede.overlays.daisy.items import Ahead, Carry, Direct, carries, decode_items
 from antecede.overlays.daisy.matrix import integers_in
 
 
@@ -71,7 +71,7 @@ class DaisyStamp(Stamp, frozen=True):
         after."""
         if self.packet is None:
             return 1
-        body = self.packet.body
+        body = self.packet.content
         if isinstance(body, GroupData | Tell):
             items = decode_items(body.payload)
             after = sum(2 * len(item.after) for item in items if isinstance(item, Ahead))
@@ -81,14 +81,14 @@ class DaisyStamp(Stamp, frozen=True):
         return sum(len(part) if isinstance(part, tuple) else 1 for part in _parts(body))
 
     def messages(self) -> int:
-        if self.packet is None or not isinstance(self.packet.body, GroupData | Tell):
-            return 0
-        return len(carries(decode_items(self.packet.body.payload)))
+        return len(self._carried())
 
     def payload_bytes(self) -> int:
-        if self.packet is None or not isinstance(self.packet.body, GroupData | Tell):
-            return 0
-        return sum(len(item.payload) for item in carries(decode_items(self.packet.body.payload)))
+        return sum(len(item.payload) for item in self._carried())
+
+    def _carried(self) -> list[Carry]:
+        body = None if self.packet is None else self.packet.content
+        return carries(decode_items(body.payload)) if isinstance(body, GroupData | Tell) else []
 
 
 def _parts(body: msgspec.Struct) -> list[Vector | int]:

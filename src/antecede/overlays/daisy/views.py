@@ -10,6 +10,7 @@ from antecede.overlays.daisy.arrivals import Arrivals
 from antecede.overlays.daisy.batches import absent
 from antecede.overlays.daisy.changes import Changes
 from antecede.overlays.daisy.core import Core, Part
+from antecede.overlays.daisy.fence import Fencing
 from antecede.overlays.daisy.items import Above, decode_items, pack
 from antecede.overlays.daisy.layer import Layer, founding, joining
 from antecede.overlays.daisy.records import Memory
@@ -27,6 +28,7 @@ class Views(Part):
         ahead: RunningAhead,
         absence: Absence,
         changes: Changes,
+        fencing: Fencing,
         arrivals: Arrivals,
     ) -> None:
         super().__init__(core)
@@ -34,6 +36,7 @@ class Views(Part):
         self.ahead = ahead
         self.absence = absence
         self.changes = changes
+        self.fencing = fencing
         self.arrivals = arrivals
 
     def on_view(self, layer: Layer, event: groups.ViewInstalled, now: float) -> None:
@@ -46,8 +49,11 @@ class Views(Part):
         state.server = server
         if event.state:
             self._absorb(layer, event.state, now)
+        self.fencing.on_view(layer)
+        present = {self.core.whom(layer, member.process) for member in view.members}
+        self._await_again(layer, present, view.number)
         if layer.memory.batches:
-            absent(layer, view)
+            absent(layer, present)
             self.arrivals.take_batches(layer, now)
         self.changes.apply(layer, sorted(layer.memory.pending), now)
         self.changes.announce(layer, now)
@@ -60,6 +66,15 @@ class Views(Part):
         self._tell_below(layer, view, now)
         self.changes.call_roll(layer, now)
         self.changes.move_if_ready(layer, now)
+
+    def _await_again(self, layer: Layer, present: set[int | None], number: int) -> None:
+        """Where messages are sent on before all have them, several servers that leave together may
+        have been the only ones with a message, and have sent on what depends on it. So nothing is
+        taken before their groups have brought what they keep."""
+        if layer.waits_for_groups and self.options.forward != "stable" and number > 1:
+            without = set(layer.node.children) - present - layer.memory.forgotten
+            if len(without) > 1:
+                layer.memory.batches |= without
 
     def _absorb(self, layer: Layer, content: bytes, now: float) -> None:
         """In the group, or again after an exclusion: take over what it remembers."""
@@ -81,7 +96,8 @@ class Views(Part):
         else:
             known = layer.state.above
             contacts = known.processes | process_set(parent.founders)
-            above = joining(self.process, parent, self.options, 0, known.epoch, contacts)
+            epoch = max(known.epoch, self.core.bound(parent.index))
+            above = joining(self.process, parent, self.options, 0, epoch, contacts)
         self.core.add(above, now)
 
     def _tell_below(self, layer: Layer, view: groups.View, now: float) -> None:

@@ -1,0 +1,49 @@
+"""How a group takes leave of the servers that were: it is *bound* to an epoch of the group above.
+
+A group of servers that is founded anew may have a predecessor that lives on behind a cut. So a
+founder first makes known, in its own group and in all below that, which epoch it takes part in
+(`Bind`), and brings its batch only when all members know. From then on no server of that group
+takes part in an earlier epoch; and who still serves there serves no group any more: nothing that it
+says becomes stable at home. docs/daisy.md has the argument.
+"""
+
+from collections.abc import Iterable
+
+from antecede.groups import GroupMessageId, Quorum
+from antecede.overlays.daisy.core import Part
+from antecede.overlays.daisy.items import Bind
+from antecede.overlays.daisy.layer import Layer
+
+
+class Fencing(Part):
+    """A process in its groups, as far as these are bound to epochs."""
+
+    def holds(self, layer: Layer, now: float) -> bool:
+        """Whether all groups below are bound to the epoch of this one; those that are not are told
+        so."""
+        node, epoch = layer.node.index, layer.state.epoch
+        if self.options.quorum is Quorum.SURVIVORS:  # who is away is dead
+            return True
+        below = self.core.layers[: self.core.layers.index(layer)]
+        for lower in below:
+            fence = lower.state.fence
+            if fence.holds.get(node, 0) < epoch and fence.asked.get(node, 0) < epoch:
+                fence.asked[node] = epoch
+                self.core.do(lower, lower.send_word(Bind(node, epoch), now))
+        return all(lower.state.fence.holds.get(node, 0) >= epoch for lower in below)
+
+    def on_bind(self, layer: Layer, item: Bind, within: GroupMessageId) -> None:
+        bound, binding = layer.memory.bound, layer.state.fence.binding
+        bound[item.node] = max(item.epoch, bound.get(item.node, 0))
+        binding[within] = (*binding.get(within, ()), (item.node, item.epoch))
+
+    def on_stable(self, layer: Layer, stable: Iterable[GroupMessageId]) -> None:
+        fence = layer.state.fence
+        for within in stable if fence.binding else ():
+            for node, epoch in fence.binding.pop(within, ()):
+                fence.holds[node] = max(epoch, fence.holds.get(node, 0))
+
+    def on_view(self, layer: Layer) -> None:
+        """Whoever is in a new view has delivered the same, or was handed it."""
+        fence = layer.state.fence
+        fence.binding, fence.holds = {}, dict(layer.memory.bound)
