@@ -51,7 +51,8 @@ class GroupConfig(msgspec.Struct, frozen=True, kw_only=True):
     window: int = 64
     """How many messages of a member may be unstable; further ones wait at the sender."""
     detours: bool = True
-    """Whether members hand on what a link between two others does not carry."""
+    """Whether members hand on what a link between two others does not carry. They have to trust
+    each other: who hands something on speaks for another."""
     burst: int = 32
     """How many messages are sent again to one member at one time."""
     remembered_decisions: int = 64

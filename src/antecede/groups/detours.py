@@ -53,6 +53,8 @@ class Detours:
     def on_detour(self, packet: Packet, body: Detour) -> Packet | None:
         """Hand a packet on; or the packet that has come to its end."""
         core = self.core
+        if not core.config.detours:
+            return None
         if body.to != core.me.process:
             forwarded = Packet(packet.group, core.me, packet.view, body)
             core.emit(Transmit(forwarded, 1 << body.to))

@@ -36,7 +36,7 @@ from antecede.live.viewed import Viewed
 from antecede.order import Order
 
 _WILDCARDS: Final = ("0.0.0.0", "::", "")
-LIVE_CONFIG: Final = GroupConfig(suspect_after_s=2.0, flush_timeout_s=2.0)
+LIVE_CONFIG: Final = GroupConfig(suspect_after_s=2.0, flush_timeout_s=2.0, detours=False)
 """More patient than a simulated network needs: a busy machine is not a dead one."""
 
 
