@@ -25,7 +25,8 @@ def _daisy(snapshot: bytes) -> bytes:
             if field.endswith("_at") or field in ANSWERED:
                 setattr(member, field, getattr(fresh, field))
         member.peers = [
-            msgspec.structs.replace(peer, heard_at=0.0, owed=False) for peer in member.peers
+            msgspec.structs.replace(peer, heard_at=0.0, direct_at=0.0, owed=False)
+            for peer in member.peers
         ]
         layer.member = freeze(member)
     return freeze(state)
