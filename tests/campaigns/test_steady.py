@@ -98,7 +98,9 @@ def test_a_setting_is_judged_by_all_its_runs() -> None:
 
 def test_every_measure_of_a_steady_state_has_its_series() -> None:
     whole = {"messages", "deliveries", "violations", "undelivered", "warm_up", "unsteady"}
-    whole |= {"virtual_s", "events", "rows"} | {f"drift_{name}" for name in WATCHED}
+    whole |= {"taken_back", "void", "virtual_s", "events", "rows"} | {
+        f"drift_{name}" for name in WATCHED
+    }
     for name in RUNS.measures:
         is_whole = name in whole or RUNS.column(name).is_timing
         assert (series_of(name) is None) == is_whole, name
