@@ -115,8 +115,8 @@ RUNS: Final = Table(
             "warm_up",
             COUNT,
             "messages at the start that are left out of all measures below but `violations`, "
-            "`undelivered`, `taken_back`, `void`, `queue_max`, `virtual_s`, `events` and `rows`; what "
-            "is sent after the last message is then left out, too",
+            "`undelivered`, `taken_back`, `void`, `queue_max`, `virtual_s`, `events` and `rows`; "
+            "what is sent after the last message is then left out, too",
             True,
             in_csv=True,
         ),
