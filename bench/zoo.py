@@ -227,8 +227,8 @@ def page(figures: Figures, missing: int, total: int) -> str:
         + f"\n{len(sizes)} networks. A process sends {LEAST} to {MOST} messages, about {TOTAL} are "
         f"sent in all; the first half of a run is dropped.{gaps}\n"
         + "\n## What a message costs\n\nMedians over the networks, with quartiles. *Growing*: on "
-        f"so many networks the bytes of the last quarter of a run exceed those of the third by more "
-        f"than {GROWTH:.0%}, so that the figure is a lower bound.\n\n"
+        f"so many networks the bytes of the last quarter of a run exceed those of the third by "
+        f"more than {GROWTH:.0%}, so that the figure is a lower bound.\n\n"
         + summary(figures)
         + verdict(figures)
         + by_size(figures)
