@@ -464,6 +464,7 @@ class Shortest(Overlay):
         effects: list[Effect] = []
         for deposit in self._deposits.all_own():
             effects += self._report(deposit)
+        effects += self._hand_over(self._late & ~self.state.gossip.absent)
         if self.options.write_ahead:
             for token in sorted(self.state.logs):
                 if token[1] != self.process and self._deposits.reached(token):
@@ -493,9 +494,16 @@ class Shortest(Overlay):
         self.ways = Ways(self.process, self._network, self.state.gossip.gone)
         gossip = self.state.gossip
         crashed = gossip.gone & ~gossip.absent
+        self._gossip.lose(0, now)  # and once more when everybody knows of them
         effects: list[Effect] = []
         if came & self._near:
             effects += self._gossip.tell(gone=crashed, came=self._late & ~gossip.absent)
+        return effects + self._hand_over(came)
+
+    def _hand_over(self, came: ProcessSet) -> list[Effect]:
+        """The own logs, and those of members that have crashed, for those who have come."""
+        effects: list[Effect] = []
+        crashed = self.state.gossip.gone & ~self.state.gossip.absent
         for region, member in sorted(self.state.logs):
             to = self.regions.border[region] & came
             if to and (member == self.process or crashed >> member & 1):
