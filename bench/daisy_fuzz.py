@@ -16,6 +16,7 @@ from antecede.fuzzing.guided import corpus_before
 from antecede.fuzzing.ledger import SLICES, Ledger
 from antecede.fuzzing.slices import Found
 from bench.docs import ROOT, markdown
+from bench.made import signed
 from tests.fuzzing.faults import FAULTS, FOUNDING_S, faults_of, longest_cut_s, traffic_s
 
 PAGE = ROOT / "docs" / "results" / "daisy-fuzz.md"
@@ -139,7 +140,7 @@ def main() -> None:
             "usage: python -m bench.daisy_fuzz FOLDER [GUIDED] (those of `antecede fuzz --out`)"
         )
     plain, guided = [*(Ledger(folder) for folder in folders), Ledger()][:2]
-    PAGE.write_text(page(plain, guided), "utf-8")
+    PAGE.write_text(signed(page(plain, guided)), "utf-8")
 
 
 if __name__ == "__main__":
