@@ -110,6 +110,9 @@ from the rounds before, in the order of their seeds: the same runs come out here
 one go or with interruptions. The *lineage* of a scenario, such as 17/204/3050, explains it without
 the corpus: drawn from seed 17, and mutated with seeds 204 and 3050.
 
+`python -m bench.guided BOOK` looks for the planted faults of the daisy under cuts, guided and
+blind, and counts the runs.
+
 ## Planted bugs
 
 Every bug in the lists `MUTANTS` of `tests/mutants` and in `tests/overlays/test_planted.py` is found

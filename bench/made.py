@@ -20,7 +20,7 @@ from bench.docs import ROOT
 
 LONG = {
     *("bench", "bench.spark", "bench.live", "bench.daisy", "bench.daisy_fuzz", "bench.fuzz"),
-    *("bench.explored", "bench.results", "bench.zoo"),
+    *("bench.explored", "bench.guided", "bench.results", "bench.zoo"),
 }
 """Modules whose tables take long."""
 MADE = re.compile(r"[Mm]ade (?:on )?(\d{4}-\d\d-\d\d),? at (?:revision )?`?([0-9a-f]{7,})")

@@ -42,8 +42,9 @@ class Network:
         """Nothing passes between these any more; nobody is told."""
         self._cut |= {frozenset(pair) for pair in pairs}
 
-    def heal(self) -> None:
-        self._cut.clear()
+    def heal(self, *pairs: tuple[str, str]) -> None:
+        """These can hear each other again, or all of them."""
+        self._cut -= {frozenset(pair) for pair in pairs} if pairs else set(self._cut)
         self._healed.set()
 
     async def __aenter__(self) -> "Network":
@@ -87,7 +88,7 @@ class Network:
     async def _passage(self, pair: frozenset[str]) -> None:
         while pair in self._cut:
             self._healed.clear()
-            await self._healed.wait()
+            await self._healed.wait()  # of whatever pair
 
     async def _pump(
         self, pair: frozenset[str], reader: asyncio.StreamReader, writer: asyncio.StreamWriter
