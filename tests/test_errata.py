@@ -7,10 +7,8 @@ from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
-from typer.core import TyperGroup
-from typer.main import get_command
 
-from antecede.cli import app
+from antecede.cli import load
 from antecede.cli._shared import parse_option_flags
 from antecede.protocols import parse_options
 from bench.errata.__main__ import MEASUREMENTS, heading, page
@@ -65,9 +63,7 @@ def test_every_section_is_in_the_contents() -> None:
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_on_the_page_parses(command: str) -> None:
     name, *arguments = shlex.split(command)
-    group = get_command(app)
-    assert isinstance(group, TyperGroup)
-    parsed = group.commands[name].make_context(name, arguments).params
+    parsed = load(name).make_context(name, arguments).params
     parse_options(parsed["protocol"], parse_option_flags(parsed["option"]))
 
 
