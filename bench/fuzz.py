@@ -111,7 +111,7 @@ one go or with interruptions. The *lineage* of a scenario, such as 17/204/3050, 
 the corpus: drawn from seed 17, and mutated with seeds 204 and 3050.
 
 `python -m bench.guided BOOK` looks for the planted faults of the daisy under cuts, guided and
-blind, and counts the runs.
+blind, and counts the runs ([so far](results/guided-fuzz.md)).
 
 ## Planted bugs
 
