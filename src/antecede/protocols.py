@@ -3,6 +3,8 @@
 The file of a protocol is its entry: see `antecede.orders`.
 """
 
+import inspect
+import sys
 from collections.abc import Mapping
 from functools import cache, lru_cache
 from typing import Any
@@ -15,7 +17,7 @@ from antecede.topology.choose import choose_separators
 from antecede.topology.deployment import Deployment, deploy, deploy_nodes
 from antecede.topology.model import Topology
 
-__all__ = ["create", "deploy_for", "find", "names", "network_options", "parse_options"]
+__all__ = ["algorithm", "create", "deploy_for", "find", "names", "network_options", "parse_options"]
 
 
 def names() -> tuple[str, ...]:
@@ -35,6 +37,12 @@ def find(name: str) -> type[Order]:
     if name not in _overlays():
         raise Misuse(f"there is no protocol '{name}'; there are {', '.join(names())}")
     return _find_overlay(name)
+
+
+def algorithm(order: type[Order]) -> str:
+    """What a protocol's file opens with; of one that is a folder, what the folder opens with."""
+    name = order.__module__.removesuffix(".protocol")
+    return inspect.getdoc(sys.modules[name]) or ""
 
 
 @cache

@@ -1,10 +1,9 @@
 """Every protocol says what it is."""
 
-import inspect
 import re
-import sys
 
 from antecede.order import Gives, Order
+from antecede.protocols import algorithm
 
 
 def test_traits_are_complete(order: type[Order]) -> None:
@@ -13,7 +12,7 @@ def test_traits_are_complete(order: type[Order]) -> None:
 
 
 def test_the_file_opens_with_the_algorithm_and_its_paper(order: type[Order]) -> None:
-    opening = inspect.getdoc(sys.modules[order.__module__])
+    opening = algorithm(order)
     assert opening
     assert len(opening.split()) > 30, "the algorithm in a few sentences"
     for author in re.findall(r"[A-Z][\w-]+", order.traits.paper):

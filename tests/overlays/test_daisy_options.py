@@ -68,10 +68,14 @@ def test_the_page_has_all_options_and_their_defaults() -> None:
     found = {name.strip(): default for name, default in found.items()}
     chosen = DaisyOptions()
     expected = {name: getattr(chosen, name) for name in chosen.__struct_fields__}
-    assert found == {
-        name: "[]" if value == () else f"{value:g}" if isinstance(value, float) else str(value)
-        for name, value in expected.items()
-    }
+    assert found == {name: written(value) for name, value in expected.items()}
+
+
+def written(value: object) -> str:
+    """A default as the page has it."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return "[]" if value == () else f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def test_the_page_of_sizes_warns_of_groups_of_two() -> None:

@@ -1,7 +1,6 @@
 """`antecede protocols`: the table of protocols, or all about one."""
 
 import inspect
-import sys
 from typing import Annotated, Any
 
 import msgspec
@@ -9,7 +8,7 @@ import typer
 
 from antecede.cli._shared import JsonFlag, print_json, print_table
 from antecede.order import Addressing, Gives, Options, Order, Traits
-from antecede.protocols import find, names
+from antecede.protocols import algorithm, find, names
 
 ADDRESSING = {
     Addressing.ONE_GROUP: "one group",
@@ -49,10 +48,9 @@ def protocols(
 
 def portrait(order: type[Order]) -> str:
     """All about a protocol, in words: how it works, what it needs and gives, its options."""
-    algorithm = inspect.getdoc(sys.modules[order.__module__]) or ""
     facts = zip(COLUMNS[2:-1], row(order)[2:-1], strict=True)
     width = max(map(len, COLUMNS))
-    lines = [f"{order.name}: {order.traits.title}", "", *algorithm.splitlines(), ""]
+    lines = [f"{order.name}: {order.traits.title}", "", *algorithm(order).splitlines(), ""]
     lines += [f"{column:<{width}}  {value}" for column, value in facts]
     defaults = order.options_type()
     fields = order.options_type.__struct_fields__

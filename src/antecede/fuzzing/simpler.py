@@ -51,7 +51,8 @@ def _smaller_topologies(fields: Fields) -> Iterator[Candidate]:
     known = _TOPOLOGIES.index(fields["topology"]) if fields["topology"] in _TOPOLOGIES else None
     for topology in _TOPOLOGIES[:known]:
         yield {**_for_any_number(bare), "topology": topology}, FEW
-        yield {**_renumbered(bare, range(fields["processes"])), "topology": topology}, FEW
+        if not _nodes_are_processes(fields):
+            yield {**_renumbered(bare, range(fields["processes"])), "topology": topology}, FEW
 
 
 def _for_any_number(fields: Fields) -> Fields:
@@ -65,12 +66,20 @@ def _for_any_number(fields: Fields) -> Fields:
 def _fewer_processes(fields: Fields) -> Iterator[Candidate]:
     """The first few of them, or all but one."""
     count = fields["processes"]
+    if _nodes_are_processes(fields):
+        return  # the topology says how many there are
     if "topology" in fields and _speaks_of(fields, count):
         return  # numbers beyond the processes are routers, which move when a process leaves
     for fewer in _fewer(count):
         yield _renumbered(fields, range(fewer)), MANY
     for gone in range(count - 1):
         yield _renumbered(fields, [p for p in range(count) if p != gone]), FEW
+
+
+def _nodes_are_processes(fields: Fields) -> bool:
+    """Whether the nodes of the topology are the processes, which talk to their neighbours."""
+    options = fields.get("options", {})
+    return fields["protocol"] == "histories" and "topology" in fields and "rules" in options
 
 
 def _speaks_of(fields: Fields, first: int) -> bool:
@@ -164,7 +173,7 @@ def _fewer_groups(fields: Fields) -> Iterator[Candidate]:
 def _plainer_traffic(fields: Fields) -> Iterator[Candidate]:
     workload = fields["workload"]
     kind, cascade = workload["kind"], workload.get("cascade", 0.0)
-    if kind in {"unicast", "multicast"}:
+    if kind in {"unicast", "multicast"} and not _nodes_are_processes(fields):
         yield {**fields, "workload": {"kind": "broadcast", "cascade": cascade}}, FEW
     if kind == "multicast":
         yield {**fields, "workload": {"kind": "unicast", "cascade": cascade}}, FEW

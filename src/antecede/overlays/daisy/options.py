@@ -53,6 +53,7 @@ class DaisyOptions(Options, frozen=True):
         retry_limit_s=Says.NOTHING,
         fanout=Says.NOTHING,
         window=Says.NOTHING,
+        detours=Says.NOTHING,
     )
 
     sizes: tuple[Annotated[int, msgspec.Meta(ge=2)], ...] = ()
