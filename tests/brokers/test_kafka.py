@@ -53,19 +53,22 @@ def take(bus: Any) -> Any:
 
 def test_answers_and_questions_in_order_over_the_lives_of_a_group(settings: dict[str, Any]) -> None:
     reads = [ANSWERS, QUESTIONS]
-    found = []
+    found: list[Any] = []
     with (
         suppress(InterruptedError),
         kafka.causal(settings, reads, group="carol", start="first", commit_every=10) as bus,
     ):
-        found += [take(bus) for _ in range(31)]
+        while len(set(plain(found))) < 30:  # A group that forms in two steps may repeat some.
+            found.append(take(bus))
+        bus.commit()
+        found.append(take(bus))
         raise InterruptedError  # it dies with 30 committed and 1 taken
-    committed = set(plain(found[:30]))
+    committed, first = set(plain(found[:-1])), len(found)
     with kafka.causal(settings, reads, group="carol") as bus:
         while len(set(plain(found))) < 2 * COUNT:
             found.append(take(bus))
     # A group that has to form again (a busy machine is enough) hands out again what is uncommitted.
-    assert not committed & set(plain(found[31:]))
+    assert not committed & set(plain(found[first:]))
     judge(plain(found), COUNT, twice=COUNT)
     assert next(m for m in found if m.topic == ANSWERS).headers == {"user": "bob"}
 
