@@ -47,7 +47,8 @@ class FakeSpark:
     def command(self, *arguments: str) -> list[str]:
         """Of `antecede cluster`, with this in the place of Spark."""
         code = (
-            "from pathlib import Path; import antecede.cli; import antecede.pipeline.cluster.standalone as cluster; "
+            "from pathlib import Path; import antecede.cli; "
+            "import antecede.pipeline.cluster.standalone as cluster; "
             f"cluster._spark_home = lambda: Path({str(self.home)!r}); antecede.cli.main()"
         )
         return [sys.executable, "-c", code, "cluster", *arguments]
