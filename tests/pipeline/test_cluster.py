@@ -107,7 +107,9 @@ def test_a_worker_that_is_killed_costs_no_result(
         done = len([*out.glob("results/*.json")])
         wait_until(cluster.ended)
         _, errors = campaign.communicate()
-    assert (campaign.returncode, errors) == (0, "")
+    stages = ("plan", "runs", "traces", "tables", "commit")
+    assert [line for line in errors.splitlines() if not line.startswith(stages)] == []
+    assert campaign.returncode == 0
     assert done < RUNS, "it was not killed in mid-campaign"
     assert cluster.ended() == (busiest,)
     assert len([*out.glob("results/*.json")]) == RUNS
