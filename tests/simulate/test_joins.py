@@ -28,7 +28,7 @@ def growing(**fields: Any) -> Scenario:
 
 
 def test_newcomers_take_part_once_they_are_in(tmp_path: Any) -> None:
-    scenario = growing(network={"loss": 0.1})
+    scenario = growing(network={"loss": 0.1}, messages=240)
     summary = simulate(scenario, tmp_path / "run.parquet")
     assert (summary.failure, summary.undelivered, summary.violations) == (None, 0, 0)
     assert [told for told in summary.notices if "comes" in told] == [
