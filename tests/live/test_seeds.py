@@ -2,7 +2,6 @@
 
 import asyncio
 import signal
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -185,10 +184,9 @@ def test_what_cannot_be_meant_is_refused_in_words(changed: dict[str, Any], words
 
 def test_a_seed_alone_founds_only_where_it_is_said_and_a_payload_is_bytes() -> None:
     async def run() -> None:
-        seeds: Callable[[], list[str]] = lambda: ["127.0.0.1:0"]  # noqa: E731
         async with open_node("me", "127.0.0.1:0", PLAIN_TCP) as node:
-            seeds = lambda: [f"localhost:{node.address[1]}"]  # noqa: E731
-            async with node.join("room", seeds=seeds, expect=1) as group:
+            seed = f"localhost:{node.address[1]}"
+            async with node.join("room", seeds=lambda: [seed], expect=1) as group:
                 first = await anext(group)
                 assert isinstance(first, ViewChange)
                 with pytest.raises(Misuse, match="a payload is bytes, not str; encode it"):
