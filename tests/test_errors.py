@@ -4,7 +4,15 @@ import pickle
 
 import pytest
 
-from antecede.errors import AntecedeError, BadFile, BadTrace, CannotWrite, MalformedStamp, Misuse
+from antecede.errors import (
+    AntecedeError,
+    BadFile,
+    BadTrace,
+    CannotWrite,
+    MalformedStamp,
+    Misuse,
+    counted,
+)
 
 
 @pytest.mark.parametrize(
@@ -28,3 +36,10 @@ def test_an_error_survives_pickling(error: AntecedeError) -> None:
 def test_every_mistake_of_a_file_is_listed() -> None:
     error = BadFile("run.toml", ["seed: is missing", "rate: is negative"])
     assert str(error) == "run.toml: 2 mistakes\n  - seed: is missing\n  - rate: is negative"
+
+
+def test_counts_agree_with_their_nouns() -> None:
+    counts = (1, "message"), (2000, "message"), (3, "delivery"), (0, "process"), (2, "day")
+    assert [counted(*count) for count in counts] == [
+        "1 message", "2,000 messages", "3 deliveries", "0 processes", "2 days",
+    ]  # fmt: skip

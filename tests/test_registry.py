@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from antecede import orders
+from antecede import orders, protocols
 from antecede.errors import BrokenInvariant, Misuse
 from antecede.message import Membership
 
@@ -114,3 +114,25 @@ def test_a_value_of_another_type_is_refused_in_words() -> None:
 def test_a_protocol_without_options_says_so() -> None:
     with pytest.raises(Misuse, match=r"options of fifo: .*it knows: none"):
         orders.parse_options("fifo", {"k": 3})
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("nowhere_at_all:Order", "there is no module 'nowhere_at_all' on Python's path"),
+        ("antecede.orders.vector:Vectro", "has no attribute 'Vectro'"),
+        ("antecede.message:Message", "is no subclass of antecede.Order"),
+        ("antecede.order:Order", "misses .*held"),
+        (":Vector", "is written module:Class"),
+    ],
+)
+def test_a_class_that_is_no_protocol_is_refused(name: str, words: str) -> None:
+    with pytest.raises(Misuse, match=words):
+        protocols.find(name)
+
+
+def test_a_class_of_ours_keeps_its_name() -> None:
+    """By whatever way it is found."""
+    order = protocols.find("antecede.orders.vector:Vector")
+    assert order is protocols.find("vector")
+    assert order.name == protocols.reference(order) == "vector"

@@ -15,6 +15,15 @@ The command line prints the first two kinds as one message and exits with status
 """
 
 
+def counted(count: int, noun: str) -> str:
+    """`1 message`, `2,000 messages`, `3 deliveries`, `4 processes`."""
+    if count == 1:
+        return f"1 {noun}"
+    if noun.endswith("y") and noun[-2] not in "aeiou":
+        return f"{count:,} {noun[:-1]}ies"
+    return f"{count:,} {noun}{'es' if noun.endswith(('s', 'ch')) else 's'}"
+
+
 class AntecedeError(Exception):
     """The base of them all. Errors survive pickling, for they cross process boundaries: `args` is
     what the error was made of, `str` the text for people."""
@@ -62,9 +71,8 @@ class BadFile(BadInput):
         self.mistakes = mistakes
 
     def __str__(self) -> str:
-        count = len(self.mistakes)
         listed = "".join(f"\n  - {mistake}" for mistake in self.mistakes)
-        return f"{self.file}: {count} mistake{'s' * (count != 1)}{listed}"
+        return f"{self.file}: {counted(len(self.mistakes), 'mistake')}{listed}"
 
 
 class BadTrace(BadInput):

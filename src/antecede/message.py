@@ -14,7 +14,11 @@ ProcessSet = int
 
 
 def process_set(processes: Iterable[int]) -> ProcessSet:
-    """The set of these processes."""
+    """The set of these processes; `members` is its inverse. Raises `ValueError` for a negative
+    number.
+
+        assert process_set([0, 2]) == 0b101
+    """
     bits = 0
     for process in processes:
         bits |= 1 << process
@@ -22,7 +26,11 @@ def process_set(processes: Iterable[int]) -> ProcessSet:
 
 
 def members(bits: ProcessSet) -> Iterator[int]:
-    """The processes of a set, in increasing order."""
+    """The processes of a set, in increasing order; `process_set` is its inverse. Raises
+    nothing.
+
+        assert list(members(0b101)) == [0, 2]
+    """
     while bits:
         lowest = bits & -bits
         yield lowest.bit_length() - 1

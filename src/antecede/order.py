@@ -14,13 +14,14 @@ Rules that every order keeps, and that the conformance suite checks:
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum, IntEnum, StrEnum
 from types import MappingProxyType
 from typing import Annotated, Any, ClassVar, Generic, TypeVar
 
 import msgspec
 
+from antecede.drawn import Chance, Drawn, Fields
 from antecede.errors import MalformedStamp, Misuse
 from antecede.message import NO_GROUP, Membership, Message, MessageId, ProcessSet, members
 from antecede.snapshot import freeze, thaw
@@ -32,6 +33,10 @@ Count = Annotated[int, msgspec.Meta(ge=0)]
 class Stamp(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
     """The ordering information on one packet. Subclasses are what travels: fields are integers,
     bytes and tuples, sets of processes as bytes."""
+
+    carries_messages: ClassVar[bool] = False
+    """Whether whole messages travel inside of it, so that one may arrive with the stamp of
+    another."""
 
     def entries(self) -> int:
         """How many elements it carries, as the paper counts them: unless a protocol says otherwise,
@@ -107,7 +112,8 @@ class Event(StrEnum):
     SPLIT = "split"
     MERGE = "merge"
     STOPPED = "stopped"
-    """The process is cut off from most of its group and does nothing until that ends."""
+    """The process is cut off from most of its group and does nothing until that ends; or, where
+    `members` are named, it asks these to be let in, and nobody answers."""
     RESUMED = "resumed"
     """That has ended, and the process is still in the group."""
     GAP = "gap"
@@ -124,21 +130,25 @@ class Notice(msgspec.Struct, frozen=True, gc=False):
     where: str
     """The group or process, as the protocol calls it."""
     number: int = 0
-    """Of the view, or event."""
+    """Of the view, or event; 0 for the neighbours of one who came, which are no view."""
     members: ProcessSet = 0
     messages: tuple[MessageId, ...] = ()
 
     def sentence(self) -> str:
         """For people, without the members."""
         match self.event:
+            case Event.VIEW if not self.number:
+                return f"a newcomer is in {self.where}, linked with"
             case Event.VIEW:
-                return f"{self.where} installs view {self.number}"
+                return f"view {self.number} of {self.where}"
             case Event.SERVER:
-                return f"{self.where} has another server"
+                return f"a new server for {self.where}"
             case Event.SPLIT:
                 return f"{self.where} is split"
             case Event.MERGE:
                 return f"{self.where} {'are' if ' and ' in self.where else 'is'} merged"
+            case Event.STOPPED if self.members:
+                return f"nobody answers one who asks to be let into {self.where}"
             case Event.STOPPED:
                 return f"cut off from most of {self.where}: stops until that ends"
             case Event.RESUMED:
@@ -197,6 +207,8 @@ class Traits(msgspec.Struct, frozen=True, kw_only=True):
     """Whether it tells a crash by silence: it wakes up for ever, even where nothing happens."""
     survives_crashes: bool = False
     """Whether deliveries go on among the others when processes crash."""
+    crashes_under: tuple[str, ...] = ()
+    """Options under which they do, where by default they do not: `NAME=VALUE NAME=VALUE` each."""
     alike: bool = False
     """Whether processes that the options and groups do not tell apart do the same, up to their
     names; False where the smaller number decides something. See `antecede.explore.symmetry`."""
@@ -302,18 +314,64 @@ class Options(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     each what it says of single processes; one of which it does not is taken to tell all apart."""
 
     says: ClassVar[Mapping[str, Says]] = stated()
+    unset: ClassVar[Mapping[str, str]] = MappingProxyType({})
+    """What None means, by option, as a person would write it."""
+
+    # For the fuzzer.
+
+    @classmethod
+    def drawn(cls, fields: Fields, chance: Chance) -> Drawn:
+        """Values for this scenario under which the protocol keeps its promises; not what a paper
+        prints and the errata refute."""
+        return {}
+
+    @classmethod
+    def drawn_variant(cls, chance: Chance) -> Drawn:
+        """Options that make another protocol of it, which bears other faults."""
+        return {}
+
+    @classmethod
+    def needed(cls, fields: Fields) -> Drawn:
+        """Those without which the protocol promises less than it is judged by."""
+        return {}
+
+    @classmethod
+    def fitting(cls, fields: Fields) -> Drawn:
+        """The options of a scenario whose faults have changed: without those that were needed for
+        others, or promise nothing with these."""
+        return dict(fields["options"])
+
+    @classmethod
+    def among(cls, options: Fields, kept: Sequence[int]) -> Drawn:
+        """These options where only some processes are left."""
+        return dict(options)
+
+    @property
+    def waits_s(self) -> float:
+        """How long it may wait, at most, for somebody who never comes before it goes on."""
+        return 0.0
+
+    # For advice.
+
+    @classmethod
+    def compared(cls, processes: int) -> list[Drawn]:
+        """The options that are worth comparing among so many processes, as a person writes them."""
+        return [{}]
 
 
 class Order(ABC):
     """A protocol at one process."""
 
-    name: ClassVar[str]
-    """The name of its file, with hyphens; the registry sets it."""
+    name: ClassVar[str] = "an unregistered protocol"
+    """What it goes by: of our own the name of its file, with hyphens. The registry sets it."""
     traits: Traits
     """Those under its options; of a class, those under the defaults."""
     stamp_type: type[Stamp]
     state_type: type[msgspec.Struct]
     options_type: ClassVar[type[Options]] = Options
+    patient_options: ClassVar[Mapping[str, Any]] = MappingProxyType({})
+    """Options under which it suspects nobody, however long a packet takes: for tests in which
+    nobody fails."""
 
     state: Any
 
@@ -366,9 +424,28 @@ class Order(ABC):
         talk most, if that is known."""
         raise Misuse(f"{self.name} lets nobody in")
 
+    def remembered(self) -> bytes:
+        """What it has in stable memory, which outlives a crash. It was written before anything that
+        follows from it was sent."""
+        return b""
+
+    def recall(self, memory: bytes) -> None:
+        """Before it joins: what the one whose place it takes had in its stable memory."""
+        if memory:
+            raise Misuse(f"{self.name} keeps nothing in stable memory")
+
     def owes_despite(self, crashed: ProcessSet) -> bool:
         """Whether what survivors send to survivors has to arrive although these crash."""
         return self.traits.survives_crashes
+
+    def lost_with(self, crashed: ProcessSet) -> ProcessSet:
+        """Of these who crash, whose messages may be lost with them after others have heard of them.
+        These are not owed then, nor is what waits for them."""
+        return 0
+
+    def founding(self) -> tuple[Notice, ...]:
+        """The views of groups that this process has founded without a word, as all know them."""
+        return ()
 
     @abstractmethod
     def held(self) -> list[Held]:
@@ -389,6 +466,11 @@ class Order(ABC):
         """The state as bytes: equal for equal states."""
         return freeze(self.state)
 
+    def lasting(self) -> bytes:
+        """The state apart from when it last heard of whom, and what it answered to that: all that
+        a packet that arrives again may change."""
+        return self.snapshot()
+
     def restore(self, snapshot: bytes) -> None:
         """Go on from a snapshot of an order of the same process, membership and options. Wake-ups
         that were asked for before the snapshot are the caller's to keep, as packets in flight
@@ -401,6 +483,11 @@ class Order(ABC):
         """Whether with these options, as a person writes them, processes are the nodes of a network
         and address those alone that they are linked to."""
         return False
+
+    @classmethod
+    def check_loss(cls, options: Mapping[str, Any]) -> None:
+        """Refuse to run with these options, as a person writes them, on links that lose packets."""
+        return
 
     @property
     def reach(self) -> ProcessSet:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 from antecede.errors import Misuse
+from antecede.stores import path_of
 
 Kind = Literal["campaigns", "scenarios"]
 _PACKAGE = Path(__file__).parent
@@ -23,9 +24,10 @@ def shipped(kind: Kind) -> Mapping[str, Path]:
 
 
 def find(kind: Kind, file: str | os.PathLike[str]) -> Path:
-    """The file that is meant: one of the user's, or one that ships, by its name."""
-    path = Path(file)
-    if path.exists() or path.suffix or len(path.parts) > 1:
+    """The file that is meant: one of the user's, or one that ships, by its name. A folder is
+    neither: one of the same name, such as a campaign's results, hides nothing."""
+    path = path_of(file)
+    if path.is_file() or path.suffix or len(path.parts) > 1:
         return path
     known = shipped(kind)
     if path.name not in known:

@@ -33,7 +33,13 @@ class _Frame(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields
 
 
 def encode_packet(packet: Packet[Any]) -> bytes:
-    """The bytes of a packet."""
+    """The bytes of a packet. Raises `OverflowError` for a number of more than 64 bits, and for
+    destinations that are negative.
+
+        packet = order.send(message)[0].packet
+        wire = encode_packet(packet)
+        assert decode_packet(wire, order.stamp_type) == packet
+    """
     message = packet.message
     header = None
     if message is not None:
@@ -45,7 +51,8 @@ def encode_packet(packet: Packet[Any]) -> bytes:
 
 
 def decode_packet(wire: bytes, stamp_type: type[Stamp]) -> Packet[Any]:
-    """The packet that these bytes stand for, or `MalformedStamp` with the field that is wrong."""
+    """The packet that these bytes stand for; see `encode_packet`. Raises `MalformedStamp`, which
+    names the field that is wrong, for bytes that are no packet or have no stamp of this type."""
     try:
         frame = msgspec.msgpack.decode(wire, type=_Frame)
     except (msgspec.DecodeError, RecursionError) as error:

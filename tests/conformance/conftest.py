@@ -4,13 +4,13 @@ its class."""
 import pytest
 
 from antecede.order import Order
-from antecede.protocols import find, names
+from antecede.protocols import find, ours
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     chosen = [mark.args[0] for mark in metafunc.definition.iter_markers("parametrize")]
     if "protocol" in metafunc.fixturenames and not any("protocol" in each for each in chosen):
-        metafunc.parametrize("protocol", names())
+        metafunc.parametrize("protocol", ours())
 
 
 @pytest.fixture

@@ -2,19 +2,14 @@
 
 import pytest
 
-from antecede.order import Order
-from antecede.protocols import names
-from tests.conformance.monitors import all_monitors
-from tests.conformance.network import Failure, Network
-from tests.conformance.traffic import layouts
-from tests.mutants import Mutant, mutants_of, mutated
-
-SEEDS = 60
+from antecede.protocols import ours
+from antecede.testing import Failure, Mutant, mutated, watch_closely
+from tests.mutants import mutants_of
 
 
 def _planted() -> list[tuple[str, Mutant]]:
     found = []
-    for protocol in names():
+    for protocol in ours():
         try:
             found += [(protocol, mutant) for mutant in mutants_of(protocol)]
         except LookupError:
@@ -33,13 +28,4 @@ def test_there_are_mutants(protocol: str) -> None:
 )
 def test_a_mutant_is_caught(name: str, mutant: Mutant) -> None:
     with pytest.raises(Failure):
-        _watch_closely(mutated(name, mutant))
-
-
-def _watch_closely(order: type[Order]) -> None:
-    for seed in range(SEEDS):
-        for size in (3, 4):
-            for layout in layouts(size, order.traits.addressing):
-                network = Network(order, layout, seed, monitors=all_monitors(order))
-                network.play(12)
-                network.drain()
+        watch_closely(mutated(name, mutant))

@@ -57,7 +57,10 @@ EXAMPLES: dict[str, list[dict[str, Any]]] = {
     "separators zones": [{"links": LINE, "zones": [[[0], [1]], [[1], [2]]]}],
     "separators suspect_after_s": [{"suspect_after_s": 0.0}],
     "separators latecomers": [{"latecomers": []}],
+    "separators later_links": [{"later_links": []}],
     "separators tidy": [{"routes": "shortest", "tidy": 1}],
+    "separators write_ahead": [{"routes": "shortest", "write_ahead": True}],
+    "separators recovery": [{"routes": "shortest", "recovery": "memory"}],
     "separators regions": [{"routes": "shortest", "links": LINE, "regions": [[1]]}],
     "separators filters": [{"links": LINE, "filters": [[1]]}, {"links": LINE, "filters": "none"}],
 }
@@ -83,8 +86,12 @@ def _examples(name: str) -> Iterator[tuple[str, dict[str, Any]]]:
     for option in order.options_type.__struct_fields__:
         few = [{option: value} for value in _values(hints[option])]
         examples = few + EXAMPLES.get(f"{name} {option}", [])
-        # R9 needs links, which an example of its own gives; what is taken back is not explored.
-        refused = ({"rules": "R1-R9"}, {"recovery": "rollback"})
+        # R9 needs links, and these routes, which examples of their own give; what is taken back is
+        # not explored.
+        refused = (
+            *({"rules": "R1-R9"}, {"recovery": "rollback"}),
+            *({"write_ahead": True}, {"recovery": "memory"}),
+        )
         yield from [(name, example) for example in examples if example not in refused]
 
 

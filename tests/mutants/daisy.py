@@ -104,13 +104,9 @@ RULES = [
         new="                    self.relay.on_done(layer, sender, ids, now)\n",
     ),
     Mutant(
-        name="at-once-and-only-its-own",
-        old="        id_ = kept.message.id\n        if layer.is_new(id_)",
-        new="        below = self.core.below(layer)\n"
-        "        id_ = kept.message.id\n"
-        "        if below is not None and not below.node.processes >> id_.sender & 1:\n"
-        "            return\n"
-        "        if layer.is_new(id_)",
+        name="two-servers-leave-and-nobody-asks",
+        old="            layer.memory.batches |= bereft\n",
+        new="            pass\n",
     ),
     Mutant(
         name="never-founded-anew",
@@ -197,9 +193,19 @@ STAR = [
     ),
     Mutant(
         name="waits-for-no-server",
-        old="            if above is None or above.memory.batches or above.is_merging():\n"
-        "                return\n        handover.gathering = False\n",
+        old="        if self.awaits_servers(layer, now):\n            return\n"
+        "        handover.gathering = False\n",
         new="        handover.gathering = False\n",
+    ),
+    Mutant(
+        name="waits-for-servers-that-never-come",
+        old="        if now - handover.alone_since <= self.options.forget_after_s:\n",
+        new="        if now >= handover.alone_since:\n",
+    ),
+    Mutant(
+        name="a-server-dies-in-silence",
+        old="        if gone:\n            self.core.tell_gap(layer, gone)\n",
+        new="        if gone.bit_count() > 1:\n            self.core.tell_gap(layer, gone)\n",
     ),
     Mutant(
         name="told-twice",
@@ -252,14 +258,14 @@ LEVELS = [
     ),
     Mutant(
         name="not-awaited-from-who-is-away",
-        old="        if self._is_awaited_below(layer, below, kept, now):\n",
+        old="        if self._is_awaited_below(layer, below, now):\n",
         new="        if not kept:\n",
     ),
     Mutant(
         name="comes-before-what-is-awaited",
-        old="            (one is kept or (one.place < kept.place and "
-        "one.message.destinations & here))\n",
-        new="            one is kept\n",
+        old="            seen.get(who, 0) > had.get(who, 0) and self._may_bring(below, who, now)\n",
+        new="            any(one.sender == who for one in layer.memory.kept if below.is_new(one))\n"
+        "            and self._may_bring(below, who, now)\n",
     ),
     Mutant(
         name="not-told-what-was-released",
@@ -323,8 +329,8 @@ DIRECT = [
     ),
     Mutant(
         name="merges-without-the-servers",
-        old="            if above is None or above.memory.batches or above.is_merging():\n"
-        "                return\n        epochs.takes_over = False\n",
+        old="        if epochs.takes_over and self._group.awaits_servers(layer, now):\n"
+        "            return\n        epochs.takes_over = False\n",
         new="        epochs.takes_over = False\n",
     ),
     Mutant(
@@ -349,13 +355,13 @@ DIRECT = [
 TOLD = [
     Mutant(
         name="lets-go-in-silence",
-        old="                layer.memory.missed.add(who)\n",
+        old="                layer.memory.note_missed(who, (kept.message.id,))\n",
         new="                pass\n",
     ),
     Mutant(
         name="comes-back-in-silence",
-        old="        if self.core.whom(layer, self.process) in layer.memory.missed:\n",
-        new="        if self.core.whom(layer, self.process) is None:\n",
+        old="        if names:\n            are_all",
+        new="        if not whose and names:\n            are_all",
     ),
 ]
 """`tests/overlays/test_daisy_away.py` has the schedule."""
@@ -387,19 +393,15 @@ FOUND_BY_CHANCE = [
         new=":",
     ),
     Mutant(
-        name="hears-only-of-its-own-end",
-        old="            for change in changes:\n                self.core.do(below",
-        new="            for change in ends:\n                self.core.do(below",
-    ),
-    Mutant(
-        name="keeps-changes-to-itself",
-        old="        changes = tuple(self.core.state.changes)\n",
-        new="        changes: tuple[bytes, ...] = ()\n",
+        name="remembers-half-of-its-past",
+        old="    groups = (*change.made, *change.below) if isinstance(change, Reshape) else ()\n",
+        new="    groups = change.made if isinstance(change, Reshape) else ()\n",
     ),
     Mutant(
         name="stays-in-a-group-that-gives-way",
-        old="        self.absence.tell_missed(layer)\n        self.changes.give_way(layer, now)\n",
-        new="        self.absence.tell_missed(layer)\n",
+        old="        self.absence.pass_on(layer, known, now)\n"
+        "        self.changes.give_way(layer, now)\n",
+        new="        self.absence.pass_on(layer, known, now)\n",
     ),
 ]
 """`tests/overlays/test_daisy_found.py` has the schedule."""
@@ -407,8 +409,10 @@ FOUND_BY_CHANCE = [
 STOPS = [
     Mutant(
         name="the-junior-goes-on",
-        old="self.core.whom(layer, m.process) for m in layer.view.members",
-        new="self.core.whom(layer, m.process) for m in layer.view.members[::-1]",
+        old="self.core.whom(layer, member.process) for member in layer.view.members]\n"
+        "        if layer.state.epoch and",
+        new="self.core.whom(layer, member.process) for member in layer.view.members[::-1]]\n"
+        "        if layer.state.epoch and",
     ),
 ]
 """`tests/overlays/test_daisy_found.py` has the schedule."""
@@ -416,8 +420,7 @@ STOPS = [
 FENCE = [
     Mutant(
         name="founded-by-most",
-        old="        return children <= groups or (is_late and 2 * len(groups & children) > "
-        "len(children))\n",
+        old="        return children <= groups or (is_late and most > len(children))\n",
         new="        return 2 * len(groups & children) > len(children)\n",
     ),
     Mutant(
@@ -434,20 +437,221 @@ FENCE = [
     ),
     Mutant(
         name="the-fence-waits-for-batches",
-        old="        for _, within, item in arrivals:\n            if isinstance(item, Bind):\n",
+        old="        for sender, within, item in arrivals:\n"
+        "            if isinstance(item, Bind):\n",
         new="        if not layer.memory.ended:\n            return arrivals\n"
-        "        for _, within, item in arrivals:\n            if isinstance(item, Bind):\n",
+        "        for sender, within, item in arrivals:\n            if isinstance(item, Bind):\n",
     ),
     Mutant(
         name="waits-for-a-batch-for-ever",
-        old="            elif not layer.is_told(Forget(who)):\n"
-        "                layer.tell(Forget(who), now, self.options.tidy_s)\n\n    def on_forget",
-        new="\n    def on_forget",
+        old="                self._forget(layer, who, now)\n            elif who != ABOVE:\n",
+        new="                pass\n            elif who != ABOVE:\n",
     ),
     Mutant(
-        name="two-servers-leave-and-nobody-asks",
-        old="                layer.memory.batches |= without\n",
+        name="waits-for-those-above-for-ever",
+        old="        if ABOVE in missing and "
+        "(len(missing) > 1 or self.core.above(layer) is not None):\n"
+        "            missing.discard(ABOVE)\n",
+        new="        missing.discard(ABOVE)\n",
+    ),
+    Mutant(
+        name="forgets-though-lost-at-home",
+        old="        if not layer.is_told(Forget(who)) and not self.core.is_home_lost(layer):\n",
+        new="        if not layer.is_told(Forget(who)):\n",
+    ),
+    Mutant(
+        name="newcomers-are-not-missed",
+        old="            memory.come.update("
+        "who for who in self.options.latecomers if who in present)\n",
+        new="",
+    ),
+    Mutant(
+        name="overtakes-what-was-held-back",
+        old="            self._send_held_back(layer, kept, now)\n",
+        new="",
+    ),
+    Mutant(
+        name="asks-in-silence",
+        old="        elif now - since > _IN_VAIN * self._patience_s:\n",
+        new="        elif now < since:\n",
+    ),
+    Mutant(
+        name="says-that-it-is-in",
+        old=" or member.is_suspended or member.is_left_out\n",
+        new=" or member.is_suspended\n",
+    ),
+    Mutant(
+        name="founds-anew-in-silence",
+        old="            self.absence.tell_missed(layer)\n            batches, others",
+        new="            batches, others",
+    ),
+    Mutant(
+        name="nobody-hands-on",
+        old="            detours=options.detours,\n",
+        new="            detours=False,\n",
+    ),
+    Mutant(
+        name="asks-those-it-knew-for-ever",
+        old="                if layer.view is not None and "
+        "layer.view.processes & process_set(word.processes):\n",
+        new="                if layer.view is not None:\n",
+    ),
+    Mutant(
+        name="misses-groups-that-never-were",
+        old="                if not layer.node.level or who in layer.node.children:\n",
+        new="                if who >= 0:\n",
+    ),
+    Mutant(
+        name="lets-go-of-what-one-lacks",
+        old="{*layer.memory.forgotten, *layer.memory.away}",
+        new="layer.memory.forgotten",
+    ),
+    Mutant(
+        name="founders-stay-where-they-are",
+        old="                self._fetch_founders(layer)\n",
+        new="",
+    ),
+    Mutant(
+        name="waits-for-the-servers-for-ever",
+        old=" or missing == {ABOVE}",
+        new="",
+    ),
+    Mutant(
+        name="half-of-the-groups-are-none",
+        old=" + (min(children) in groups)",
+        new="",
+    ),
+    Mutant(
+        name="frozen-for-ever",
+        old="memory.kept or memory.frozen",
+        new="memory.kept",
+    ),
+    Mutant(
+        name="brings-what-the-servers-have",
+        old="        return [pack(item) for item in items "
+        "if self.node.processes >> item.sender & 1]\n",
+        new="        return [pack(item) for item in items]\n",
+    ),
+    Mutant(
+        name="decides-without-all-groups",
+        old="        if layer.state.epoch and not {*layer.node.children} <= {*present}:\n",
+        new="        if layer.state.epoch < 0:\n",
+    ),
+    Mutant(
+        name="gives-a-number-twice",
+        old="not (self.options.reshapes or layer.state.epoch)",
+        new="not self.options.reshapes",
+    ),
+    Mutant(
+        name="calls-groups-that-never-were",
+        old="            absent = [who for who in absent if who in layer.node.children]\n",
+        new="            pass\n",
+    ),
+    Mutant(
+        name="brings-its-batch-unbound",
+        old="        if self.options.quorum is Quorum.SURVIVORS:  # who is away is dead\n",
+        new="        if epoch:\n",
+    ),
+    Mutant(
+        name="strangers-are-not-asked",
+        old="                self.core.do(layer, layer.member.show(layer.node.processes, now))\n",
+        new="",
+    ),
+    Mutant(
+        name="strangers-are-not-believed",
+        old="            self.options.quorum is Quorum.SURVIVORS or "
+        "not isinstance(packet.content, Decide)\n",
+        new="            packet.view\n",
+    ),
+    Mutant(
+        name="leaves-the-servers-empty-handed",
+        old="                new.state.out.resend += above.kept_from(node.processes)\n",
         new="                pass\n",
+    ),
+    Mutant(
+        name="asks-above-though-lost-at-home",
+        old="        return not layer.is_in and self.is_home_lost(layer)\n",
+        new="        return False\n",
+    ),
+    Mutant(
+        name="rises-though-it-came-down",
+        old='        return self.options.forward == "stable" or bool(layer.node',
+        new='        return self.options.forward != "" or bool(layer.node',
+    ),
+    Mutant(
+        name="is-called-once",
+        old="            sleep.call_after_s, sleep.call_at = wait_s, now + wait_s\n",
+        new="            sleep.call_after_s, sleep.call_at = wait_s, now + 1e9\n",
+    ),
+    Mutant(
+        name="forgets-before-it-is-told",
+        old="memory.missed.keys() & heard) if not memory.batches else ()",
+        new="memory.missed.keys() & heard)",
+    ),
+    Mutant(
+        name="keeps-to-itself-what-others-missed",
+        old="        self.absence.pass_on(layer, known, now)\n",
+        new="",
+    ),
+    Mutant(
+        name="what-was-let-go-dies-with-the-servers",
+        old="tell_beside(layer, Missed(who, (kept.message.id,), beside=True), now)\n",
+        new="tell_beside(layer, Missed(who, ()), now)\n",
+    ),
+    Mutant(
+        name="the-last-that-is-heard-is-the-last",
+        old="        changes.insert(place, stored)\n",
+        new="        place = len(changes)\n        changes.append(stored)\n",
+    ),
+    Mutant(
+        name="remembers-what-has-been-told",
+        old="            self.relay.tell_beside(layer, Missed(who, (), beside=True), now)\n",
+        new="",
     ),
 ]
 """`tests/overlays/test_daisy_cuts.py` has the schedules."""
+
+LOAD = [
+    Mutant(
+        name="splits-at-the-first-burst",
+        old="_ENOUGH = 2\n",
+        new="_ENOUGH = 1\n",
+    ),
+    Mutant(
+        name="merged-unmeasured",
+        old="        if loads.get(node, QUIET) == QUIET\n",
+        new="",
+    ),
+]
+"""What a group carries: `tests/overlays/test_daisy_load.py` has a schedule for each."""
+
+RESHAPE = [
+    Mutant(
+        name="sends-into-a-frozen-group",
+        old=" and not self.memory.frozen\n",
+        new="\n",
+    ),
+    Mutant(
+        name="leaves-before-it-is-drained",
+        old="        if not all(self.relay.is_had(layer, kept) for kept in own):\n"
+        "            return\n",
+        new="        if not all(own):\n            return\n",
+    ),
+    Mutant(
+        name="leaves-what-has-not-risen",
+        old="        if above is not None and not self._has_risen(layer, above):\n"
+        "            return\n",
+        new="",
+    ),
+    Mutant(
+        name="whoever-served-speaks",
+        old="        return serving[-1:] == [sender]\n",
+        new="        return sender in serving\n",
+    ),
+    Mutant(
+        name="waits-for-who-is-away",
+        old="            self._report_had(layer, kept, now)\n            return\n",
+        new="            return\n",
+    ),
+]
+"""Groups of servers that come and go: `tests/overlays/test_daisy_reshape.py`."""

@@ -8,6 +8,7 @@ import pytest
 
 from antecede.errors import BadFile, BadInput, Misuse
 from antecede.topology import largest_part, load_topology, zoo
+from antecede.topology.deployment import deploy
 from antecede.topology.graphml import read_graphml
 from antecede.topology.summary import summarise
 
@@ -51,6 +52,15 @@ def test_known_networks(name: str, size: int, links: int, points: int, blocks: i
     assert (topology.size, len(topology.links)) == (size, links)
     summary = summarise(largest_part(topology))
     assert (summary.articulation_points, summary.blocks) == (points, blocks)
+
+
+def test_a_file_that_has_changed_is_read_again(tmp_path: Path) -> None:
+    file = tmp_path / "net.graphml"
+    for size in (2, 3):
+        names = [f"n{node}" for node in range(size)]
+        links = [f'<edge source="n0" target="{name}"/>' for name in names[1:]]
+        file.write_bytes(graphml(nodes(*names) + "".join(links)))
+        assert deploy(str(file)).applications == size
 
 
 def test_a_network_in_pieces_is_refused_kept_or_cut_down() -> None:

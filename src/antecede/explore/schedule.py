@@ -99,7 +99,7 @@ class Finding(NamedTuple):
 def factory_of(protocol: str, options: dict[str, Any]) -> OrderFactory:
     """The orders of a protocol of the registry."""
     order = find(protocol)
-    if options.get("recovery", "none") != "none":
+    if order.variant(parse_options(protocol, options, processes=2)).traits.takes_back:
         raise Misuse(f"{protocol} takes deliveries back with these options: simulate it")
 
     @cache

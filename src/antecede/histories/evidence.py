@@ -30,7 +30,7 @@ from antecede.message import (
 from antecede.order import Count, Effect, Options, Packet
 from antecede.orders._counting import Condition
 from antecede.orders._surroundings import Surroundings
-from antecede.orders.histories import Histories, HistoriesOptions, State, Timestamp
+from antecede.orders.histories import Histories, HistoriesOptions, Located, State, Timestamp
 
 
 class ConfirmingOptions(HistoriesOptions, frozen=True):
@@ -102,8 +102,8 @@ class Confirming(Histories):
                 self.state.acked[origin] = self.state.D[origin]
         return effects
 
-    def timestamp(self, destinations: ProcessSet) -> Confirmation:
-        plain = super().timestamp(destinations)
+    def timestamp(self, destinations: ProcessSet, unreported: Located) -> Confirmation:
+        plain = super().timestamp(destinations, unreported)
         others = destinations & ~(1 << self.process)
         H = dict(zip((cited[:2] for cited in plain.H), plain.H, strict=True))
         C = dict(zip(H, plain.C, strict=False))

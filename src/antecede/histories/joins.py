@@ -233,6 +233,7 @@ def take_over(
                 f"one that recovers joins as a new process with a new number"
             )
         order.state.H.setdefault(sender, {})[number] = Entry(A, C)
+    order.resume()
     return order
 
 

@@ -93,7 +93,13 @@ class Labels(Order):
     def _order(self, label: int) -> Order:
         if label == BYPASS:
             return create("none", self.process, self.membership)
-        return self._make(self.process, self.membership)
+        order = self._make(self.process, self.membership)
+        if order.stamp_type.carries_messages:
+            raise Misuse(
+                f"{order.name} puts messages into its stamps, where labels have no names "
+                "for them; take another protocol"
+            )
+        return order
 
     def resume(self) -> None:
         self._orders: dict[int, Order] = {}

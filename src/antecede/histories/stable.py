@@ -4,11 +4,11 @@ A new version is written beside the old one, forced to the disk, and then takes 
 happens, a reader finds the old version or the new one, whole. A checksum tells a damaged disk.
 """
 
-import os
 import zlib
 from pathlib import Path
 
-from antecede.errors import BadFile, BadInput, CannotWrite
+from antecede.errors import BadFile, BadInput
+from antecede.files import write_whole
 from antecede.histories.history import History
 
 _MAGIC = b"antecede history 1\n"
@@ -25,17 +25,7 @@ class StableMemory:
         """Store a history. When this returns, it is on the disk."""
         content = history.to_bytes()
         checksum = zlib.crc32(content).to_bytes(_CHECKSUM_BYTES, "big")
-        beside = self.file.with_name(self.file.name + ".new")
-        try:
-            with beside.open("wb") as file:
-                file.write(_MAGIC + checksum + content)
-                file.flush()
-                os.fsync(file.fileno())
-            beside.replace(self.file)
-            _sync_folder(self.file.parent)
-        except OSError as error:
-            beside.unlink(missing_ok=True)
-            raise CannotWrite(str(self.file), error.strerror or str(error)) from None
+        write_whole(self.file, _MAGIC + checksum + content, durable=True)
 
     def load(self) -> History:
         """What was stored last; an empty history if nothing ever was."""
@@ -55,12 +45,3 @@ class StableMemory:
             return History.from_bytes(content)
         except BadInput as error:
             raise BadFile(str(self.file), [str(error)]) from None
-
-
-def _sync_folder(folder: Path) -> None:
-    """The new name is on the disk only when the folder is."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -27,7 +27,7 @@ from antecede.message import Membership, Message, MessageId, ProcessSet
 from antecede.order import Effect, Options, Packet, Wake
 from antecede.orders._counting import Condition
 from antecede.orders._surroundings import Surroundings
-from antecede.orders.histories import Histories, HistoriesOptions, State, Timestamp
+from antecede.orders.histories import Histories, HistoriesOptions, Located, State, Timestamp
 
 
 class TimelyOptions(HistoriesOptions, frozen=True):
@@ -105,8 +105,8 @@ class Timely(Histories):
         self._note(message.id)
         return effects
 
-    def timestamp(self, destinations: ProcessSet) -> DatedTimestamp:
-        plain = super().timestamp(destinations)
+    def timestamp(self, destinations: ProcessSet, unreported: Located) -> DatedTimestamp:
+        plain = super().timestamp(destinations, unreported)
         return DatedTimestamp(plain.H, plain.C, self._date_s())
 
     def _date_s(self) -> float:

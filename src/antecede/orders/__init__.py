@@ -18,9 +18,20 @@ import msgspec
 from antecede.errors import BrokenInvariant, Misuse
 from antecede.message import Membership
 from antecede.order import Options, Order
+from antecede.orders._counting import Condition, Counting
 from antecede.scaled import scale_options
 
-__all__ = ["create", "find", "load", "names", "names_in", "order_in", "parse_options"]
+__all__ = [
+    "Condition",
+    "Counting",
+    "create",
+    "find",
+    "load",
+    "names",
+    "names_in",
+    "order_in",
+    "parse_options",
+]
 
 
 @cache

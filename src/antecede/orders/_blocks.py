@@ -22,6 +22,7 @@ from typing import Annotated, Any
 
 import msgspec
 
+from antecede.drawn import Chance, Drawn, Fields
 from antecede.errors import MalformedStamp, Misuse
 from antecede.message import Membership, Message, ProcessSet, members, process_set
 from antecede.order import (
@@ -48,6 +49,10 @@ class BlockOptions(Options, frozen=True):
     says = stated(silence_s=Says.NOTHING)
 
     silence_s: Annotated[float, msgspec.Meta(ge=0)] = 0.01
+
+    @classmethod
+    def drawn(cls, fields: Fields, chance: Chance) -> Drawn:
+        return {"silence_s": chance.between(0.001, 1.0)}
 
 
 class BlockMatrix(msgspec.Struct, array_like=True):

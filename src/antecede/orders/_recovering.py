@@ -285,9 +285,9 @@ class Recovering(Order):
         return [self._view(), self._say(), Wake(now + self.options.beat_s)]
 
     def _view(self) -> Notice:
-        """Who counts, after so many decisions."""
+        """Who counts: all in view 1, one site fewer after each decision."""
         decided = sum(1 << site for site, _ in self.state.decisions)
-        number = len(self.state.decisions)
+        number = 1 + len(self.state.decisions)
         return Notice(Event.VIEW, WHERE, number, self.membership.everybody & ~decided)
 
     def _say(self, to: ProcessSet | None = None) -> Transmit:

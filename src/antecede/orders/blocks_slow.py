@@ -25,6 +25,7 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
+from antecede.drawn import Chance, Drawn, Fields
 from antecede.errors import MalformedStamp
 from antecede.message import NO_GROUP, Membership, Message, MessageId
 from antecede.order import (
@@ -54,6 +55,10 @@ class SlowOptions(BlockOptions, frozen=True):
     says = stated(**BlockOptions.says, total=Says.NUMBERS)
 
     total: bool = False
+
+    @classmethod
+    def drawn(cls, fields: Fields, chance: Chance) -> Drawn:
+        return {**super().drawn(fields, chance), "total": chance.happens(0.5)}
 
 
 class Block(Stamp, frozen=True):

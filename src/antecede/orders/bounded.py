@@ -25,11 +25,13 @@ message insertion", Stanford University and Technical University of Madrid.
 
 from bisect import bisect_left
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from operator import itemgetter
+from types import MappingProxyType
 
 import msgspec
 
+from antecede.drawn import Chance, Drawn, Fields
 from antecede.errors import MalformedStamp, Misuse
 from antecede.message import Membership, Message, MessageId, members
 from antecede.order import (
@@ -59,8 +61,35 @@ class BoundedOptions(Options, frozen=True):
     process, n ≤ k ≤ n²; by default 2n."""
 
     says = stated(k=Says.EACH)
+    unset = MappingProxyType({"k": "2n"})
 
     k: int | list[int] | None = None
+
+    @classmethod
+    def drawn(cls, fields: Fields, chance: Chance) -> Drawn:
+        """Often the least k that is allowed: it makes most of the extra messages."""
+        processes = fields["processes"]
+        least, most = processes, processes**2
+        if chance.happens(0.5):
+            return {"k": least}
+        if chance.happens(0.5):
+            return {"k": chance.small(least, most)}
+        return {"k": [chance.small(least, most) for _ in range(processes)]}
+
+    @classmethod
+    def compared(cls, processes: int) -> list[Drawn]:
+        """The least k, the most, and one between them where there is room."""
+        between = ["4n"] if 4 * processes < processes**2 else []
+        return [{"k": k} for k in ("n", *between, "n^2")]
+
+    @classmethod
+    def among(cls, options: Fields, kept: Sequence[int]) -> Drawn:
+        """With a k from n to n², for a smaller n."""
+        least, most = len(kept), len(kept) ** 2
+        k = options.get("k")
+        if isinstance(k, list):
+            return {**options, "k": [min(max(k[process], least), most) for process in kept]}
+        return dict(options) if k is None else {**options, "k": min(max(k, least), most)}
 
 
 class Constraints(Stamp, frozen=True):

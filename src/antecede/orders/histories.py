@@ -31,12 +31,12 @@ support causal multicast in large-scale systems", report, INESC 1994; in part at
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from functools import lru_cache
-from itertools import repeat
+from itertools import chain
 from typing import Any, Literal, NoReturn
 
 import msgspec
 
+from antecede.drawn import Chance, Drawn, Fields
 from antecede.errors import MalformedStamp, Misuse
 from antecede.message import (
     Membership,
@@ -89,6 +89,21 @@ class HistoriesOptions(Options, frozen=True):
     own_implied: bool = True
     gateways: bool = True
 
+    @classmethod
+    def drawn(cls, fields: Fields, chance: Chance) -> Drawn:
+        """Carbon copies and unions belong to R6, separators to R9 and thus to a network."""
+        if "topology" in fields:
+            repairs = {"own_implied": chance.happens(0.5), "gateways": chance.happens(0.5)}
+            return {"rules": "R1-R9", "carbon_copies": chance.happens(0.5), **repairs}
+        rules = chance.pick(["R1-R4", "R1-R5", "R1-R8", "R1-R8"])
+        if rules != "R1-R8":
+            return {"rules": rules}
+        return {"carbon_copies": chance.happens(0.5), "union": chance.pick(["all", "arrived"])}
+
+    @classmethod
+    def needed(cls, fields: Fields) -> Drawn:
+        return {"rules": "R1-R9"} if "topology" in fields else {}
+
 
 class Timestamp(Stamp, frozen=True):
     """`H`: the cited messages as (sender, number, destinations), in increasing order. `C`: the
@@ -110,6 +125,10 @@ class Entry(msgspec.Struct, array_like=True, gc=False):
     C: ProcessSet
 
 
+Located = list[tuple[int, int, Entry]]
+"""Messages of a causal history as (sender, number, entry)."""
+
+
 class State(msgspec.Struct, array_like=True):
     """`H[s][c]`: message c of sender s, if it is in the causal history; those of a sender stand in
     increasing order. `D[s]`: with R5 the number of the last message of s that was delivered here;
@@ -120,8 +139,28 @@ class State(msgspec.Struct, array_like=True):
     held: dict[MessageId, Packet[Timestamp]]
 
 
-_to_wire = lru_cache(maxsize=1 << 14)(set_to_bytes)
-_from_wire = lru_cache(maxsize=1 << 14)(set_from_bytes)
+class _Wires(dict[ProcessSet, bytes]):
+    """Sets as they travel. A dict is a third of `lru_cache` in time, and stamps are long."""
+
+    def __missing__(self, bits: ProcessSet) -> bytes:
+        if len(self) >= _REMEMBERED:
+            self.clear()
+        wire = self[bits] = set_to_bytes(bits)
+        return wire
+
+
+class _Sets(dict[bytes, ProcessSet]):
+    """And back."""
+
+    def __missing__(self, wire: bytes) -> ProcessSet:
+        if len(self) >= _REMEMBERED:
+            self.clear()
+        bits = self[wire] = set_from_bytes(wire)
+        return bits
+
+
+_REMEMBERED = 1 << 14
+_wires, _sets = _Wires(), _Sets()
 _NOTHING: dict[int, Entry] = {}
 
 
@@ -193,14 +232,16 @@ class Histories(Counting):
         H = self.state.H
         for sender, entries in H.items():
             H[sender] = dict(sorted(entries.items()))
+        self._has_resumed = True
         super().resume()
 
     # Sending: R2, R4, R6.1, R6.2, R7, R8, R9.
 
     def send(self, message: Message, now: float = 0.0) -> list[Effect]:
         self.check_addressing(message)
-        stamp = self.timestamp(message.destinations)
-        self._record_send(message)
+        unreported = self._unreported(message.destinations)
+        stamp = self.timestamp(message.destinations, unreported)
+        self._record_send(message, unreported)
         return self.multicast(message, stamp)
 
     def check_addressing(self, message: Message) -> None:
@@ -208,18 +249,17 @@ class Histories(Counting):
         if self._surroundings is not None:
             self._surroundings.check_destinations(message)
 
-    def timestamp(self, destinations: ProcessSet) -> Timestamp:
+    def timestamp(self, destinations: ProcessSet, unreported: Located) -> Timestamp:
         """R2: what a message to these destinations cites; R6.1: with the carbon copies."""
-        cited = self._unreported(destinations)
-        cuts = self._cuts_before(destinations)
+        cited, cuts = unreported, self._cuts_before(destinations)
         if cuts:
-            cited = [one for one in cited if not self.is_behind(one[2], cuts)]
+            cited = [one for one in unreported if not self.is_behind(one[2], cuts)]
         return Timestamp(
-            tuple([(sender, number, _to_wire(entry.A)) for sender, number, entry in cited]),
-            tuple([_to_wire(entry.C) for *_, entry in cited] if self.options.carbon_copies else ()),
+            tuple([(sender, number, _wires[entry.A]) for sender, number, entry in cited]),
+            tuple([_wires[entry.C] for *_, entry in cited] if self.options.carbon_copies else ()),
         )
 
-    def _unreported(self, destinations: ProcessSet) -> list[tuple[int, int, Entry]]:
+    def _unreported(self, destinations: ProcessSet) -> Located:
         """R7: what is in H and not known to all of these destinations, in increasing order. Without
         R6 nobody is ever known to have been told."""
         H = self.state.H
@@ -240,19 +280,30 @@ class Histories(Counting):
         """R9: whether the message stays behind one of these separators, all told of it."""
         return any(not entry.A & ~cut.back and not cut.told & ~entry.C for cut in cuts)
 
-    def _record_send(self, message: Message) -> None:
-        """R4, and R6.2: everything in H has now been reported to the destinations. By R8, what that
-        makes known to all is forgotten."""
+    def _record_send(self, message: Message, unreported: Located) -> None:
+        """R4, and R6.2: everything in H has now been reported to the destinations, `unreported`
+        for the first time. By R8, what that makes known to all is forgotten."""
         if self._collects:
             reported = message.destinations | 1 << self.process
             known = []
-            for sender, number, entry in self._unreported(reported):
-                C = entry.C = entry.C | reported
-                if C & entry.A == entry.A:
-                    known.append((sender, number))
+            for sender, number, entry in chain(unreported, self._unsaid()):
+                C = entry.C
+                if C & reported != reported:
+                    C = entry.C = C | reported
+                    A = entry.A
+                    if C & A == A:
+                        known.append((sender, number))
             self._remove_reported(known)
         self._add_to_causal(*message.id, message.destinations)
         self._add_to_delivered(message.id)
+
+    def _unsaid(self) -> Located:
+        """What this process does not count as told of itself: since its last send, that alone."""
+        if self._has_resumed:
+            self._has_resumed = False
+            return self._unreported(1 << self.process)
+        own = self.process
+        return [(own, number, entry) for number, entry in self.state.H.get(own, _NOTHING).items()]
 
     def _add_to_causal(self, sender: int, number: int, destinations: ProcessSet) -> Entry:
         """R4: the message is in H. One that nobody but its sender delivers orders nothing."""
@@ -293,16 +344,16 @@ class Histories(Counting):
         if self._surroundings is not None:
             self._surroundings.check_source(packet.source)
         size, everybody = self.membership.size, self.membership.everybody
-        last, previous, others, is_limited = -1, 0, 0, False
+        last, previous, impossible, is_limited = -1, 0, 0, False
         for place, (sender, number, wire) in enumerate(stamp.H):
             if sender != last and last < sender < size:
-                last, previous, others = sender, 0, everybody ^ 1 << sender
+                last, previous, impossible = sender, 0, ~(everybody ^ 1 << sender)
                 is_limited = sender in (packet.source, self.process)
             if sender != last or number <= previous:
                 self._refuse_identity(place, sender, number)
             previous = number
-            destinations = _from_wire(wire)
-            if not destinations or destinations & ~others:
+            A = _sets[wire]
+            if A & impossible or not A:
                 raise MalformedStamp(
                     f"H[{place}]", f"{sender}:{number} has impossible destinations"
                 )
@@ -310,7 +361,7 @@ class Histories(Counting):
                 self._check_limit(place, MessageId(sender, number), message)
         if stamp.C and len(stamp.C) != len(stamp.H):
             raise MalformedStamp("C", f"has {len(stamp.C)} sets for {len(stamp.H)} identifiers")
-        if any(_from_wire(wire) & ~everybody for wire in stamp.C):
+        if any(_sets[wire] & ~everybody for wire in stamp.C):
             raise MalformedStamp("C", "names unknown processes")
 
     def _refuse_identity(self, place: int, sender: int, number: int) -> NoReturn:
@@ -387,23 +438,43 @@ class Histories(Counting):
         messages in H, and the messages that all have been told of."""
         H = self.state.H
         reported = message.destinations | 1 << message.id.sender if self._collects else 0
-        carbon = stamp.C if self._collects else ()
-        grown, known = set(), set()
-        last, entries = -1, _NOTHING
-        for (sender, number, wire), copies in zip(stamp.H, carbon or repeat(b"")):  # noqa: B905
+        grown, known, disordered = set(), set(), set()
+        last, entries, newest = -1, _NOTHING, 0
+        for sender, number, wire in stamp.H:
             if sender != last:
                 last, entries = sender, H.get(sender, _NOTHING)
+                newest = next(reversed(entries), 0)
             entry = entries.get(number)
             if entry is None:
-                entry = self._add_to_causal(sender, number, _from_wire(wire))
-                entries = H[sender]
+                if sender not in H:
+                    entries = H[sender] = {}
+                entry = entries[number] = Entry(_sets[wire], 0)
                 grown.add(sender)
-            told = reported | _from_wire(copies) if copies else reported
-            if entry.C & told != told:
-                C = entry.C = entry.C | told
-                if C & entry.A == entry.A:
+                if number < newest:
+                    disordered.add(sender)
+            C = entry.C
+            if C & reported != reported:
+                C = entry.C = C | reported
+                A = entry.A
+                if C & A == A:
                     known.add((sender, number))
+        for sender in disordered:
+            entries = H[sender]
+            H[sender] = {number: entries[number] for number in sorted(entries)}
+        if stamp.C and self._collects:
+            known |= self._add_carbon_copies(stamp)
         return grown, known
+
+    def _add_carbon_copies(self, stamp: Timestamp) -> set[tuple[int, int]]:
+        """R6.1: those whom the carbon copies of a stamp name have been told. Returns what all have
+        been told of."""
+        known = set()
+        for (sender, number, _), copies in zip(stamp.H, stamp.C, strict=True):
+            entry = self.state.H[sender][number]
+            C = entry.C = entry.C | _sets[copies]
+            if C & entry.A == entry.A:
+                known.add((sender, number))
+        return known
 
     def _add_later_destinations(
         self, senders: Iterable[int], stamp: Timestamp

@@ -23,6 +23,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from antecede.drawn import Chance, Drawn, Fields
 from antecede.errors import MalformedStamp
 from antecede.message import Message, MessageId, members
 from antecede.order import (
@@ -67,6 +68,21 @@ class PairsOptions(Options, frozen=True):
     beat_s: float = 0.25
     repeat_s: float = 0.5
     suspect_after_s: float = 3.0
+
+    @classmethod
+    def drawn(cls, fields: Fields, chance: Chance) -> Drawn:
+        return {
+            "tick_on_delivery": chance.happens(0.5),
+            "delete_obsolete": chance.happens(0.5),
+        }
+
+    @classmethod
+    def compared(cls, processes: int) -> list[Drawn]:
+        return [{}, {"recovery": "rollback"}]
+
+    @classmethod
+    def drawn_variant(cls, chance: Chance) -> Drawn:
+        return {"recovery": "rollback"} if chance.happens(0.4) else {}
 
 
 class Pairs(Stamp, frozen=True):

@@ -43,6 +43,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
+from antecede.drawn import Chance, Drawn, Fields
 from antecede.errors import MalformedStamp
 from antecede.message import (
     NO_GROUP,
@@ -89,6 +90,20 @@ class PiggybackOptions(Options, frozen=True):
     repeat_s: Annotated[float, msgspec.Meta(gt=0)] = 2.0
     leave_out_s: Annotated[float, msgspec.Meta(ge=0)] = 0.0
 
+    @classmethod
+    def drawn(cls, fields: Fields, chance: Chance) -> Drawn:
+        return {
+            "cleanup": chance.pick(["repaired", "repaired", "off"]),
+            "cleanup_interval_s": chance.between(0.01, 1.0),
+            "repeat_s": chance.between(0.1, 10.0),
+            "leave_out_s": chance.between(0.2, 20.0),
+        }
+
+    @classmethod
+    def needed(cls, fields: Fields) -> Drawn:
+        """Where nobody crashes everything is owed, to whoever is slow, too."""
+        return {} if fields["crashes"] else {"leave_out_s": 0}
+
 
 class Carried(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True, gc=False):
     """A whole message, as it travels with another."""
@@ -112,6 +127,8 @@ class Mention(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_field
 class Cargo(Stamp, frozen=True):
     """With a message: what it carries, and as mentions who is left out. Alone: request number
     `serial`, or without mentions the acknowledgement of it."""
+
+    carries_messages = True
 
     carried: tuple[Carried, ...] = ()
     serial: Count = 0

@@ -23,6 +23,7 @@ from typing import Literal
 
 import msgspec
 
+from antecede.drawn import Chance, Drawn, Fields
 from antecede.errors import MalformedStamp
 from antecede.message import Message, MessageId, members
 from antecede.order import (
@@ -47,6 +48,11 @@ class VectorOptions(Options, frozen=True):
     says = stated(carry=Says.NOTHING)
 
     carry: Literal["all", "own"] = "all"
+
+    @classmethod
+    def drawn(cls, fields: Fields, chance: Chance) -> Drawn:
+        """Own groups are enough where no cycle of groups overlaps: surely where there is one."""
+        return {"carry": "own" if len(fields.get("groups", ())) <= 1 else "all"}
 
 
 class Vectors(Stamp, frozen=True):

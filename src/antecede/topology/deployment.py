@@ -35,13 +35,18 @@ class Deployment(msgspec.Struct, frozen=True):
         return list(self.topology.names[self.applications :])
 
 
-@lru_cache(maxsize=8)
 def deploy(
     source: str, places: tuple[int | str, ...] | None = None, processes: int | None = None
 ) -> Deployment:
     """Application processes on the topology that `source` names: at these places, one for each; or
     so many, spread over the nodes that host; or one at each of these."""
-    topology = load_topology(source)
+    return _deployed(load_topology(source), places, processes)
+
+
+@lru_cache(maxsize=8)
+def _deployed(
+    topology: Topology, places: tuple[int | str, ...] | None, processes: int | None
+) -> Deployment:
     hosts = list(members(topology.hosts))
     if not hosts:
         raise Misuse(f"{topology.name} has no node that hosts processes")

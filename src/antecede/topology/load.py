@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Literal
 
 from antecede.errors import BadFile, Misuse
+from antecede.files import path_of
 from antecede.topology import generate
 from antecede.topology.graphml import read_graphml
 from antecede.topology.model import Topology, check_connected, largest_part
@@ -51,7 +52,7 @@ def zoo() -> tuple[str, ...]:
 
 def _read(source: str) -> bytes:
     try:
-        return Path(source).read_bytes()
+        return path_of(source).read_bytes()
     except OSError as error:
         raise BadFile(source, [f"cannot be read: {error.strerror}"]) from None
 
@@ -72,6 +73,7 @@ def _archive() -> dict[str, bytes]:
     return networks
 
 
+@lru_cache(maxsize=64)
 def _from_zoo(name: str) -> Topology:
     networks = _archive()
     if name not in networks:

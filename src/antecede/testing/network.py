@@ -21,24 +21,9 @@ from antecede.order import (
     Wake,
 )
 from antecede.orders import parse_options
+from antecede.testing.traffic import Layout
+from antecede.testing.truth import Truth
 from antecede.wire import decode_packet, encode_packet
-from tests.conformance.alive import APART_FROM_SIGNS_OF_LIFE
-from tests.conformance.traffic import Layout
-from tests.conformance.truth import Truth
-
-UNHURRIED: dict[str, dict[str, Any]] = {
-    "daisy": {
-        "sizes": [2],
-        "suspect_after_s": 1e9,
-        "flush_timeout_s": 1e9,
-        "retry_s": 1e9,
-        "retry_limit_s": 1e9,
-        "tick_s": 1e4,
-        "tidy_s": 1e4,
-    },
-}
-"""Options for protocols that suspect who is silent for long: here nobody fails and nothing is lost,
-but a packet may take any time."""
 
 
 class Failure(AssertionError):
@@ -89,8 +74,8 @@ class Network:
         self.layout = layout
         self.seed = seed
         size = layout.membership.size
-        if options is None and order.name in UNHURRIED:
-            options = parse_options(order, UNHURRIED[order.name])
+        if options is None and order.patient_options:
+            options = parse_options(order, order.patient_options)
         self.orders = [order(process, layout.membership, options) for process in range(size)]
         self.name = order.name
         self.traits = order.traits
@@ -211,7 +196,7 @@ class Network:
         self.steps.append(("arrive", destination, flight.packet))
         order = self.orders[destination]
         is_again, flight.has_arrived = flight.has_arrived, True
-        before = order.snapshot() if is_again else b""
+        before = order.lasting() if is_again else b""
         effects = self._guard(lambda: order.receive(self._carried(flight.packet), self.now))
         if is_again:
             self._check_dropped(flight, before, effects)
@@ -230,13 +215,11 @@ class Network:
         again, but changes nothing. To one that watches whether others live, a duplicate is a sign
         of life, on which it may ask to be woken, but the application sees nothing of it."""
         allowed: tuple[type[Effect], ...] = () if flight.packet.message else (Transmit,)
-        known = APART_FROM_SIGNS_OF_LIFE.get(self.name)
-        if known is not None:
+        if self.traits.watches:
             allowed = (Transmit, Wake)
         if not all(isinstance(effect, allowed) for effect in effects):
             self.fail(f"a duplicate of {flight.packet} has the effects {effects}")
-        after = self.orders[flight.destination].snapshot()
-        if after != before and (known is None or known(after) != known(before)):
+        if self.orders[flight.destination].lasting() != before:
             self.fail(f"a duplicate of {flight.packet} changes the state")
 
     def _guard(self, event: Callable[[], list[Effect]]) -> list[Effect]:

@@ -5,9 +5,9 @@ from typing import TypeVar
 
 from antecede.message import MessageId
 from antecede.order import Awaited, Effect, Held, Order, Packet, Scope, Transmit
+from antecede.testing.network import Flight, Monitor, Network
+from antecede.testing.truth import Fact
 from antecede.wire import decode_stamp, encode_stamp
-from tests.conformance.network import Flight, Monitor, Network
-from tests.conformance.truth import Fact
 
 
 class Explained(Monitor):
@@ -175,6 +175,15 @@ class Recorder(Monitor):
 
     def after(self, process: int, effects: list[Effect]) -> None:
         self.log.append((process, effects, self.network.orders[process].snapshot()))
+
+
+def log_of(network: Network, messages: int) -> list[tuple[int, list[Effect], bytes]]:
+    """All that can be seen of a whole run."""
+    recorder = Recorder(network)
+    network.monitors.append(recorder)
+    network.play(messages)
+    network.drain()
+    return recorder.log
 
 
 class Stamps(Monitor):

@@ -6,11 +6,11 @@ from typing import Any
 import msgspec
 
 from antecede.order import Order
-from tests.conformance.monitors import Recorder
-from tests.conformance.network import Network
-from tests.conformance.traffic import layouts
+from antecede.testing.monitors import log_of
+from antecede.testing.network import Failure, Network
+from antecede.testing.traffic import layouts
 
-SEEDS = 4
+SEEDS = 3
 
 
 def backwards(value: Any) -> Any:
@@ -37,38 +37,36 @@ class Restarts:
         snapshot = order.snapshot()
         fresh = type(order)(order.process, order.membership, order.options)
         fresh.restore(snapshot)
-        assert fresh.snapshot() == snapshot, "a restored order has another snapshot"
+        if fresh.snapshot() != snapshot:
+            raise Failure("a restored order has another snapshot")
         fresh.state = backwards(fresh.state)
         fresh.resume()
-        assert fresh.snapshot() == snapshot, "the order of a dict reaches the snapshot"
+        if fresh.snapshot() != snapshot:
+            raise Failure("the order of a dict reaches the snapshot")
         return fresh
 
 
-def test_a_resumed_order_continues_identically(order: type[Order]) -> None:
+def resumes_identically(order: type[Order]) -> None:
+    """One that goes on from snapshots does what one without a break does."""
     for layout in layouts(4, order.traits.addressing):
         for seed in range(SEEDS):
-            logs = []
-            for restarts in (None, Restarts(seed)):
-                network = Network(order, layout, seed, monitors=[Recorder], on_restart=restarts)
-                network.play(14)
-                network.drain()
-                [recorder] = network.monitors
-                assert isinstance(recorder, Recorder)
-                logs.append(recorder.log)
-            unbroken, resumed = logs
+            unbroken = log_of(Network(order, layout, seed), 14)
+            resumed = log_of(Network(order, layout, seed, on_restart=Restarts(seed)), 14)
             for place, (expected, found) in enumerate(zip(unbroken, resumed, strict=True)):
-                assert found == expected, f"{layout.name}, seed {seed}: event {place} differs"
+                if found != expected:
+                    raise Failure(
+                        f"{layout.name}, seed {seed}: after a restart event {place} differs: "
+                        f"{found} instead of {expected}"
+                    )
 
 
-def test_looking_changes_nothing(order: type[Order]) -> None:
+def looking_changes_nothing(order: type[Order]) -> None:
+    """`held`, `size`, `entries` and `snapshot` agree, and leave the state alone."""
     for layout in layouts(4, order.traits.addressing):
         network = Network(order, layout, 1)
         network.play(12)
         for there in network.orders:
-            before = there.snapshot()
-            held = there.held()
-            assert there.held() == held
-            assert there.size().held == len(held)
-            assert there.size().bytes == len(before)
-            assert there.entries() == there.size().entries
-            assert there.snapshot() == before
+            before, held, size = there.snapshot(), there.held(), there.size()
+            seen = (there.held(), size.held, size.bytes, size.entries, there.snapshot())
+            if seen != (held, len(held), len(before), there.entries(), before):
+                network.fail(f"looking at process {there.process} changes what is seen")
