@@ -38,6 +38,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--first", type=int, default=0, help="the first seed")
     parser.add_argument("--count", type=int, default=1000, help="how many seeds")
+    parser.add_argument(
+        "--untrusting", action="store_true", help="members do not believe each other (live)"
+    )
     parser.add_argument("--without", metavar="RULE", help="take a rule away")
     parser.add_argument("--table", action="store_true", help="take every rule away")
     arguments = parser.parse_args()
@@ -46,14 +49,16 @@ def main() -> int:
         return 0
     if arguments.without is not None:
         return _take_away(arguments.without)
-    return _try_many(arguments.first, arguments.count)
+    return _try_many(arguments.first, arguments.count, trusts=not arguments.untrusting)
 
 
-def _try_many(first: int, count: int) -> int:
+def _try_many(first: int, count: int, *, trusts: bool) -> int:
     failed = 0
     began = time.process_time()
     for tried, seed in enumerate(range(first, first + count), start=1):
         schedule = draw(seed)
+        if not trusts:
+            schedule = msgspec.structs.replace(schedule, trusts=False, quorum="majority")
         findings = judge(schedule)
         if findings:
             failed += 1

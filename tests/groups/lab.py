@@ -68,6 +68,10 @@ class Schedule(msgspec.Struct, frozen=True, array_like=True):
     """The processes that nothing happens to: what they send is delivered by all of them"""
     prompt_s: float = 5.0
     """within this time."""
+    trusts: bool = True
+    """Whether members believe each other."""
+    most: int = 0
+    """How many members make newcomers wait."""
 
 
 class Event(msgspec.Struct, frozen=True):
@@ -164,6 +168,8 @@ class Lab:
             retry_s=2.5 * schedule.tick_s,
             retry_limit_s=20 * schedule.tick_s,
             window=8,
+            trusts=schedule.trusts,
+            most=schedule.most,
             remembered_decisions=REMEMBERED_DECISIONS,
         )
 

@@ -202,6 +202,23 @@ def test_malformed_welcome_is_refused_and_changes_nothing() -> None:
     assert member.snapshot() == before
 
 
+def test_newcomers_of_a_large_group_ask_its_sponsor_and_after_a_while_the_others() -> None:
+    config = GroupConfig(fanout=2, trusts=False, detours=False)
+    contacts = range(9)
+    member = GroupMember(config, MemberId(9, 0), contacts=process_set(contacts), sponsor=4)
+    asked = [effect.to for effect in member.start(0.0) if isinstance(effect, Transmit)]
+    while member.tick_at < 0.9 * config.late_after_s:
+        asked += [one.to for one in member.wake(member.tick_at) if isinstance(one, Transmit)]
+    assert set(asked) == {1 << 4}
+    later = 0
+    for _ in contacts:
+        for effect in member.wake(member.tick_at):
+            if isinstance(effect, Transmit):
+                assert effect.to >> 4 & 1
+                later |= effect.to
+    assert later == process_set(contacts)
+
+
 def test_packet_of_another_group_is_refused() -> None:
     packet = Packet(4, MemberId(1, 0), 1, Report((0, 0, 0)))
     with pytest.raises(MalformedStamp, match="is 4, not 3"):

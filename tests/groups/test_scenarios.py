@@ -88,6 +88,24 @@ def test_joiner_is_given_the_state_and_goes_on_from_there(network: Schedule) -> 
     assert history.states[newcomer] == history.states[0, 0]
 
 
+def test_newcomers_wait_while_a_group_is_full_and_who_was_there_does_not(network: Schedule) -> None:
+    """Of two newcomers there is room for one; 2 is excluded, and back in a full group; 1 leaves."""
+    history = run(
+        network,
+        *traffic(0, 3),
+        *(Action(1.0, "restart", 4), Action(1.0, "restart", 5)),
+        *(Action(3.0, "mute", 2), Action(6.0, "unmute", 2), Action(14.0, "leave", 1)),
+        processes=6,
+        most=5,
+    )
+    views = views_of(history, (0, 0))
+    assert max(map(len, views)) == 6  # 2 has left room for the other newcomer
+    there = [{process for process, _ in view} for view in views]
+    first = next(view for view in there if view & {4, 5})
+    assert first != {0, 1, 2, 3, 4, 5}
+    assert {process for process, _ in history.alive} == {0, 2, 3, 4, 5}
+
+
 def test_sponsor_dies_before_the_newcomer_is_in() -> None:
     history = run(
         QUIET,

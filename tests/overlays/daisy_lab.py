@@ -76,6 +76,11 @@ class Lab:
         self.dead.discard(process)
         self._perform(process, self.orders[process].join(self.now))
 
+    def arrive(self, copy: Copy, at: float) -> None:
+        """A packet that seemed to be lost comes late."""
+        source, to, stamp = copy
+        heappush(self._queue, (at, next(self._serial), to, Packet(source, None, stamp)))
+
     def run(self, for_s: float = 60.0) -> "Lab":
         """Let time pass, until nothing happens any more or the time is over."""
         end = self.now + for_s

@@ -7,18 +7,24 @@ Routers may crash: what is under way to them is lost, and what they have sent st
 """
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from random import Random
 from typing import Any
 
 from antecede.errors import AntecedeError
 from antecede.message import Message, MessageId, ProcessSet, members, process_set
-from antecede.order import Channels, Deliver, Effect, Order, Packet, Transmit, Wake
+from antecede.order import Channels, Deliver, Effect, Notice, Order, Packet, Transmit, Wake
+from antecede.overlays import Overlay
 
 PATIENCE = 12
 """Wake-ups of each process in a row that bring nothing, after which nothing more is expected."""
 
 LATEST_S = 0.5
 """When a packet has arrived, at the latest, by the clock of those who take silence for a crash."""
+
+
+def order_hosts(order: Order | None) -> ProcessSet:
+    return order.hosts if isinstance(order, Overlay) else 0
 
 
 class Lab:
@@ -28,7 +34,7 @@ class Lab:
         self.orders: list[Order | None] = list(orders)
         self.hosts = list(hosts)
         self.failure = ""
-        self.log: list[str] = []
+        self._log: list[tuple[object, ...]] = []
         self.crashed: ProcessSet = 0
         self._chance = chance
         self._fifo = orders[0].traits.channels is Channels.FIFO
@@ -36,6 +42,8 @@ class Lab:
         self._is_slow: dict[tuple[int, int], bool] = {}
         self._slowness = chance.choice([0.1, 0.3, 0.5])
         self._wakes: dict[int, float] = {}
+        self._new_links: list[tuple[int, int]] = []
+        self._memories: dict[int, bytes] = {}
         self._now = 0.0
         self._last = hosts[0]
         self._messages: list[Message] = []
@@ -45,14 +53,22 @@ class Lab:
         self._delivered = [0] * len(orders)
         self._numbers = [0] * len(orders)
 
+    @property
+    def log(self) -> list[str]:
+        """What has happened, in words: put together when somebody asks, for most runs are right."""
+        return [" ".join(map(str, words)) for words in self._log]
+
     def run(
         self,
         messages: int,
         crashes: Sequence[int] = (),
         most: int = 3,
         late: Sequence[int] = (),
+        links: Sequence[tuple[int, int]] = (),
     ) -> str:
-        """What went wrong, or nothing: so many messages, while these crash, and then those come."""
+        """What went wrong, or nothing: so many messages, while these crash, and then those come,
+        and links between these."""
+        new_links = list(links)
         self._late = {process: self.orders[process] for process in late}
         for process in late:
             self.orders[process] = None
@@ -71,6 +87,8 @@ class Lab:
                 self._settle()
             elif self._late and not is_calm and not due and chance.random() < 0.05:
                 self._come(min(self._late))
+            elif new_links and chance.random() < 0.1:
+                self._connect(*new_links.pop())
             elif self._wakes and chance.random() < 0.02:
                 self._wake_next()
             elif left and chance.random() < eagerness:
@@ -78,7 +96,7 @@ class Lab:
                 self._send(most)
             elif self._arrive(is_patient=bool(left or due)):
                 pass
-            elif left or due or self._late:
+            elif left or due or self._late or new_links:
                 eagerness = 1.0 if left else eagerness
             else:
                 break
@@ -107,7 +125,7 @@ class Lab:
         self._pasts.append(self._past[sender])
         self._past[sender] |= 1 << bit
         self._delivered[sender] |= 1 << bit
-        self.log.append(f"{sender} sends {message.id} to {list(to)}")
+        self._log.append((sender, "sends", message.id, "to", list(to)))
         self._perform(sender, lambda: order.send(message, self._now))
 
     def _arrive(self, *, is_patient: bool) -> bool:
@@ -130,7 +148,7 @@ class Lab:
         if order is None:
             return
         what = packet.message.id if packet.message else "control"
-        self.log.append(f"{to} gets {what} from {packet.source}: {packet.stamp}")
+        self._log.append((to, "gets", what, "from", packet.source, packet.stamp))
         self._perform(to, lambda: order.receive(packet, self._now))
 
     def _settle(self) -> None:
@@ -163,16 +181,30 @@ class Lab:
         return sum(map(int.bit_count, self._delivered))
 
     def _crash(self, process: int) -> None:
-        self.log.append(f"{process} crashes")
+        self._log.append((process, "crashes"))
+        order = self.orders[process]
+        self._memories[process] = b"" if order is None else order.remembered()
         self.orders[process] = None
         self.crashed |= 1 << process
 
     def _come(self, process: int) -> None:
-        self.log.append(f"{process} comes")
+        self._log.append((process, "comes"))
         order = self._late.pop(process)
         self.orders[process] = order
         if order is not None:
+            before = dict(getattr(order.options, "latecomers", ())).get(process, process)
+            order.recall(self._memories.get(before, b""))
             self._perform(process, lambda: order.join(self._now))
+            for link in [link for link in self._new_links if process in link]:
+                self._connect(*link)
+
+    def _connect(self, first: int, second: int) -> None:
+        self._log.append((first, "and", second, "are linked"))
+        self._new_links.append((first, second))
+        for one, other in ((first, second), (second, first)):
+            order = self.orders[one]
+            if isinstance(order, Overlay):
+                self._perform(one, partial(order.connect, other, self._now))
 
     def _perform(self, process: int, event: Callable[[], list[Effect]]) -> None:
         try:
@@ -190,12 +222,14 @@ class Lab:
                     self._links[link].append((effect.packet, self._now))
             elif isinstance(effect, Deliver):
                 self._deliver(process, effect.message)
+            elif isinstance(effect, Notice) and order_hosts(self.orders[process]) >> process & 1:
+                self.hosts.append(process)  # it is in
             elif isinstance(effect, Wake):
                 self._wakes[process] = min(effect.at, self._wakes.get(process, effect.at))
 
     def _deliver(self, process: int, message: Message) -> None:
         bit = self._index[message.id]
-        self.log.append(f"{process} delivers {message.id}")
+        self._log.append((process, "delivers", message.id))
         self._last = process
         missing = self._pasts[bit] & ~self._delivered[process]
         for other in members(missing):

@@ -2,7 +2,8 @@
 every way a message may take, several destinations.
 
     python -m tests.overlays.search 100000
-    python -m tests.overlays.search 10000 --crash
+    python -m tests.overlays.search 10000 --crash --routes flood
+    python -m tests.overlays.search 10000 --crash --no-write-ahead
 
 prints each seed that fails and what went wrong; the exit status is 1 if there is one. A seed says
 all: `run(seed)` repeats it.
@@ -10,8 +11,10 @@ all: `run(seed)` repeats it.
 
 import argparse
 import sys
+from collections.abc import Iterable, Sequence
 from itertools import combinations
 from random import Random
+from typing import Any, NamedTuple
 
 from antecede.message import Membership, ProcessSet, members
 from antecede.order import Order
@@ -91,44 +94,92 @@ def make_lab(seed: int, make: type[Order] = Separators) -> Lab:
     return Lab(orders, range(hosts or size), chance)
 
 
-def make_crashing(
-    seed: int, make: type[Order] = Separators, **more: object
-) -> tuple[Lab, list[int], list[int]]:
-    """The run of a seed in which routers crash, and which; and those who come in their places."""
+class Drawn(NamedTuple):
+    """Who crashes, who comes later, in the place of one who crashed or in a new one, and which
+    links come later."""
+
+    lab: Lab
+    crashes: list[int]
+    late: list[int]
+    links: list[tuple[int, int]]
+
+
+def make_changing(seed: int, make: type[Order] = Separators, **more: object) -> Drawn:
+    """The run of a seed in which the network changes, before anything has happened. What survivors
+    send to survivors is owed."""
     chance = Random(seed)
     size, links = random_links(chance)
     hosts = chance.randint(2, size - 1)
-    near = linked(size, links)
-    crashes: list[int] = []
-    for router in chance.sample(range(hosts, size), size - hosts):
-        gone = sum(1 << one for one in (*crashes, router))
-        if are_connected(near, (1 << hosts) - 1, gone) and len(crashes) < 2:
-            crashes.append(router)
-    is_shortest = more.get("routes", "shortest") == "shortest"
-    back = [one for one in sorted(crashes) if is_shortest and chance.random() < 0.5]
-    late = tuple((size + place, before) for place, before in enumerate(back))
-    size += len(late)
+    crashes, coming, later = _changes(chance, size, links, hosts)
+    back = [one for one in sorted(crashes) if chance.random() < 0.5]
+    late = [(size + place, before) for place, before in enumerate(back)]
+    late += [(process, process) for process in coming]
+    size += len(back)
+    regions = random_regions(chance, size - len(back))
+    tidy, forwarding = chance.choice([1, 2, 5]), chance.choice(["one", "all"])
+    is_flood = more.get("routes") == "flood"
+    own: dict[str, object] = {"forwarding": forwarding}
+    if not is_flood:
+        own = {"regions": regions, "write_ahead": True, "recovery": "memory"}
     options = SeparatorsOptions(
         links=links,
         applications=hosts,
-        latecomers=late,
+        latecomers=tuple(late),
+        later_links=tuple(later),
         suspect_after_s=1.0,
-        **{  # type: ignore[arg-type]
-            "routes": "shortest",
-            "regions": random_regions(chance, size - len(late)),
-            "tidy": chance.choice([1, 2, 5]),
-            "write_ahead": True,
-            **more,
-        },
+        **{"routes": "shortest", "tidy": tidy, **own, **more},  # type: ignore[arg-type]
     )
     orders = [make(process, Membership(size), options) for process in range(size)]
-    return Lab(orders, range(hosts), chance), crashes, [process for process, _ in late]
+    there = [host for host in range(hosts) if host not in coming]
+    return Drawn(Lab(orders, there, chance), crashes, [process for process, _ in late], later)
 
 
-def run_crashing(seed: int, make: type[Order] = Separators, **more: object) -> str:
+def _changes(
+    chance: Random, size: int, links: Links, hosts: int
+) -> tuple[list[int], list[int], list[tuple[int, int]]]:
+    """Who crashes, who is new, and which links are: routers crash while the rest is connected, or
+    one application does, or nobody. Without a crash those who come may be a bridge."""
+    near = linked(size, links)
+    crashes: list[int] = []
+    coming: list[int] = []
+    later: list[tuple[int, int]] = []
+    kind = chance.random()
+    if kind < 0.6:
+        for router in chance.sample(range(hosts, size), size - hosts):
+            gone = sum(1 << one for one in (*crashes, router))
+            if are_connected(near, (1 << hosts) - 1, gone) and len(crashes) < 2:
+                crashes.append(router)
+    elif hosts > 2:
+        later = chance.sample(links, chance.randint(0, 2))
+        if not are_connected(without(near, later), (1 << size) - 1, 0):
+            later = []  # who comes would be in before the others could know
+        coming = chance.sample(range(2, size), chance.randint(0, min(2, size - 2)))
+    if kind > 0.9 and 0 not in coming:
+        absent = 1 | sum(1 << one for one in coming)
+        is_connected = are_connected(near, (1 << size) - 2, 1)  # then and when all have come
+        if is_connected and are_connected(near, (1 << hosts) - 1 & ~absent, absent) and not later:
+            crashes = [0]
+    return crashes, coming, later
+
+
+def without(near: Sequence[ProcessSet], links: Iterable[tuple[int, int]]) -> list[ProcessSet]:
+    found = list(near)
+    for first, second in links:
+        found[first] &= ~(1 << second)
+        found[second] &= ~(1 << first)
+    return found
+
+
+def run_changing(seed: int, make: type[Order] = Separators, **more: object) -> str:
     """What went wrong, or nothing."""
-    lab, crashes, late = make_crashing(seed, make, **more)
-    return lab.run(Random(seed).randint(3, 14) + 8 * bool(late), crashes, late=late)
+    drawn = make_changing(seed, make, **more)
+    crashed = sum(1 << one for one in drawn.crashes)
+    orders = [order for order in drawn.lab.orders if order is not None]
+    survives = orders[0].traits_under(orders[0].options).survives_crashes
+    is_owed = not crashed or (survives and all(one.owes_despite(crashed) for one in orders))
+    messages = Random(seed).randint(3, 14) + 8 * bool(drawn.late or drawn.links)
+    failure = drawn.lab.run(messages, drawn.crashes, late=drawn.late, links=drawn.links)
+    return "" if "never" in failure and not is_owed else failure
 
 
 def run(seed: int, make: type[Order] = Separators) -> str:
@@ -141,16 +192,24 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("runs", type=int)
     parser.add_argument("--first", type=int, default=0)
-    parser.add_argument("--crash", action="store_true", help="routers crash, and some come back")
+    parser.add_argument(
+        "--crash", action="store_true", help="routers crash, some come back, others and links come"
+    )
+    parser.add_argument("--routes", choices=["shortest", "flood"], default="shortest")
+    parser.add_argument(
+        "--no-write-ahead", action="store_true", help="with --crash: early and twice alone count"
+    )
     given = parser.parse_args()
+    more: dict[str, Any] = {"write_ahead": False} if given.no_write_ahead else {}
     failed = 0
     for seed in range(given.first, given.first + given.runs):
-        failure = run_crashing(seed) if given.crash else run(seed)
+        failure = run_changing(seed, routes=given.routes, **more) if given.crash else run(seed)
         if failure:
             failed += 1
             print(f"seed {seed}: {failure}", flush=True)
-        if seed % 10_000 == 9_999:
-            print(f"{seed + 1 - given.first:,} of {given.runs:,} runs, {failed} failed", flush=True)
+        if seed % 1_000 == 999:
+            done = f"{seed + 1 - given.first:,} of {given.runs:,} runs, {failed} failed"
+            print(f"{done}; go on with --first {seed + 1}", flush=True)
     print(f"{given.runs:,} runs, {failed} failed")
     return failed > 0
 

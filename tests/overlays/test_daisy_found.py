@@ -160,14 +160,72 @@ ONE_IS_CUT_OFF_DURING_A_SPLIT: dict[str, Any] = {
 """What its own group kept for it comes from beyond its group now, and has never been with the
 servers; a later message of the same process has."""
 
+SERVERS_THAT_WERE_DECIDE: dict[str, Any] = {
+    "protocol": "daisy",
+    "processes": 13,
+    "seed": 1001,
+    "messages": 20,
+    "rate": 0.129,
+    "patience_s": 72.381,
+    "options": {
+        "sizes": [4],
+        "split_above": 4,
+        "split_rate": 3.0,
+        "load_window_s": 0.5,
+        "tick_s": 0.3,
+    },
+    "workload": {"kind": "unicast", "cascade": 0.105},
+    "network": {
+        "delay": "exponential:0.052",
+        "partitions": [{"start_s": 0.859, "end_s": 13.24, "sides": [[0, 8]], "packets": "held"}],
+    },
+    "crashes": [{"process": 0, "time_s": 11.083}, {"process": 4, "time_s": 11.362}],
+}
+"""0 and 8, cut off together, are most of three servers and decide on a split, of which the group
+that is split never hears. Those who follow them decide on another, under the same number."""
+
+TWO_LEVELS_GO_DURING_A_CUT: dict[str, Any] = {
+    "protocol": "daisy",
+    "processes": 8,
+    "seed": 42278,
+    "messages": 56,
+    "rate": 0.311,
+    "patience_s": 75.458,
+    "options": {
+        "sizes": [2, 2],
+        "split_above": 4,
+        "merge_below": 3,
+        "split_servers_above": 3,
+        "merge_servers_below": 2,
+        "tidy_s": 0.0252,
+        "forget_after_s": 45.458,
+    },
+    "workload": {"kind": "multicast", "size": 1},
+    "network": {
+        "delay": "exponential:0.0559",
+        "partitions": [
+            {
+                "start_s": 2.567,
+                "end_s": 18.025,
+                "sides": [[0, 1, 4, 5], [2, 6, 7], [3]],
+                "packets": "lost",
+            }
+        ],
+    },
+}
+"""Groups merge, their servers dissolve, and what is left is one group. 2 and 3 come back and have
+to hear of all of that, some of which nobody saw who tells them."""
+
 NEEDS = {
+    "remembers-half-of-its-past": TWO_LEVELS_GO_DURING_A_CUT,
+    "what-never-came-about": SERVERS_THAT_WERE_DECIDE,
     "released-by-who-never-had-it": ONE_IS_CUT_OFF_DURING_A_SPLIT,
     "from-above-is-not-last": ONE_LAGS_BEHIND_IN_A_MERGE,
     "stable-before-all-have-merged": ONE_IS_CUT_OFF_DURING_A_MERGE,
     "merges-without-followers": ONE_FOLLOWS_INTO_A_MERGED_GROUP,
     "decides-twice-at-once": TWO_GROUPS_REPORT_AT_ONCE,
-    "hears-only-of-its-own-end": A_GROUP_OF_NEWS_IS_MERGED,
-    "keeps-changes-to-itself": THOSE_WHO_KNEW_DIE,
+    "news": A_GROUP_OF_NEWS_IS_MERGED,
+    "those-who-knew-die": THOSE_WHO_KNEW_DIE,
     "stays-in-a-group-that-gives-way": ONE_COMES_INTO_A_GROUP_THAT_GIVES_WAY,
 }
 

@@ -57,12 +57,18 @@ def a_server_dies_with_what_came_from_below(order: type[Order]) -> Lab:
 
 
 def a_server_dies_with_what_came_from_above(order: type[Order]) -> Lab:
-    """5 sends m1 to 3 and then m2 to 1 and 3. 0 has brought both, and 1 has m2; but what 0 says to
-    the servers beside it is lost. Then m2 would come to 2 from 1, and m1 from the top."""
+    """5 sends m1 to 3 and then m2 to 1, which answers 3. 0 has brought both; but what 0 says to the
+    servers beside it is lost. Then the answer would come to 2 from 1, and m1 from the top."""
     lab = eight(order, forward="delivered")
     lab.lose = lambda copy: copy[:2] == (0, 2)
+
+    def answer(process: int, message: Message) -> None:
+        if process == 1:
+            lab.send(1, 3)
+
+    lab.answer = answer
     lab.send(5, 3)
-    lab.send(5, 1, 3)
+    lab.send(5, 1)
     lab.run(1.0)
     lab.crash(0)
     lab.lose = lambda copy: copy[1] == 2 and is_in(copy[2], TOP) and lab.now < 5.0
@@ -142,8 +148,8 @@ def a_sender_returns_after_its_message_has_gone_ahead(order: type[Order]) -> Lab
 
 
 def an_answer_comes_with_its_question(order: type[Order]) -> Lab:
-    """0 asks 1 and 4, and only 4 hears it, and answers 1. Then 0 is away: the question may come
-    from itself, and the answer, from the servers, must not come before it."""
+    """0 tells 1 something, which is lost, and asks 4, which answers 1. Then 0 is away: what it told
+    may come from itself, and the answer, from the servers, must not come before it."""
     lab = Lab(order, quorum="majority", forward="delivered")
     lab.lose = lambda copy: 0 in copy[:2] and bool({1, 2} & set(copy[:2]))
 
@@ -152,7 +158,8 @@ def an_answer_comes_with_its_question(order: type[Order]) -> Lab:
             lab.send(4, 1)
 
     lab.answer = answer
-    lab.send(0, 1, 4)
+    lab.send(0, 1)
+    lab.send(0, 4)
     lab.run(0.5)
     assert lab.delivered[4]
     lab.lose = lambda copy: 0 in copy[:2] and lab.now < 8.0

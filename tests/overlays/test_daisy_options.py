@@ -22,6 +22,7 @@ def make(**options: Any) -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
+        ({"latecomers": [3, 4], "talks_with": [[0]]}, "talks_with: lists 1 sets"),
         ({"copies": 2}, "copies=2: only local=recipients counts copies"),
         ({"copies": 0, "local": "server"}, "copies=0: only local=recipients counts copies"),
         ({"split_above": 1}, "split_above=1: .* make it 3 or more, or 0"),

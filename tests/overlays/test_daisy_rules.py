@@ -16,6 +16,8 @@ RULES = [
     *daisy.FOUND_BY_CHANCE,
     *daisy.STOPS,
     *daisy.FENCE,
+    *daisy.LOAD,
+    *daisy.RESHAPE,
 ]
 
 
@@ -29,5 +31,5 @@ def test_the_page_has_every_rule_once() -> None:
 def test_no_list_of_rules_is_left_out() -> None:
     lists = {name for name, value in vars(daisy).items() if isinstance(value, list)}
     known = {"RULES", "AHEAD", "STAR", "LEVELS", "DIRECT", "TOLD", "FOUND_BY_CHANCE", "STOPS"}
-    known.add("FENCE")
+    known |= {"FENCE", "LOAD", "RESHAPE"}
     assert lists == known | {"MUTANTS"}

@@ -388,7 +388,7 @@ SCENARIOS: dict[Scenario, list[str]] = {
     server_dies_with_half_of_its_group_reached: ["no-new-server"],
     server_dies_before_its_group_is_reached: ["no-state-update"],
     server_dies_when_it_has_forwarded: ["rows-of-processes"],
-    two_servers_die_after_a_question_was_answered: ["at-once-and-only-its-own"],
+    two_servers_die_after_a_question_was_answered: ["two-servers-leave-and-nobody-asks"],
     sender_and_server_die_together: ["origin-keeps-nothing"],
     all_servers_die: ["never-founded-anew"],
     all_servers_die_and_the_past_is_scattered: ["batches-as-they-come"],
@@ -410,7 +410,7 @@ UNCHANGING = [
     if not any(word in one.__name__ for word in ("split", "merge", "change_"))
 ]
 """Those whose groups neither split nor merge."""
-NEEDED = {"at-once-and-only-its-own": {"forward": "delivered"}}
+NEEDED = {"two-servers-leave-and-nobody-asks": {"forward": "delivered"}}
 """The options that a rule matters with."""
 BY_NAME = {rule.name: rule for rule in RULES}
 

@@ -9,7 +9,7 @@ import pytest
 from antecede.errors import Misuse
 from antecede.groups.packets import Heard, Join
 from antecede.message import Message, MessageId
-from antecede.order import Order
+from antecede.order import Event, Order
 from antecede.protocols import find
 from tests.mutants import Mutant, mutated
 from tests.mutants.daisy import STAR as STAR_RULES
@@ -154,7 +154,36 @@ def a_server_is_back_before_a_sender(order: type[Order]) -> Lab:
     return lab.run()
 
 
+def no_servers_are_left(order: type[Order]) -> Lab:
+    """Two groups lose their majority for good, and the third its server: the next one goes on."""
+    groups = [[0, 1], [2, 3], [4, 5, 6]]
+    options = {"quorum": "majority", "forget_after_s": 5.0, **STAR}
+    lab = Lab(order, size=7, groups=groups, **options)
+    lab.crash(0, 2, 4)
+    lab.send(5, 6)
+    return lab.run(30.0)
+
+
+def a_server_dies_alone(order: type[Order] | None) -> list[int]:
+    """0 tells 7 something, which is lost on its way, and then 1 and 7: the second is with 1. Whose
+    messages may be lost, as it is told."""
+    lab = Lab(order, **STAR)
+    lab.lose = lambda copy: copy[1] in (3, 6)
+    lab.send(0, 7)
+    lab.send(0, 1, 7)
+    lab.run(0.1)
+    lab.crash(0)
+    lab.lose = lambda copy: False
+    assert lab.run().faults() == ["7 delivers 0:2 before 0:1"]
+    return [notice.members for notice in lab.told(Event.GAP)]
+
+
+def test_a_server_that_dies_alone_leaves_a_gap_that_is_told() -> None:
+    assert a_server_dies_alone(None) == [1]
+
+
 NEEDS = {
+    "waits-for-servers-that-never-come": no_servers_are_left,
     "hands-nothing-over": server_dies_with_half_reached,
     "waits-for-no-server": server_dies_between_question_and_answer,
     "told-twice": its_own_message_is_not_told_twice,
@@ -172,7 +201,11 @@ def test_the_schedules_pass(name: str) -> None:
 
 @pytest.mark.parametrize("rule", STAR_RULES, ids=lambda rule: rule.name)
 def test_they_fail_without_the_rule(rule: Mutant) -> None:
-    lab = NEEDS[rule.name](mutated("daisy", rule))
+    order = mutated("daisy", rule)
+    if rule.name == "a-server-dies-in-silence":
+        assert a_server_dies_alone(order) == []
+        return
+    lab = NEEDS[rule.name](order)
     assert lab.faults() or lab.kept()
 
 

@@ -124,15 +124,15 @@ MUTANTS = [
     ),
     Mutant(
         name="headers-take-shortest-ways",
-        old="self._announce(message, self._near & ~(1 << packet.source))",
-        new="self._announce(message, sum(1 << n for n, _ in self._ways.next_hops("
+        old="self._announce(message, self._open & ~(1 << packet.source))",
+        new="self._announce(message, sum(1 << n for n, _ in self._gossip.ways.next_hops("
         "message.destinations & ~(1 << packet.source))))",
     ),
     Mutant(
         name="passes-no-header-that-names-it",
-        old="effects = self._announce(message, self._near & ~(1 << packet.source))",
+        old="effects = self._announce(message, self._open & ~(1 << packet.source))",
         new="effects = self._announce(message, 0 if message.destinations >> self.process & 1 else "
-        "self._near & ~(1 << packet.source))",
+        "self._open & ~(1 << packet.source))",
     ),
 ]
 

@@ -10,6 +10,7 @@ from antecede.message import Membership, Message, MessageId, members
 from antecede.order import Awaited, Deliver, Packet, Scope, Transmit
 from antecede.overlays.separators import Hop, Separators, SeparatorsOptions
 from antecede.overlays.separators.zones import Zones
+from antecede.simulate import make_scenario, simulate
 from antecede.topology import attach, load_topology
 from tests.overlays.networks import (
     CHAPTER_5,
@@ -215,3 +216,42 @@ def test_filters_can_be_chosen() -> None:
 def test_hosts_are_known() -> None:
     order = Separators(0, Membership(5), SeparatorsOptions(zones=TWIN_STAR))
     assert list(members(order.hosts)) == [0, 1, 2]
+
+
+@pytest.mark.parametrize(
+    ("routes", "name", "value"),
+    [
+        ("shortest", "filters", "none"),
+        ("shortest", "forwarding", "all"),
+        ("shortest", "zones", (((0,), (1,)),)),
+        ("flood", "write_ahead", True),
+        ("flood", "regions", ((0,),)),
+        ("flood", "recovery", "memory"),
+        ("tree", "regions", ((0,),)),
+        ("direct", "write_ahead", True),
+    ],
+)
+def test_options_that_the_routes_do_not_use_are_refused(
+    routes: str, name: str, value: object
+) -> None:
+    options = SeparatorsOptions(routes=routes, **{name: value})  # type: ignore[arg-type]
+    with pytest.raises(Misuse, match=f"^routes={routes} does not use {name}; leave it out, or set"):
+        Separators(0, Membership(2), options)
+
+
+@pytest.mark.parametrize(
+    "network",
+    [
+        {"loss": 0.1},
+        {"partitions": [{"sides": [[0]], "start_s": 0.1, "end_s": 1.0, "packets": "lost"}]},
+    ],
+)
+def test_one_way_beside_a_flood_of_headers_needs_links_that_lose_nothing(
+    network: dict[str, object],
+) -> None:
+    fields: dict[str, object] = {"protocol": "separators", "topology": "ring:4,2,2"}
+    fields |= {"messages": 60, "network": network, "options": {"routes": "flood"}}
+    with pytest.raises(Misuse, match=r"needs links that lose nothing.*or set forwarding=all"):
+        make_scenario(fields)
+    fields["options"] = {"routes": "flood", "forwarding": "all"}
+    assert simulate(make_scenario(fields)).failure is None

@@ -10,7 +10,15 @@ import random
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from antecede.message import NO_GROUP, Membership, Message, MessageId, members, process_set
+from antecede.message import (
+    NO_GROUP,
+    Membership,
+    Message,
+    MessageId,
+    ProcessSet,
+    members,
+    process_set,
+)
 from antecede.order import Deliver, Effect, Order, Packet, Transmit, Wake
 from antecede.protocols import create
 
@@ -55,13 +63,45 @@ class History:
         ]
 
 
-class Network:
+class Flights:
+    """What is on its way between processes; it arrives when the test says so. Every laboratory of
+    this folder has it; those elsewhere have clocks, links with an order, or real sockets."""
+
+    def __init__(self) -> None:
+        self.in_flight: list[Flight] = []
+
+    def transmit(self, packet: Packet[Any], to: ProcessSet) -> list[Flight]:
+        """A packet is on its way to these."""
+        flights = [Flight(packet, destination) for destination in members(to)]
+        self.in_flight += flights
+        return flights
+
+    def find(
+        self, to: int, source: int | None = None, message: MessageId | Message | None = None
+    ) -> Flight:
+        """The oldest flight to a process from a source; `message` asks for that very message."""
+        for flight in self.in_flight:
+            packet = flight.packet
+            if flight.to != to or source not in (None, packet.source):
+                continue
+            if message is None or (
+                packet.message and message in (packet.message, packet.message.id)
+            ):
+                return flight
+        raise LookupError(f"nothing in flight to {to} from {source} with message {message}")
+
+    def lose_all(self, to: int) -> None:
+        """What is on its way to a process that has failed does not matter any more."""
+        self.in_flight = [flight for flight in self.in_flight if flight.to != to]
+
+
+class Network(Flights):
     """Orders, the packets between them, and the wake-ups they asked for."""
 
     def __init__(self, orders: Sequence[Order]) -> None:
+        super().__init__()
         self.orders = orders
         self.history = History()
-        self.in_flight: list[Flight] = []
         self.wakes: list[int] = []
         self._numbers = [0] * len(orders)
         self._step = 0
@@ -75,16 +115,6 @@ class Network:
         self._record("send", sender, message)
         self._apply(sender, self.orders[sender].send(message))
         return identity
-
-    def find(self, to: int, source: int | None = None, message: MessageId | None = None) -> Flight:
-        """The oldest flight to a process from a source; `message` asks for that very message."""
-        for flight in self.in_flight:
-            packet = flight.packet
-            if flight.to != to or source not in (None, packet.source):
-                continue
-            if message is None or (packet.message and packet.message.id == message):
-                return flight
-        raise LookupError(f"nothing in flight to {to} from {source} with message {message}")
 
     def arrive(self, flight: Flight, again: bool = False) -> None:
         """A packet arrives; with `again` a copy of it stays in flight."""
@@ -126,9 +156,7 @@ class Network:
         for effect in effects:
             match effect:
                 case Transmit(packet, to):
-                    flights = [Flight(packet, destination) for destination in members(to)]
-                    self.in_flight.extend(flights)
-                    self.history.flights.extend(flights)
+                    self.history.flights += self.transmit(packet, to)
                 case Deliver(message):
                     self._record("deliver", process, message)
                 case Wake():

@@ -1,12 +1,12 @@
 """A network for the incomplete orders of Rodrigues and Verissimo, chapter 6, and what happened."""
 
 from random import Random
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
-from antecede.message import Message, MessageId, members
+from antecede.message import Message, MessageId
 from antecede.order import Deliver, Effect, Packet, Transmit
 from antecede.wire import decode_packet, encode_packet
-from tests.papers.harness import Event, History
+from tests.papers.harness import Event, Flight, Flights, History
 
 Name = tuple[int, MessageId]
 """A message of a run: its group, label or priority, and its identity there."""
@@ -18,17 +18,12 @@ class Receiver(Protocol):
     def receive(self, packet: Packet[Any], now: float = 0.0) -> list[Effect]: ...
 
 
-class Flight(NamedTuple):
-    packet: Packet[Any]
-    to: int
-
-
-class Wires:
+class Wires(Flights):
     """What is on its way between processes, and what was sent and delivered so far."""
 
     def __init__(self, processes: list[Any]) -> None:
+        super().__init__()
         self.processes = processes
-        self.in_flight: list[Flight] = []
         self.history = History()
 
     def sent(self, sender: int, effects: list[Effect]) -> Message:
@@ -46,7 +41,7 @@ class Wires:
     def perform(self, process: int, effects: list[Effect]) -> None:
         for effect in effects:
             if isinstance(effect, Transmit):
-                self.in_flight += [Flight(effect.packet, to) for to in members(effect.to)]
+                self.transmit(effect.packet, effect.to)
             elif isinstance(effect, Deliver):
                 self.history.events.append(Event(0, "deliver", process, effect.message))
 
@@ -61,10 +56,7 @@ class Wires:
         return effects
 
     def bring(self, message: Message, to: int) -> list[Effect]:
-        for flight in self.in_flight:
-            if flight.to == to and flight.packet.message == message:
-                return self.arrive(flight)
-        raise LookupError(f"{message.id} is not on its way to {to}")
+        return self.arrive(self.find(to, message=message))
 
     def settle(self, chance: Random) -> None:
         while self.in_flight:

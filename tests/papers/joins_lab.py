@@ -20,7 +20,7 @@ from antecede.order import Deliver, Effect, Transmit
 from antecede.orders._surroundings import Surroundings
 from antecede.orders.histories import Histories, HistoriesOptions
 from antecede.topology.separator import Separator
-from tests.papers.harness import Event, Flight, early
+from tests.papers.harness import Event, Flight, Flights, early
 from tests.papers.harness import History as Record
 
 OPTIONS = HistoriesOptions(rules="R1-R9")
@@ -55,11 +55,12 @@ class Slip:
         self.stored = history.to_bytes()
 
 
-class Lab:
+class Lab(Flights):
     """F, S and B with all links inside each and between neighbouring ones, but for witnesses, which
     are linked to members only."""
 
     def __init__(self, front: int, gateways: int, back: int, witnesses: int = 0) -> None:
+        super().__init__()
         size = front + gateways + back + witnesses
         self.front = process_set(range(front))
         self.gateways = process_set(range(front, front + gateways))
@@ -85,7 +86,6 @@ class Lab:
             for process, memory in self.memories.items()
         }
         self.record = Record()
-        self.in_flight: list[Flight] = []
         self._numbers = [0] * size
         self._last = 0
         self._is_slow: dict[tuple[int, int], bool] = {}
@@ -129,21 +129,12 @@ class Lab:
         self._perform(flight.to, self.orders[flight.to].receive(flight.packet))
 
     def bring(self, message: MessageId, to: int) -> None:
-        self.arrive(self._find(message, to))
-
-    def _find(self, message: MessageId, to: int) -> Flight:
-        for flight in self.in_flight:
-            if flight.to == to and flight.packet.message and flight.packet.message.id == message:
-                return flight
-        raise LookupError(f"{message} is not on its way to {to}")
+        self.arrive(self.find(to, message=message))
 
     def _perform(self, process: int, effects: Iterable[Effect]) -> None:
         for effect in effects:
             if isinstance(effect, Transmit):
-                alive = members(effect.to & self.alive)
-                flights = [Flight(effect.packet, to) for to in alive]
-                self.in_flight += flights
-                self.record.flights += flights
+                self.record.flights += self.transmit(effect.packet, effect.to & self.alive)
             elif isinstance(effect, Deliver):
                 self.record.events.append(Event(0, "deliver", process, effect.message))
                 self._last = process
@@ -180,7 +171,7 @@ class Lab:
         """What it has sent arrives all the same; what is on its way to it does not matter."""
         self.alive &= ~(1 << process)
         self.failed.append(process)
-        self.in_flight = [flight for flight in self.in_flight if flight.to != process]
+        self.lose_all(process)
 
     def flush(self, what: Flush) -> None:
         """What has arrived and waits is not delivered, either."""

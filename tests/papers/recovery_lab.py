@@ -6,10 +6,11 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from antecede.message import Membership, Message, MessageId, members, process_set
-from antecede.order import Packet, Transmit
+from antecede.message import Membership, Message, MessageId, process_set
+from antecede.order import Transmit
 from antecede.orders._rollback import Recoverable, time_of_failure
 from antecede.orders.pairs import OrderingBuffers, PairsOptions
+from tests.papers.harness import Flight, Flights
 
 
 class Entry(NamedTuple):
@@ -44,15 +45,11 @@ class Notebook:
         return [entry.message for entry in self.log if entry.kind == kind]
 
 
-class Flight(NamedTuple):
-    packet: Packet[Any]
-    to: int
-
-
-class Lab:
+class Lab(Flights):
     """Sites, what is in flight between them, and who has failed."""
 
     def __init__(self, size: int, **options: Any) -> None:
+        super().__init__()
         membership = Membership(size)
         self.notebooks = [Notebook() for _ in range(size)]
         self.sites = [
@@ -60,7 +57,6 @@ class Lab:
             for site, notebook in enumerate(self.notebooks)
         ]
         self.alive = list(range(size))
-        self.in_flight: list[Flight] = []
         self.times: dict[Message, int] = {}
         """Of each message, the entry of its sender in its time."""
 
@@ -73,15 +69,11 @@ class Lab:
         self.times[message] = self.sites[site].order.state.time[site]
         for effect in effects:
             if isinstance(effect, Transmit):
-                self.in_flight += [Flight(effect.packet, place) for place in members(effect.to)]
+                self.transmit(effect.packet, effect.to)
         return message
 
     def _take(self, message: Message, to: int) -> Flight:
-        [flight] = [
-            flight
-            for flight in self.in_flight
-            if flight.to == to and flight.packet.message == message
-        ]
+        flight = self.find(to, message=message)
         self.in_flight.remove(flight)
         return flight
 
@@ -95,9 +87,8 @@ class Lab:
         self.sites[flight.to].receive(flight.packet)
 
     def crash(self, site: int) -> None:
-        """What is on the way to a failed site does not matter any more."""
         self.alive.remove(site)
-        self.in_flight = [flight for flight in self.in_flight if flight.to != site]
+        self.lose_all(site)
 
     def flush(self) -> None:
         """Everything that is in flight arrives, the newest first."""

@@ -12,7 +12,8 @@ from typing import NamedTuple
 import pytest
 
 from antecede.message import MessageId
-from tests.papers.recovery_lab import Flight, Lab
+from tests.papers.harness import Flight
+from tests.papers.recovery_lab import Lab
 
 
 class Program(NamedTuple):

@@ -8,7 +8,7 @@ from antecede.errors import MalformedStamp, Misuse
 from antecede.message import Membership, Message, MessageId
 from antecede.order import Packet
 from antecede.orders._surroundings import Sides
-from antecede.orders.histories import Entry, Histories, HistoriesOptions, Timestamp
+from antecede.orders.histories import Entry, Histories, HistoriesOptions, Located, Timestamp
 from tests.papers.harness import Early, Network, early
 from tests.papers.neighbours import FIVE, NEWCOMER, PATH, Net, explore_all, factory
 
@@ -134,10 +134,10 @@ class Appendix(Histories):
     """R6.2 and R6.3 of appendix A.5: the sender is not added, and carbon copies start empty. There
     are no R7 and R8."""
 
-    def _unreported(self, destinations: int) -> list[tuple[int, int, Entry]]:
+    def _unreported(self, destinations: int) -> Located:
         return super()._unreported(-1)  # more than anybody is ever told
 
-    def _record_send(self, message: Message) -> None:
+    def _record_send(self, message: Message, unreported: Located) -> None:
         for entries in self.state.H.values():
             for entry in entries.values():
                 entry.C |= message.destinations

@@ -6,6 +6,7 @@ import pytest
 
 from antecede.topology import zoo as zoo_names
 from bench import chapter7, zoo
+from bench.chapter7_table import row_of_three
 from bench.described import Described, expand, history, measure, overlaid, stamps
 from bench.ways import cost
 
@@ -22,7 +23,7 @@ def test_table_7_1_each_separator_more_makes_stamps_smaller(
     experiment: dict[str, Any], network: str
 ) -> None:
     nowhere, at_s2, everywhere = (
-        found.value for found in chapter7.row_of_three(experiment, network, seeds=SEEDS)
+        found.value for found in row_of_three(experiment, network, seeds=SEEDS)
     )
     assert nowhere > 1.2 * at_s2 > 1.2 * everywhere
 
@@ -31,7 +32,7 @@ def test_table_7_1_each_separator_more_makes_stamps_smaller(
 def test_table_7_1_has_this_order_however_the_text_is_read(
     experiment: dict[str, Any], local: str
 ) -> None:
-    row = chapter7.row_of_three(experiment, "six", seeds=SEEDS, local=local)
+    row = row_of_three(experiment, "six", seeds=SEEDS, local=local)
     values = [found.value for found in row]
     assert values == sorted(values, reverse=True)
 

@@ -26,18 +26,21 @@ from antecede.groups.packets import (
     Vector,
     Welcome,
 )
-from antecede.groups.state import Captured, Peer, Phase, State
+from antecede.groups.state import JOINING, MEMBER, STOPPED, Captured, Peer, State
 from antecede.groups.streams import Streams
-from antecede.message import ProcessSet
+from antecede.message import ProcessSet, members, process_set
 
 
 class Admission:
     """How a member gets into views and out of the group."""
 
-    def __init__(self, core: Core, streams: Streams, contacts: ProcessSet) -> None:
+    def __init__(
+        self, core: Core, streams: Streams, contacts: ProcessSet, sponsor: int | None
+    ) -> None:
         self.core = core
         self.streams = streams
         self.contacts = contacts & ~(1 << core.me.process)
+        self.sponsor = next(members(self.contacts), -1) if sponsor is None else sponsor
 
     # Entering a view.
 
@@ -63,7 +66,7 @@ class Admission:
         """Everything that is counted by view begins anew."""
         core, state = self.core, self.core.state
         size = len(view.members)
-        state.phase = Phase.MEMBER
+        state.phase = MEMBER
         state.view, state.base = view, base
         state.received, state.delivered, state.stable = [0] * size, [0] * size, [0] * size
         nothing: Vector = (0,) * size
@@ -73,13 +76,15 @@ class Admission:
         state.promised = state.accepted_in = NO_BALLOT
         state.accepted = state.flush = state.decided = state.captured = None
         state.arrived = 0
-        state.flush_heard_at = core.now
+        state.flush_heard_at = state.entered_at = core.now
+        state.frozen_at = state.refused_at = inf
         state.announced = 0
         state.announced_at = state.reported_at = state.heartbeat_at = -inf
         latest = dict(view.members)
         for member in sorted(state.joining):
             if member.incarnation <= latest.get(member.process, -1):
                 del state.joining[member]
+        state.joining_at = state.newest_at = core.now if state.joining else inf
         core.resume()
         state.peers[core.rank].present = True
         self.streams.resume()
@@ -97,13 +102,19 @@ class Admission:
     # Newcomers, as the members see them.
 
     def candidates(self) -> list[MemberId]:
-        """Who is to be in the next view: of each process that asks, the latest life."""
+        """Who is to be in the next view: of each process that asks, the latest life; of those who
+        are new, as many as there is room for."""
         state = self.core.state
         latest: dict[int, MemberId] = {}
         for member in sorted(state.joining):
             if state.view.rank(member) is None:
                 latest[member.process] = member
-        return list(latest.values())
+        found, most = list(latest.values()), self.core.config.most
+        if not most:
+            return found
+        back = [member for member in found if member.incarnation]
+        room = max(0, most - len(state.view.members) - len(back))
+        return back + [member for member in found if not member.incarnation][:room]
 
     def on_join(self, packet: Packet, body: Join) -> None:
         core, state = self.core, self.core.state
@@ -116,15 +127,18 @@ class Admission:
             other.process == member.process and other.incarnation > member.incarnation
             for other in state.view.members
         ):
+            state.joining_at = min(state.joining_at, core.now) if state.joining else core.now
+            if member not in state.joining:
+                state.newest_at = core.now
             state.joining[member] = core.now
-            coordinator = state.view.members[core.coordinator()]
-            if packet.source == member and coordinator != core.me:
+            coordinator = state.view.members[core.coordinator(core.reached())]
+            if packet.source == member and coordinator != core.me and core.config.trusts:
                 core.transmit(1 << coordinator.process, body)
 
     def expire(self) -> None:
         """Forget who has stopped asking."""
         core, state = self.core, self.core.state
-        for member, asked_at in sorted(state.joining.items()):
+        for member, asked_at in sorted(state.joining.items()) if state.joining else ():
             if core.now - asked_at > core.config.suspect_after_s:
                 del state.joining[member]
 
@@ -152,7 +166,7 @@ class Admission:
             if message.view < state.view.number
         )
         state.captured.state = content
-        if core.coordinator() == core.rank:
+        if core.coordinator(core.reached()) == core.rank:
             for rank, member in enumerate(state.view.members):
                 if rank != core.rank and not state.peers[rank].present:
                     self._welcome(member)
@@ -170,12 +184,23 @@ class Admission:
     # The newcomer.
 
     def ask_to_join(self) -> None:
-        self.core.transmit(self.contacts, Join(self.core.me))
+        """All contacts; or, where none of them passes it on, the one that lets others in, and after
+        a while some others in turn: it may have failed."""
+        core, fanout = self.core, self.core.config.fanout
+        contacts = list(members(self.contacts))
+        if 0 < fanout < len(contacts) and not core.config.trusts:
+            first = core.state.ticks * fanout
+            turn = [contacts[(first + step) % len(contacts)] for step in range(fanout)]
+            is_late = core.state.ticks * core.tick_s > core.late_after_s
+            asked = [self.sponsor, *turn] if is_late else [self.sponsor]
+            core.transmit(process_set(asked), Join(core.me))
+        else:
+            core.transmit(self.contacts, Join(core.me))
 
     def on_welcome(self, body: Welcome) -> None:
         core, state = self.core, self.core.state
         view = body.decision.view
-        if state.phase is not Phase.JOINING or view.rank(core.me) is None:
+        if state.phase is not JOINING or view.rank(core.me) is None:
             return
         if len(body.base) != len(view.members):
             reason = f"has {len(body.base)} entries in a view of {len(view.members)} members"
@@ -226,5 +251,5 @@ class Admission:
         base = state.base[core.rank] + state.received[core.rank] if state.base else 0
         for number, (to, payload) in enumerate(state.queue, start=base + 1):
             lost.append(GroupMessage(core.me, number, 0, (), to, payload))
-        core.state = State(phase=Phase.STOPPED, view=state.view)
+        core.state = State(phase=STOPPED, view=state.view)
         core.farewell = Stopped(reason, tuple(lost), in_doubt)

@@ -53,6 +53,20 @@ class GroupConfig(msgspec.Struct, frozen=True, kw_only=True):
     detours: bool = True
     """Whether members hand on what a link between two others does not carry. They have to trust
     each other: who hands something on speaks for another."""
+    trusts: bool = True
+    """Whether members believe each other. If not, a decision counts when a quorum is known to have
+    accepted it, only who seems to be the most senior member leads a change of views, and what
+    cannot be true is refused."""
+    patience: float = 1.0
+    """How many times `suspect_after_s` a member is waited for that has lately been silent for long
+    and come back: its machine, or this one, is busy. 1 stands for no longer than usual."""
+    heartbeats: float = 6.0
+    """How many signs of life a member gives in `suspect_after_s` while it has nothing to say."""
+    join_pause_s: float = 0.0
+    """How long newcomers wait for others to come along in the same view."""
+    most: int = 0
+    """While a view has so many members, newcomers wait; 0 stands for any number. Who was there in
+    an earlier life is let in all the same."""
     burst: int = 32
     """How many messages are sent again to one member at one time."""
     remembered_decisions: int = 64
@@ -73,7 +87,7 @@ class GroupConfig(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def heartbeat_s(self) -> float:
         """How long a member that has nothing to say is silent."""
-        return max(self.tick_s, self.suspect_after_s / 6)
+        return max(self.tick_s, self.suspect_after_s / self.heartbeats)
 
     @property
     def patience_s(self) -> float:
@@ -86,14 +100,14 @@ class GroupConfig(msgspec.Struct, frozen=True, kw_only=True):
         return self.suspect_after_s / 2
 
 
-class Transmit(msgspec.Struct, frozen=True):
+class Transmit(msgspec.Struct, frozen=True, gc=False):
     """Hand this packet to the network for each of these processes."""
 
     packet: Packet
     to: ProcessSet
 
 
-class Deliver(msgspec.Struct, frozen=True):
+class Deliver(msgspec.Struct, frozen=True, gc=False):
     """A message, in causal order, in the view it was sent in. Members that it is not addressed to
     order it as well, but are not given it."""
 
@@ -115,7 +129,7 @@ class ViewInstalled(msgspec.Struct, frozen=True):
     handed: tuple[GroupMessage, ...] = ()
 
 
-class Stable(msgspec.Struct, frozen=True):
+class Stable(msgspec.Struct, frozen=True, gc=False):
     """Every member of the view has received these messages and all that precedes them, and has
     delivered them if it has not crashed; no crash can take them back. In causal order; each message
     once, after its delivery."""
@@ -131,7 +145,7 @@ class StateWanted(msgspec.Struct, frozen=True):
     joined: tuple[MemberId, ...]
 
 
-class Told(msgspec.Struct, frozen=True):
+class Told(msgspec.Struct, frozen=True, gc=False):
     """What another member said to this one alone (`tell`), in the order it was said."""
 
     sender: MemberId
@@ -171,7 +185,7 @@ class Stopped(msgspec.Struct, frozen=True):
     in_doubt: bool = False
 
 
-class Wake(msgspec.Struct, frozen=True):
+class Wake(msgspec.Struct, frozen=True, gc=False):
     """Call `wake` at this time, or as soon after it as possible."""
 
     at: float

@@ -26,6 +26,10 @@ class Core:
         """The ranks of the view, as a bit set."""
         self.others: ProcessSet = 0
         """The processes of the view but this one."""
+        self._are_survivors_enough = config.quorum is Quorum.SURVIVORS
+        self.tick_s = config.tick_s
+        self.heartbeat_s = config.heartbeat_s
+        self.late_after_s = config.late_after_s
 
     def resume(self) -> None:
         """Derive what follows from the view."""
@@ -43,7 +47,8 @@ class Core:
         if to:
             number = self.state.view.number if view is None else view
             self.emit(Transmit(Packet(self.config.group, self.me, number, body), to))
-            for process, (helper, is_deaf) in self.state.detours.items():
+            detours = self.state.detours
+            for process, (helper, is_deaf) in detours.items() if detours else ():
                 if to >> process & 1:
                     detour = Detour(process, self.me, is_deaf, body)
                     self.emit(
@@ -78,6 +83,8 @@ class Core:
             return False
         if self._is_silent(rank) or self._is_deaf(rank):
             return True
+        if not self.config.trusts and self._has_failed(rank):
+            return True
         if not state.joining:
             return False
         member = state.view.members[rank]
@@ -87,7 +94,71 @@ class Core:
         )
 
     def _is_silent(self, rank: int) -> bool:
-        return self.now - self.state.peers[rank].heard_at > self.config.suspect_after_s
+        return self.now - self.state.peers[rank].heard_at > self.limit_s(rank)
+
+    def limit_s(self, rank: int) -> float:
+        """How long a member may be silent: three times as long as it has been lately, within
+        bounds. An accrual detector with the largest silence for its distribution: what keeps a
+        process from speaking (other processes, a pause of the machine) comes again, and means and
+        deviations know little of it."""
+        usual, patience = self.config.suspect_after_s, self.config.patience
+        if patience <= 1.0:
+            return usual
+        peer = self.state.peers[rank]
+        faded: float = peer.gap_s * 0.5 ** ((self.now - peer.gap_at) / (30 * usual))
+        return min(max(usual, 3 * faded), patience * usual)
+
+    def hear(self, rank: int) -> None:
+        """A member is known to live."""
+        peer = self.state.peers[rank]
+        if self.config.patience > 1.0:
+            silence_s = self.now - peer.heard_at
+            if 3 * silence_s > self.limit_s(rank):
+                peer.gap_s, peer.gap_at = silence_s, self.now
+        peer.heard_at = self.now
+
+    def stretch(self) -> float:
+        """How much longer than usual the slowest of those that live are waited for."""
+        if self.config.patience <= 1.0:
+            return 1.0
+        limits = [self.limit_s(rank) for rank in members(self.reached())]
+        return max(limits) / self.config.suspect_after_s
+
+    def _has_failed(self, rank: int) -> bool:
+        """Whether a member has kept a change of views from coming to an end: it promised what never
+        came, or leads one that has been under way for too long, or that leaves out somebody whom
+        this member hears."""
+        state = self.state
+        peer = state.peers[rank]
+        is_long = self.now - state.frozen_at > self.config.patience_s
+        if is_long or self.now - state.refused_at > 2 * self.config.suspect_after_s:
+            leader = state.promised.process == state.view.members[rank].process
+            peer.failed = peer.failed or leader
+        return peer.failed
+
+    def may_lead(self, rank: int) -> bool:
+        """Whether a member may be the most senior one that lives and stays: nobody more senior has
+        been heard for as long as all is well."""
+        if self.config.trusts:
+            return True
+        if self._has_failed(rank):
+            return False
+        late = self.now - self.config.late_after_s
+        return all(
+            self.state.peers[senior].heard_at < late
+            or self.leaves(senior)
+            or self.suspected(senior)
+            for senior in range(rank)
+        )
+
+    def may_go(self, rank: int, leader: int) -> bool:
+        """Whether a member may be left out of the next view by this leader, where one's word is not
+        enough: it wants to go, is silent here as well, or says itself that it does not hear the one
+        who leads. The time is for it to answer when all ask around."""
+        if rank == leader or self.leaves(rank) or self.suspected(rank):
+            return True
+        peer = self.state.peers[rank]
+        return peer.heard_at < self.now - 1.5 * self.config.late_after_s or leader in peer.missing
 
     def _silent(self) -> int:
         """The ranks that this member does not hear, as a bit set."""
@@ -107,25 +178,34 @@ class Core:
 
     def reached(self) -> int:
         """The ranks that are not suspected, as a bit set."""
-        ranks = range(len(self.state.view.members))
+        state, since = self.state, self.now - self.config.suspect_after_s
+        if not state.joining and self.config.trusts:  # the usual case, and a short cut
+            own = state.peers[self.rank]
+            for peer in state.peers:
+                if (peer.heard_at < since or peer.missing) and peer is not own:
+                    break
+            else:
+                return self.everybody
+        ranks = range(len(state.view.members))
         return sum(1 << rank for rank in ranks if not self.suspected(rank))
 
     def is_quorum(self, ranks: int, size: int | None = None) -> bool:
         """Whether these may decide on what follows their view (of this size, or the present one):
         any two quorums have a member in common. Half of a view is one if it has the most senior
         member."""
-        if self.config.quorum is Quorum.SURVIVORS:
+        if self._are_survivors_enough:
             return ranks > 0
         size = len(self.state.view.members) if size is None else size
         twice = 2 * ranks.bit_count()
         return twice > size or (twice == size and bool(ranks & 1))
 
-    def coordinator(self) -> int:
+    def coordinator(self, reached: int) -> int:
         """The rank that should lead the next change, in this member's eyes: the most senior one
-        that lives and stays."""
-        reached = list(members(self.reached()))
-        staying = [rank for rank in reached if not self.leaves(rank)]
-        return (staying or reached)[0]
+        that stays of those within reach."""
+        if reached & 1 and not self.leaves(0):
+            return 0
+        staying = (rank for rank in members(reached) if not self.leaves(rank))
+        return next(staying, next(members(reached)))
 
     def leaves(self, rank: int) -> bool:
         """Whether a member has asked to leave and has nothing left to send."""

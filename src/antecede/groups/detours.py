@@ -11,6 +11,10 @@ from antecede.groups.api import Transmit
 from antecede.groups.core import Core
 from antecede.groups.packets import Detour, Packet
 
+_MANY, _ASKED = 16, 1.25
+"""In a group of so many, how many times as long as a silence that worries a member it waits before
+it takes detours: by then it has asked all, and whoever can be reached has answered."""
+
 
 class Detours:
     """The detours of one member, to others and for others."""
@@ -21,16 +25,26 @@ class Detours:
     def tick(self) -> None:
         """Look who cannot be reached, and is heard by somebody else."""
         core, state = self.core, self.core.state
-        state.detours = {}
-        since = core.now - core.config.late_after_s
+        if state.detours:
+            state.detours = {}
+        now, limit_s, channels = core.now, core.config.retry_limit_s, state.channels
+        since = now - core.late_after_s * (_ASKED if len(state.peers) >= _MANY else 1.0)
+        near: list[int] | None = None
         for rank, peer in enumerate(state.peers if core.config.detours else ()):
-            if rank != core.rank and (peer.deaf_until > core.now or self._is_cut_off(rank, since)):
+            if (
+                peer.heard_at >= since
+                and peer.retry_s < limit_s
+                and peer.deaf_until <= now
+                and not channels
+            ):
+                continue  # nearly always
+            if rank != core.rank and (peer.deaf_until > now or self._is_cut_off(rank, since)):
+                if near is None:
+                    near = [other for other, one in enumerate(state.peers) if one.heard_at >= since]
                 helpers = [
                     other
-                    for other, helper in enumerate(state.peers)
-                    if other not in (rank, core.rank)
-                    and helper.heard_at >= since
-                    and rank not in helper.missing
+                    for other in near
+                    if other not in (rank, core.rank) and rank not in state.peers[other].missing
                 ]
                 if helpers:
                     turn = helpers[state.ticks % len(helpers)]

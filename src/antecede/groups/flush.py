@@ -16,6 +16,9 @@ message up to the cut, so a decision can be carried out by whoever is left. Inva
 """
 
 from collections.abc import Iterable
+from math import inf
+
+import msgspec
 
 from antecede.errors import BrokenInvariant
 from antecede.groups.admission import Admission
@@ -34,10 +37,16 @@ from antecede.groups.packets import (
     Promise,
     Reject,
     Vector,
+    Vouch,
 )
 from antecede.groups.state import Answer, Flush
 from antecede.groups.streams import Streams
 from antecede.message import members, process_set
+
+_COMPANY = 16
+"""Up to so many members, newcomers wait as long as it says in the settings for each other;"""
+_PAUSES = 10
+"""those who come one after the other, that many times as long."""
 
 
 class Flushing:
@@ -54,11 +63,14 @@ class Flushing:
         """Begin a change if there is a reason and it is this member's turn; press on with one that
         is under way."""
         core, state = self.core, self.core.state
-        if core.is_quorum(core.reached()):  # else it would only keep the others from going on
+        reached = core.reached()
+        if core.is_quorum(reached):  # else it would only keep the others from going on
             if state.flush is not None:
                 self._press()
-            elif core.coordinator() == core.rank and self._reason():
+            elif core.coordinator(reached) == core.rank and self._reason():
                 self._begin()
+        if not core.config.trusts and state.accepted is not None:
+            self._vouch_again(state.accepted)
         decided = core.state.decided  # of another state if that was the end of this member
         if decided is not None:
             self._hand_on(decided)
@@ -78,7 +90,19 @@ class Flushing:
         if abandoned and any(peer.flushing for peer in state.peers):
             return True
         left = any(core.suspected(rank) or core.leaves(rank) for rank in ranks)
-        return left or bool(self.admission.candidates())
+        return left or (self._is_time_for_newcomers() and bool(self.admission.candidates()))
+
+    def _is_time_for_newcomers(self) -> bool:
+        """A change costs a packet from everybody to everybody: so the more members there are, the
+        longer newcomers wait for others to come along, but not for ever; and those who came last
+        arrive first."""
+        core, state = self.core, self.core.state
+        pause_s = core.config.join_pause_s * max(1.0, len(state.peers) / _COMPANY)
+        if not pause_s:
+            return True
+        is_here = all(peer.present for peer in state.peers)
+        is_last = core.now - state.newest_at >= pause_s
+        return is_here and (is_last or core.now - state.joining_at >= _PAUSES * pause_s)
 
     def _begin(self) -> None:
         core, state = self.core, self.core.state
@@ -105,19 +129,35 @@ class Flushing:
             if self._overdue(flush) and any(map(int.__gt__, wanted, received)):
                 self._restart(flush)
                 return
+        elif self._is_back(flush.decision):
+            self._begin()
+            return
         else:
             for rank in members(core.everybody & ~flush.accepted):
                 self._send(rank, Accept(flush.ballot, flush.decision))
         self._progress()
 
+    def _is_back(self, decision: Decision) -> bool:
+        """Whether somebody is heard again who is to be left out: others that hear it would not have
+        it, where members do not trust each other."""
+        core, view = self.core, self.core.state.view
+        return not core.config.trusts and any(
+            not core.suspected(rank) and not core.leaves(rank)
+            for rank, member in enumerate(view.members)
+            if decision.view.rank(member) is None
+        )
+
     def _restart(self, flush: Flush) -> None:
         """Who promised messages that have not come is gone, or too slow: begin again."""
         limit = 3 * self.core.config.flush_timeout_s
         if self.core.now - flush.began_at > limit:
+            if not self.core.config.trusts:
+                self._suspect_promisers(flush)
             self._begin()
 
     def _overdue(self, flush: Flush) -> bool:
-        return self.core.now - flush.began_at > self.core.config.flush_timeout_s
+        timeout_s = self.core.config.flush_timeout_s * self.core.stretch()
+        return self.core.now - flush.began_at > timeout_s
 
     def _awaited(self, flush: Flush, answered: int) -> int:
         """The ranks that the coordinator still waits for, as a bit set. After a suspension
@@ -151,9 +191,24 @@ class Flushing:
         return tuple(map(max, *rows)) if len(rows) > 1 else rows[0]
 
     def _earlier(self, flush: Flush) -> Decision | None:
-        """What a quorum may have accepted already: the proposal of the highest ballot."""
-        best = max(flush.answers.values(), key=lambda answer: answer.accepted_in)
-        return best.accepted
+        """What a quorum may have accepted already: the proposal of the highest ballot. Where
+        members do not trust each other, one that a quorum cannot have accepted, by what the others
+        say of themselves, is nobody's."""
+        if self.core.config.trusts:
+            best = max(flush.answers.values(), key=lambda answer: answer.accepted_in)
+            return best.accepted
+        answers = sorted(flush.answers.values(), key=lambda answer: answer.accepted_in)
+        silent = self.core.everybody & ~_bits(flush.answers)
+        for claimed in reversed(answers):
+            claim = (claimed.accepted_in, claimed.accepted)
+            claiming = _bits(
+                rank
+                for rank, answer in flush.answers.items()
+                if (answer.accepted_in, answer.accepted) == claim
+            )
+            if claimed.accepted is not None and self.core.is_quorum(claiming | silent):
+                return claimed.accepted
+        return None
 
     def _propose(self, flush: Flush) -> None:
         core, state = self.core, self.core.state
@@ -217,6 +272,8 @@ class Flushing:
         flush = self.core.state.flush
         if flush is None or flush.ballot != body.ballot or flush.decision is not None:
             return
+        if not self.core.config.trusts and self.core.state.peers[rank].failed:
+            return
         flush.answers[rank] = Answer(body.received, body.accepted_in, body.accepted)
         self._progress()
 
@@ -239,6 +296,97 @@ class Flushing:
         else:
             self.streams.push(rank, body.received, core.state.current)
 
+    # Where members do not trust each other.
+
+    def on_vouch(self, rank: int, ballot: Ballot, decision: Decision) -> None:
+        """A member, perhaps this one, has accepted this."""
+        self.core.state.peers[rank].vouched = _encode((ballot, decision))
+        self._learn_if_vouched(ballot, decision)
+
+    def on_word(self, rank: int, decision: Decision) -> None:
+        """A member says that this is decided. If it may lead, that is as good as its proposal: who
+        holds all messages would have accepted it. Who is out of reach of a quorum, and left out,
+        believes it."""
+        core, state = self.core, self.core.state
+        state.peers[rank].decided = _encode(decision)
+        if core.may_lead(rank) and self._is_fair(rank, decision) and self._holds(decision):
+            state.peers[core.rank].decided = state.peers[rank].decided
+        if state.suspended and decision.view.rank(core.me) is None:
+            self.learn(decision)
+        else:
+            self._learn_if_vouched(state.accepted_in, decision)
+
+    def _is_fair(self, leader: int, decision: Decision) -> bool:
+        """Whether whoever is left out may be, in this member's eyes, or in those of another one
+        that accepted the same before: then it has to be proposed again. A leader that insists on
+        what is not fair is taken for failed after a while (`Core`)."""
+        core, state = self.core, self.core.state
+        if core.config.trusts or self._is_vouched(decision, leader):
+            return True
+        staying = set(decision.view.members)
+        left_out = [rank for rank, one in enumerate(state.view.members) if one not in staying]
+        if all(core.may_go(rank, leader) for rank in left_out if rank != core.rank):
+            state.refused_at = inf
+            return True
+        state.refused_at = min(state.refused_at, core.now)
+        return False
+
+    def _is_vouched(self, decision: Decision, leader: int) -> bool:
+        """Whether somebody besides the one who leads has accepted this."""
+        encoded = _encode(decision)
+        return any(
+            rank not in (leader, self.core.rank) and peer.vouched.endswith(encoded)
+            for rank, peer in enumerate(self.core.state.peers)
+        )
+
+    def _learn_if_vouched(self, ballot: Ballot, decision: Decision) -> None:
+        """It is decided if a quorum has accepted it in one ballot, or says that it is. The one who
+        leads says so when those who stay have all accepted it, so that nobody is left behind; that
+        is waited for, but not for long."""
+        core, state = self.core, self.core.state
+        if state.decided is not None:
+            return
+        accepted, decided = _encode((ballot, decision)), _encode(decision)
+        vouching = _bits(
+            rank
+            for rank, peer in enumerate(state.peers)
+            if accepted == peer.vouched or decided == peer.decided
+        )
+        is_said = any(decided == peer.decided for peer in state.peers)
+        is_late = core.now - state.frozen_at > core.config.flush_timeout_s
+        if core.is_quorum(vouching) and (is_said or is_late):
+            self.learn(decision)
+
+    def _vouch_again(self, accepted: Decision) -> None:
+        """Some may have missed it; the more there are, the less often all are told."""
+        core, state = self.core, self.core.state
+        if state.ticks % (4 + len(state.peers) // 4) == 0:
+            core.transmit(core.others, Vouch(state.accepted_in, accepted))
+
+    def on_old_vouch(self, packet: Packet) -> None:
+        """One that is behind does not know how its view ended."""
+        core = self.core
+        decision = core.state.decisions.get(packet.view + 1)
+        if decision is not None:
+            core.transmit(1 << packet.source.process, Decide(decision), packet.view)
+
+    def on_parted(self, rank: int | None, decision: Decision) -> None:
+        """A member says that the group has long gone on without this one; or somebody says so whom
+        this one does not know, who is out of reach of the others."""
+        core, state = self.core, self.core.state
+        if rank is not None:
+            state.peers[rank].parted = True
+        parted = _bits(rank for rank, peer in enumerate(state.peers) if peer.parted)
+        if state.suspended or core.is_quorum(parted):
+            self.learn(decision)
+
+    def _suspect_promisers(self, flush: Flush) -> None:
+        """What they promised has not come."""
+        state = self.core.state
+        for rank, answer in flush.answers.items():
+            if rank != self.core.rank and any(map(int.__gt__, answer.received, state.received)):
+                state.peers[rank].failed = True
+
     # The members.
 
     def on_prepare(self, rank: int, body: Prepare) -> None:
@@ -257,6 +405,8 @@ class Flushing:
             self._send(rank, Reject(state.promised))
             return
         self._promise(body.ballot)
+        if not self._is_fair(rank, body.decision):
+            return  # It is asked again.
         complete = self._holds(body.decision)
         if complete:
             self._accept(body.ballot, body.decision)
@@ -266,13 +416,20 @@ class Flushing:
         core, state = self.core, self.core.state
         if state.flush is not None and state.flush.ballot < ballot:
             state.flush = None
+        if ballot.process != state.promised.process or not core.frozen:
+            # What another leader did is not this one's fault.
+            state.frozen_at, state.refused_at = core.now, inf
         state.promised = ballot
         state.highest = max(state.highest, ballot)
         state.flush_heard_at = core.now
 
     def _accept(self, ballot: Ballot, decision: Decision) -> None:
-        self.core.state.accepted_in = ballot
-        self.core.state.accepted = decision
+        core = self.core
+        core.state.accepted_in = ballot
+        core.state.accepted = decision
+        if not core.config.trusts:
+            core.state.peers[core.rank].vouched = _encode((ballot, decision))
+            core.transmit(core.others, Vouch(ballot, decision))
 
     def _holds(self, decision: Decision) -> bool:
         return all(map(int.__ge__, self.core.state.received, decision.cut))
@@ -383,6 +540,9 @@ class Flushing:
         if flush is None:
             raise BrokenInvariant(f"{self.core.me} leads no change of views")
         return flush
+
+
+_encode = msgspec.msgpack.Encoder().encode
 
 
 def _bits(ranks: Iterable[int]) -> int:

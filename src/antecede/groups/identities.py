@@ -55,7 +55,7 @@ def founding_view(processes: tuple[int, ...], incarnation: int = 0) -> View:
     return View(1, tuple(MemberId(process, incarnation) for process in processes))
 
 
-class GroupMessage(msgspec.Struct, frozen=True, array_like=True):
+class GroupMessage(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """A message as it was sent in a view. `vector` has one entry a rank: how many messages of that
     member, sent in this view, the sender had delivered; its own entry counts this message."""
 

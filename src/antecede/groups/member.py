@@ -24,6 +24,7 @@ from antecede.groups.packets import (
     Ask,
     Data,
     Decide,
+    Decision,
     Detour,
     Heard,
     Join,
@@ -35,15 +36,21 @@ from antecede.groups.packets import (
     Reject,
     Report,
     Tell,
+    Vector,
+    Vouch,
     Welcome,
     check,
+    check_claims,
     check_next,
 )
 from antecede.groups.reporting import Reporting
-from antecede.groups.state import Phase, State
+from antecede.groups.state import JOINING, MEMBER, NEW, STOPPED, State
 from antecede.groups.streams import Streams
 from antecede.message import ProcessSet, members
 from antecede.snapshot import freeze, thaw
+
+_OF_ANY_VIEW = frozenset({Join, Ask, Decide})
+"""What is said across views."""
 
 
 class Waiting(msgspec.Struct, frozen=True):
@@ -55,7 +62,8 @@ class Waiting(msgspec.Struct, frozen=True):
 
 
 class GroupMember:
-    """A member: a founder (`founding` contains it) or one that joins through its `contacts`."""
+    """A member: a founder (`founding` contains it) or one that joins through its `contacts`, of
+    which the `sponsor` seems to be the most senior member (the first, unless it is said)."""
 
     def __init__(
         self,
@@ -64,6 +72,7 @@ class GroupMember:
         *,
         founding: View | None = None,
         contacts: ProcessSet = 0,
+        sponsor: int | None = None,
     ) -> None:
         if (founding is None) == (not contacts):
             raise Misuse("a member either founds its group or has contacts to join through")
@@ -74,7 +83,7 @@ class GroupMember:
         self.founding = founding
         self._core = Core(config, me)
         self._streams = Streams(self._core)
-        self._admission = Admission(self._core, self._streams, contacts)
+        self._admission = Admission(self._core, self._streams, contacts, sponsor)
         self._flushing = Flushing(self._core, self._streams, self._admission)
         self._channels = Channels(self._core)
         self._reporting = Reporting(self._core)
@@ -85,12 +94,12 @@ class GroupMember:
     def start(self, now: float) -> list[Effect]:
         """Found the group, or begin to join it."""
         self._begin(now)
-        if self.state.phase is not Phase.NEW:
+        if self.state.phase is not NEW:
             raise Misuse(f"{self.me} has been started before")
         if self.founding is not None:
             self._admission.found(self.founding)
         else:
-            self.state.phase = Phase.JOINING
+            self.state.phase = JOINING
             self._admission.ask_to_join()
         self._next_tick()
         return self._end()
@@ -99,7 +108,7 @@ class GroupMember:
         """Send to all members, or to these processes. Accepted at once; issued when it can be."""
         self._begin(now)
         state = self.state
-        if state.phase in {Phase.NEW, Phase.STOPPED} or state.leaving:
+        if state.phase in {NEW, STOPPED} or state.leaving:
             raise Misuse(f"{self.me} is not in the group, or about to leave it: it cannot send")
         state.queue.append((to, payload))
         return self._end()
@@ -115,46 +124,61 @@ class GroupMember:
 
     def receive(self, packet: Packet, now: float) -> list[Effect]:
         """The network hands over a packet."""
-        self._begin(now)
-        state = self.state
+        core = self._core
+        core.now = now
+        core.effects = []
+        state = core.state
         if packet.group != self.config.group:
             raise MalformedStamp("group", f"is {packet.group}, not {self.config.group}")
-        if packet.view == state.view.number and state.phase is Phase.MEMBER:
+        is_member = state.phase is MEMBER
+        is_of_view = is_member and packet.view == state.view.number
+        if is_of_view:
             check(packet, len(state.view.members))
-        if isinstance(packet.body, Detour):
-            arrived = self._detours.on_detour(packet, packet.body)
+            if not self.config.trusts:
+                check_claims(packet, state.received, core.rank, self.config.window)
+        body = packet.body
+        if type(body) is Detour:
+            arrived = self._detours.on_detour(packet, body)
             if arrived is None:
                 return self._end()
             packet = arrived
-        elif state.phase is Phase.MEMBER and packet.view == state.view.number:
-            rank = self._core.ranks.get(packet.source)
+        elif is_of_view:
+            rank = core.ranks.get(packet.source)
             if rank is not None:
                 state.peers[rank].direct_at = now
-        if state.phase is Phase.MEMBER:
+        if is_member:
             self._receive_as_member(packet)
-        elif state.phase is Phase.JOINING:
+        elif state.phase is JOINING:
             self._receive_while_joining(packet)
+        return self._end()
+
+    def effects_so_far(self) -> list[Effect]:
+        """Of an input that raised an error: what was done before that."""
         return self._end()
 
     def wake(self, now: float) -> list[Effect]:
         """A time that it asked for has come."""
         self._begin(now)
-        if now < self.state.tick_at or self.state.phase in {Phase.NEW, Phase.STOPPED}:
+        core = self._core
+        state = core.state
+        if now < state.tick_at or state.phase is NEW or state.phase is STOPPED:
             return []
-        self.state.ticks += 1
-        if self.state.phase is Phase.JOINING:
+        state.ticks += 1
+        if state.phase is JOINING:
             self._admission.ask_to_join()
         else:
             self._tick()
         self._next_tick()
+        if core.state is state and not state.queue and not self._streams.untidy:
+            return core.effects  # nothing has changed since it was asked when the next tick is
         return self._end()
 
     def leave(self, now: float) -> list[Effect]:
         """Leave the group once all that was sent has gone out."""
         self._begin(now)
-        if self.state.phase is Phase.JOINING:
+        if self.state.phase is JOINING:
             self._admission.stop(StopReason.LEFT, [])
-        elif self.state.phase is Phase.MEMBER:
+        elif self.state.phase is MEMBER:
             self.state.leaving = True
         return self._end()
 
@@ -167,10 +191,18 @@ class GroupMember:
             del retained[serial]
         return self._end()
 
+    def show(self, to: ProcessSet, now: float) -> list[Effect]:
+        """Say in which view this member is, to processes that are not in it: if theirs is later,
+        they answer, and it learns how its own has ended."""
+        self._begin(now)
+        if self.state.phase is MEMBER:
+            self._core.transmit(to & ~self.state.view.processes, self._core.report())
+        return self._end()
+
     def provide_state(self, view: int, content: bytes, now: float) -> list[Effect]:
         """The answer to `StateWanted`; too late for a view that is over, it is ignored."""
         self._begin(now)
-        if self.state.phase is Phase.MEMBER and self.state.view.number == view:
+        if self.state.phase is MEMBER and self.state.view.number == view:
             self._admission.provide(content)
         return self._end()
 
@@ -183,7 +215,12 @@ class GroupMember:
     @property
     def view(self) -> View | None:
         """The present view; None before the first and after the end."""
-        return self.state.view if self.state.phase is Phase.MEMBER else None
+        state = self._core.state
+        return state.view if state.phase is MEMBER else None
+
+    def knows(self, member: MemberId) -> bool:
+        """Whether a member is in the present view."""
+        return member in self._core.ranks
 
     @property
     def next_number(self) -> int:
@@ -196,12 +233,18 @@ class GroupMember:
     @property
     def is_in(self) -> bool:
         """Whether it is in the group, as far as it knows."""
-        return self.state.phase is Phase.MEMBER
+        return self._core.state.phase is MEMBER
 
     @property
     def is_suspended(self) -> bool:
         """Whether it hears no quorum of the group."""
         return self.state.suspended
+
+    @property
+    def is_left_out(self) -> bool:
+        """Whether it knows that the others go on without it, though not that they have done so."""
+        decided = self.state.decided
+        return decided is not None and decided.view.rank(self.me) is None
 
     @property
     def is_calm(self) -> bool:
@@ -211,30 +254,30 @@ class GroupMember:
     @property
     def is_quiet(self) -> bool:
         """Whether nothing is under way that needs time to pass."""
-        state = self.state
-        if state.phase is not Phase.MEMBER:
-            return state.phase is Phase.STOPPED
+        state = self._core.state
+        if state.phase is not MEMBER:
+            return state.phase is STOPPED
         return not (
             state.current
             or state.unannounced
             or state.queue
-            or any(channel.outgoing for channel in state.channels.values())
-            or self._reporting.is_awaited
-            or self._core.blocked
             or state.flush is not None
             or state.joining
             or state.captured is not None
+            or self._core.blocked
+            or self._reporting.is_telling
+            or self._reporting.is_awaited
             or (state.view.number > 1 and not all(peer.present for peer in state.peers))
         )
 
     @property
     def has_stopped(self) -> bool:
-        return self.state.phase is Phase.STOPPED
+        return self._core.state.phase is STOPPED
 
     @property
     def tick_at(self) -> float:
         """When it wants to be woken next."""
-        return self.state.tick_at
+        return self._core.state.tick_at
 
     def present(self) -> list[int]:
         """The processes of the view that have spoken in it, this one included, by seniority."""
@@ -267,6 +310,16 @@ class GroupMember:
             peer.heard_at = max(peer.heard_at, now)
             peer.direct_at = max(peer.direct_at, now)
         self.state.heartbeat_at = now  # nor have they missed any
+
+    def excuse(self, seconds: float, now: float) -> None:
+        """This process stood still for that long: others may have spoken, and had no answer."""
+        state = self.state
+        for peer in state.peers:
+            peer.heard_at = min(now, peer.heard_at + seconds)
+            peer.direct_at = min(now, peer.direct_at + seconds)
+        state.flush_heard_at = min(now, state.flush_heard_at + seconds)
+        if state.flush is not None:
+            state.flush.began_at = min(now, state.flush.began_at + seconds)
 
     def forgive_absence(self, now: float) -> None:
         """Whoever has not spoken in this view may still be held up where it comes from."""
@@ -317,9 +370,12 @@ class GroupMember:
 
     def _end(self) -> list[Effect]:
         core = self._core
-        if core.state.phase is Phase.MEMBER:
-            self._streams.drain()
-            self._streams.settle()
+        state = core.state
+        if state.phase is MEMBER:
+            if state.queue:
+                self._streams.drain()
+            if self._streams.untidy:
+                self._streams.settle()
             self._arm()
         if core.farewell is not None:
             core.emit(core.farewell)
@@ -328,18 +384,19 @@ class GroupMember:
 
     def _next_tick(self) -> None:
         """As soon as something can be due; after a heartbeat where nothing is under way."""
-        if self.state.phase is not Phase.STOPPED:
-            hurries = self.state.phase is not Phase.MEMBER or self._reporting.hurries
-            wait_s = self.config.tick_s if hurries else self.config.heartbeat_s
-            self.state.tick_at = self._core.now + wait_s
-            self._core.emit(Wake(self.state.tick_at))
+        core, state = self._core, self._core.state
+        if state.phase is not STOPPED:
+            hurries = state.phase is not MEMBER or self._reporting.hurries
+            state.tick_at = core.now + (core.tick_s if hurries else core.heartbeat_s)
+            core.emit(Wake(state.tick_at))
 
     def _arm(self) -> None:
         """The input may be a reason to hurry."""
-        soon = self._core.now + self.config.tick_s
-        if self.state.tick_at > soon and self._reporting.hurries:
-            self.state.tick_at = soon
-            self._core.emit(Wake(soon))
+        core = self._core
+        soon = core.now + core.tick_s
+        if core.state.tick_at > soon and self._reporting.hurries:
+            core.state.tick_at = soon
+            core.emit(Wake(soon))
 
     def _tick(self) -> None:
         self._watch_quorum()
@@ -347,7 +404,7 @@ class GroupMember:
         self._admission.expire()
         self._flushing.tick()
         self._admission.lose_patience()
-        if self.state.phase is Phase.MEMBER:
+        if self.state.phase is MEMBER:
             self._streams.repeat()
             self._channels.repeat()
             self._reporting.tick()
@@ -382,9 +439,12 @@ class GroupMember:
             self._admission.stop(StopReason.EXCLUDED, [])
 
     def _receive_as_member(self, packet: Packet) -> None:
-        state = self.state
-        body, source = packet.body, packet.source
-        if isinstance(body, Join):
+        state, body = self._core.state, packet.body
+        if packet.view < state.view.number and not self.config.trusts:
+            self._hear_from_before(packet.source)
+        if packet.view == state.view.number and type(body) not in _OF_ANY_VIEW:
+            self._receive_here(packet)
+        elif isinstance(body, Join):
             self._admission.on_join(packet, body)
         elif isinstance(body, Ask) and packet.view < state.view.number:
             self._flushing.on_ask(packet, body)
@@ -396,25 +456,54 @@ class GroupMember:
             if not isinstance(body, Refuse | Welcome):
                 self._flushing.on_newer(packet)
         else:
-            rank = self._core.ranks.get(source)
-            if rank is not None and rank != self._core.rank:
-                state.peers[rank].heard_at = self._core.now
-                self._receive_from(rank, packet)
+            self._receive_here(packet)
+
+    def _hear_from_before(self, member: MemberId) -> None:
+        """A member of this view that has not come along lives, and may lack the word of others
+        that it needs for that: it gets some time."""
+        core, state = self._core, self._core.state
+        rank = core.ranks.get(member)
+        is_early = core.now - state.entered_at <= self.config.patience_s
+        if rank is not None and is_early and not state.peers[rank].present:
+            core.hear(rank)
+
+    def _receive_here(self, packet: Packet) -> None:
+        """A packet of this view."""
+        core = self._core
+        rank = core.ranks.get(packet.source)
+        if rank is not None and rank != core.rank:
+            core.hear(rank)
+            self._receive_from(rank, packet)
 
     def _on_decide(self, packet: Packet, body: Decide) -> None:
         """The end of this view; a later one is news only for who is not in it."""
         state = self.state
         check_next(body.decision, packet.view)
-        if packet.view == state.view.number or (
+        if not self.config.trusts:
+            self._hear_decision(packet, body.decision)
+        elif packet.view == state.view.number or (
             packet.view > state.view.number and body.decision.view.rank(self.me) is None
         ):
             self._flushing.learn(body.decision)
+
+    def _hear_decision(self, packet: Packet, decision: Decision) -> None:
+        """The word of one is not enough."""
+        rank = self._core.ranks.get(packet.source)
+        if packet.view == self.state.view.number:
+            if rank is not None:
+                self._flushing.on_word(rank, decision)
+            elif decision.view.rank(self.me) is None:
+                self._flushing.on_parted(None, decision)
+        elif packet.view > self.state.view.number and decision.view.rank(self.me) is None:
+            self._flushing.on_parted(rank, decision)
 
     def _on_old(self, packet: Packet) -> None:
         """Whoever reports in an older view is shown that there is a newer one. Anything else, a
         late PREPARE above all, speaks of what is over."""
         if isinstance(packet.body, Report):
             self._core.transmit(1 << packet.source.process, self._core.report())
+        elif isinstance(packet.body, Vouch):
+            self._flushing.on_old_vouch(packet)
         elif isinstance(packet.body, Tell | Heard):
             self._tell_or_heard(packet)
 
@@ -426,9 +515,19 @@ class GroupMember:
             elif isinstance(body, Heard):
                 self._channels.on_heard(packet.source, body)
 
+    def _believed(self, rank: int, stable: Vector) -> Vector:
+        """What a member may say to be stable, where it is not trusted: its own messages, or as the
+        most senior one all, but none that has not come here."""
+        if self.config.trusts or not stable:
+            return stable
+        return tuple(
+            count if rank in (0, other) else 0
+            for other, count in enumerate(map(min, stable, self.state.received))
+        )
+
     def _receive_from(self, rank: int, packet: Packet) -> None:
         """A packet of this view, from one of its members."""
-        state = self.state
+        state = self._core.state
         body = packet.body
         match body:
             case Data():
@@ -443,22 +542,28 @@ class GroupMember:
                     state.flush_heard_at = self._core.now
                 peer.flushing, peer.leaving = body.flushing, body.leaving
                 self._streams.note_row(rank, body.received)
-                self._streams.note_stable(body.stable)
+                if body.stable:
+                    self._streams.note_stable(self._believed(rank, body.stable))
                 self._reporting.on_report(rank, body)
             case Nack():
                 self._streams.on_nack(rank, body)
             case Prepare():
-                self._flushing.on_prepare(rank, body)
+                if self._core.may_lead(rank):
+                    self._flushing.on_prepare(rank, body)
             case Promise():
                 self._flushing.on_promise(rank, body)
             case Reject():
                 self._flushing.on_reject(body)
             case Accept():
-                self._flushing.on_accept(rank, body)
+                if self._core.may_lead(rank):
+                    self._flushing.on_accept(rank, body)
             case Accepted():
                 self._flushing.on_accepted(rank, body)
             case Ask():
                 self._flushing.on_ask_here(rank, body)
+            case Vouch():
+                if not self.config.trusts:
+                    self._flushing.on_vouch(rank, body.ballot, body.decision)
             case Tell() | Heard():
                 self._tell_or_heard(packet)
             case _:

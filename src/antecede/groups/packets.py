@@ -33,7 +33,7 @@ class Decision(msgspec.Struct, frozen=True, array_like=True):
     cut: Vector
 
 
-class Data(msgspec.Struct, frozen=True, array_like=True, tag=0):
+class Data(msgspec.Struct, frozen=True, array_like=True, gc=False, tag=0):
     """A message of the member with this rank; its number is that member's entry of the vector. It
     may come from another member that hands it on."""
 
@@ -43,7 +43,7 @@ class Data(msgspec.Struct, frozen=True, array_like=True, tag=0):
     payload: bytes
 
 
-class Report(msgspec.Struct, frozen=True, array_like=True, tag=1):
+class Report(msgspec.Struct, frozen=True, array_like=True, gc=False, tag=1):
     """A heartbeat, and the cumulative acknowledgement of everything received without a gap.
     `waits`: an answer is wanted; `troubled`: something is wrong, so report to it at every tick for
     a while, and `missing` are the ranks that it does not hear, as a bit set. To all it says what is
@@ -59,7 +59,7 @@ class Report(msgspec.Struct, frozen=True, array_like=True, tag=1):
     missing: bytes = b""
 
 
-class Nack(msgspec.Struct, frozen=True, array_like=True, tag=2):
+class Nack(msgspec.Struct, frozen=True, array_like=True, gc=False, tag=2):
     """Your messages from the first to the last of these numbers have not come."""
 
     first: Count
@@ -138,7 +138,7 @@ class Welcome(msgspec.Struct, frozen=True, array_like=True, tag=12):
     retained: tuple[GroupMessage, ...]
 
 
-class Tell(msgspec.Struct, frozen=True, array_like=True, tag=13):
+class Tell(msgspec.Struct, frozen=True, array_like=True, gc=False, tag=13):
     """A message to one member (of this incarnation) alone."""
 
     incarnation: Count
@@ -146,7 +146,7 @@ class Tell(msgspec.Struct, frozen=True, array_like=True, tag=13):
     payload: bytes
 
 
-class Heard(msgspec.Struct, frozen=True, array_like=True, tag=14):
+class Heard(msgspec.Struct, frozen=True, array_like=True, gc=False, tag=14):
     """All that you told me up to this number has come."""
 
     incarnation: Count
@@ -161,6 +161,13 @@ class Detour(msgspec.Struct, frozen=True, array_like=True, tag=15):
     source: MemberId
     is_deaf: bool
     body: "Plain"
+
+
+class Vouch(msgspec.Struct, frozen=True, array_like=True, tag=16):
+    """I have accepted this, in that ballot: said to all where members do not trust each other."""
+
+    ballot: Ballot
+    decision: Decision
 
 
 Plain = (
@@ -179,11 +186,12 @@ Plain = (
     | Welcome
     | Tell
     | Heard
+    | Vouch
 )
 Body = Plain | Detour
 
 
-class Packet(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
+class Packet(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True, gc=False):
     """What the network carries. `view` is the view that the body speaks of."""
 
     group: Count
@@ -194,7 +202,8 @@ class Packet(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields
     @property
     def content(self) -> Plain:
         """What it says in the end."""
-        return self.body.body if isinstance(self.body, Detour) else self.body
+        body = self.body
+        return body.body if isinstance(body, Detour) else body
 
 
 encode = msgspec.msgpack.Encoder().encode
@@ -213,6 +222,11 @@ def decode(wire: bytes) -> Packet:
 def check(packet: Packet, size: int) -> None:
     """Refuse a packet of a view of this size whose parts cannot be right."""
     body = packet.content
+    if type(body) is Report:  # nearly all are
+        _check_length("received", body.received, size)
+        if body.stable:
+            _check_length("stable", body.stable, size)
+        return
     match body:
         case Data():
             _check_length("vector", body.vector, size)
@@ -220,19 +234,33 @@ def check(packet: Packet, size: int) -> None:
                 raise MalformedStamp("rank", f"is {body.rank} in a view of {size} members")
             if not body.vector[body.rank]:
                 raise MalformedStamp("vector", "does not count its own message")
-        case Report() | Prepare() | Ask():
+        case Prepare() | Ask():
             _check_length("received", body.received, size)
-            if isinstance(body, Report) and body.stable:
-                _check_length("stable", body.stable, size)
         case Promise() | Accepted():
             _check_length("received", body.received, size)
             if isinstance(body, Promise) and body.accepted is not None:
                 _check_decision(body.accepted, packet.view, size)
-        case Accept() | Decide():
+        case Accept() | Decide() | Vouch():
             _check_decision(body.decision, packet.view, size)
         case Nack():
             if not 1 <= body.first <= body.last:
                 raise MalformedStamp("first", f"is {body.first}, and the last is {body.last}")
+        case _:
+            pass
+
+
+def check_claims(packet: Packet, received: list[int], own: int, window: int) -> None:
+    """Refuse what cannot be true: more of this member's messages than it has sent, or a message far
+    beyond the window of its sender."""
+    body = packet.content
+    match body:
+        case Report() | Prepare() | Ask() | Promise() | Accepted():
+            if body.received[own] > received[own]:
+                reason = f"claims {body.received[own]} messages, of {received[own]} sent"
+                raise MalformedStamp("received", reason)
+        case Data():
+            if body.vector[body.rank] > received[body.rank] + 2 * window:
+                raise MalformedStamp("vector", f"is of message {body.vector[body.rank]}")
         case _:
             pass
 

@@ -14,10 +14,12 @@ packets are lost, the others have heard each other many times before they give s
 
 from math import inf
 
+import msgspec
+
 from antecede.groups.core import Core
 from antecede.groups.packets import Report, Vector
-from antecede.groups.state import Phase
-from antecede.message import ProcessSet, members, set_from_bytes, set_to_bytes
+from antecede.groups.state import MEMBER
+from antecede.message import ProcessSet, members, process_set, set_from_bytes, set_to_bytes
 
 _PATIENCE = 1.5
 """For how many heartbeats a member waits for that of the most senior one, which it answers, before
@@ -38,32 +40,59 @@ class Reporting:
             core.frozen
             or state.suspended
             or state.leaving
-            or state.joining
+            or (state.joining and core.config.trusts)
             or state.flush is not None
             or state.decided is not None
         ):
             return True
-        late = core.now - core.config.late_after_s
-        is_first, own = state.view.number == 1, core.rank
+        late = core.now - core.late_after_s
+        is_first, own, may_come_later = state.view.number == 1, core.rank, self._waits_calmly
         for rank, peer in enumerate(state.peers):
             is_well = peer.heard_at >= late and not peer.flushing and not peer.leaving
-            if rank != own and not (is_well and (peer.present or is_first)):
+            is_here = peer.present or is_first or (may_come_later and rank > 0)
+            if not (is_well and is_here) and rank != own:
                 return True
         return False
+
+    @property
+    def _waits_calmly(self) -> bool:
+        """Whether those who have not spoken in this view are no reason to worry, as long as the
+        most senior member hears them: in a large group whose members find their ways to each other
+        by themselves, that takes a while."""
+        core = self.core
+        is_large = 0 < core.config.fanout < len(core.state.peers) - 1
+        return is_large and core.rank > 0 and not core.config.trusts
+
+    def _absent(self) -> ProcessSet:
+        """Some of those who have not spoken in this view, in turn."""
+        state, fanout = self.core.state, self.core.config.fanout
+        pairs = zip(state.view.members, state.peers, strict=True)
+        absent = [member.process for member, peer in pairs if not peer.present]
+        first = state.ticks * fanout
+        turns = range(min(fanout, len(absent)))
+        return process_set(absent[(first + step) % len(absent)] for step in turns)
 
     @property
     def hurries(self) -> bool:
         """Whether something may be due at the next tick."""
         core, state = self.core, self.core.state
-        own = core.rank
-        return (
-            state.stable[own] < state.received[own]
-            or self.is_awaited
+        own, now = core.rank, core.now
+        if (
+            state.announced < state.received[own]  # not stable, or the others do not know
+            or state.joining
             or state.heartbeat_at == -inf
-            or any(channel.outgoing for channel in state.channels.values())
-            or any(peer.helped_until > core.now for peer in state.peers)
-            or self.troubled
-        )
+        ):
+            return True
+        for peer in state.peers:
+            if peer.owed or peer.helped_until > now:
+                return True
+        return self.is_telling or self.troubled
+
+    @property
+    def is_telling(self) -> bool:
+        """Whether something told one member alone is not known to have come."""
+        channels = self.core.state.channels
+        return bool(channels) and any(channel.outgoing for channel in channels.values())
 
     @property
     def owes(self) -> bool:
@@ -74,7 +103,12 @@ class Reporting:
     @property
     def is_awaited(self) -> bool:
         """Whether others wait for a report."""
-        return self.owes or any(peer.owed for peer in self.core.state.peers)
+        if self.owes:
+            return True
+        for peer in self.core.state.peers:  # noqa: SIM110 - a loop takes half the time
+            if peer.owed:
+                return True
+        return False
 
     @property
     def acknowledged(self) -> Vector:
@@ -92,17 +126,23 @@ class Reporting:
             self._announce()
         else:
             to = self._owed()
-            wait_s = core.config.heartbeat_s * (_PATIENCE if core.rank else 1)
+            wait_s = core.heartbeat_s * (_PATIENCE if core.rank else 1)
+            senior = 1 << state.view.members[0].process
             is_due = core.now - state.heartbeat_at >= wait_s
+            if not core.config.trusts and core.rank and to & senior:
+                is_due = False  # It has just been heard.
             if is_due:
-                to |= 1 << state.view.members[0].process if core.rank else core.others
+                to |= senior if core.rank else core.others
             self._report(to, waits=is_due)
+            if self._waits_calmly and core.now - state.sought_at >= core.heartbeat_s:
+                state.sought_at = core.now
+                core.transmit(self._absent(), core.report(waits=True))
 
     def on_news(self) -> None:
         """A message has come."""
         core, state = self.core, self.core.state
-        is_in = state.phase is Phase.MEMBER
-        if is_in and core.now - state.reported_at >= core.config.tick_s and not self.troubled:
+        is_in = state.phase is MEMBER
+        if is_in and core.now - state.reported_at >= core.tick_s and not self.troubled:
             self._report(self._owed())
 
     def on_report(self, rank: int, body: Report) -> None:
@@ -111,14 +151,15 @@ class Reporting:
         if body.waits:
             peer.owed = True
         if body.troubled:
-            peer.helped_until = core.now + core.config.late_after_s
+            peer.helped_until = core.now + core.late_after_s
         if body.missing or peer.missing:
             missing = members(set_from_bytes(body.missing) & core.everybody)
             peer.missing = {other: peer.missing.get(other, core.now) for other in missing}
         if body.heard and not rank:
             for other in members(set_from_bytes(body.heard) & core.everybody):
-                state.peers[other].heard_at = core.now
-        if self.owes and core.now - state.announced_at >= core.config.tick_s and not self.troubled:
+                if not (body.troubled and state.peers[other].present):
+                    core.hear(other)
+        if self.owes and core.now - state.announced_at >= core.tick_s and not self.troubled:
             self._announce()
 
     def _announce(self) -> None:
@@ -142,18 +183,25 @@ class Reporting:
         core.transmit(to, report)
 
     def _report_to_all(self) -> None:
-        """To the others, or to some in turn and to those who wait for it."""
+        """To the others, or to some in turn and to those who wait for it. Where members find their
+        ways to each other by themselves, the most senior one goes on to tell all whom it hears:
+        the way to somebody new may be a while in coming."""
         core, state = self.core, self.core.state
         size, fanout = len(state.view.members), core.config.fanout
-        to = core.others
-        owed = self._owed()
-        if 0 < fanout < size - 1:
+        to, owed = core.others, self._owed()
+        vouches = not core.rank and not core.config.trusts
+        is_due = vouches and core.now - state.heartbeat_at >= core.heartbeat_s
+        if 0 < fanout < size - 1 and not is_due:
             first = core.rank + 1 + state.ticks * fanout % (size - 1)
             to = owed
             for step in range(fanout):
                 to |= 1 << state.view.members[(first + step) % size].process
-        self._tell_all()
-        core.transmit(to & core.others, core.report(waits=True, troubled=True))
+        report = core.report(waits=True, troubled=True)
+        if vouches:
+            report = msgspec.structs.replace(report, heard=set_to_bytes(self._heard()))
+        if is_due or not vouches:
+            self._tell_all()
+        core.transmit(to & core.others, report)
 
     def _tell_all(self) -> None:
         core, state = self.core, self.core.state
@@ -163,9 +211,9 @@ class Reporting:
     def _owed(self) -> ProcessSet:
         """The processes that wait for a report, and wait no more."""
         core, state = self.core, self.core.state
-        to = 0
+        to, now = 0, core.now
         for rank, peer in enumerate(state.peers):
-            if peer.owed or peer.helped_until > core.now:
+            if peer.owed or peer.helped_until > now:
                 peer.owed = False
                 to |= 1 << state.view.members[rank].process
         return to & core.others
@@ -173,8 +221,8 @@ class Reporting:
     def _heard(self) -> int:
         """The ranks that it hears, as a bit set: a silence that would worry it counts as one for
         all, and no shorter one, for then all would ask around."""
-        core, config = self.core, self.core.config
-        since = core.now - max(config.late_after_s, 2 * config.heartbeat_s)
+        core = self.core
+        since = core.now - max(core.late_after_s, 2 * core.heartbeat_s)
         return sum(
             1 << rank
             for rank, peer in enumerate(core.state.peers)

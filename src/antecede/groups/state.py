@@ -2,6 +2,7 @@
 
 from enum import IntEnum
 from math import inf
+from typing import Final
 
 import msgspec
 
@@ -17,6 +18,14 @@ class Phase(IntEnum):
     JOINING = 1
     MEMBER = 2
     STOPPED = 3
+
+
+NEW: Final = Phase.NEW
+JOINING: Final = Phase.JOINING
+MEMBER: Final = Phase.MEMBER
+STOPPED: Final = Phase.STOPPED
+"""Asked for several times an input, and as attributes of an enumeration they cost ten times as
+much."""
 
 
 class Peer(msgspec.Struct, array_like=True):
@@ -44,6 +53,18 @@ class Peer(msgspec.Struct, array_like=True):
     """The rank of the one who last handed on something from it."""
     missing: dict[int, float] = {}
     """The ranks that it does not hear, as it says, and since when it has said so."""
+    gap_s: float = 0.0
+    """The longest of its silences, which counts for less as time goes by,"""
+    gap_at: float = 0.0
+    """as of then."""
+    vouched: bytes = b""
+    """What it has accepted last, and in which ballot, as it says,"""
+    decided: bytes = b""
+    """and what is decided, as it says: where members do not trust each other."""
+    parted: bool = False
+    """Whether it says that a later view is without this member."""
+    failed: bool = False
+    """Whether it kept a change of views from coming to an end."""
 
 
 class Answer(msgspec.Struct, array_like=True):
@@ -119,10 +140,14 @@ class State(msgspec.Struct, array_like=True):
     accepted: Decision | None = None
     highest: Ballot = NO_BALLOT
     flush_heard_at: float = 0.0
+    frozen_at: float = inf
+    """Since when a flush has kept this member from delivering."""
     flush: Flush | None = None
     decided: Decision | None = None
     """A decision that cannot be carried out yet: messages are missing, or this member is to go and
     those who stay may still need it."""
+    refused_at: float = inf
+    """Since when the one who leads has proposed to leave out somebody whom this member hears."""
     decided_at: float = 0.0
     arrived: int = 0
     """The ranks of the decided view that have been heard there, as a bit set."""
@@ -131,6 +156,10 @@ class State(msgspec.Struct, array_like=True):
     # Coming and going.
     joining: dict[MemberId, float] = {}
     """Who asked to join, and when it did so last."""
+    joining_at: float = inf
+    """When the first of them did,"""
+    newest_at: float = inf
+    """and the last one that had not asked before."""
     departed: dict[int, int] = {}
     """The highest incarnation of each process that is no longer in the group."""
     captured: Captured | None = None
@@ -150,4 +179,8 @@ class State(msgspec.Struct, array_like=True):
     reported_at: float = -inf
     heartbeat_at: float = -inf
     """When it last reported to the most senior member; at that one, to all."""
+    entered_at: float = 0.0
+    """When this view began here."""
+    sought_at: float = -inf
+    """When it last asked those to speak who have not done so in this view."""
     asked_at: float = -1.0

@@ -10,6 +10,10 @@ is deliverable when it is the next of r, and when all that its vector counts of 
 delivered.
 """
 
+from collections.abc import Iterable
+from itertools import compress
+from operator import gt
+
 from antecede.groups.api import Deliver, Stable
 from antecede.groups.core import Core
 from antecede.groups.identities import EVERYBODY, GroupMessage
@@ -33,9 +37,9 @@ class Streams:
     def resume(self) -> None:
         self.waiting = {}
         state = self.core.state
+        columns = zip(*(peer.row for peer in state.peers), strict=True)
         self.laggards = [
-            sum(peer.row[rank] == stable for peer in state.peers)
-            for rank, stable in enumerate(state.stable)
+            column.count(stable) for column, stable in zip(columns, state.stable, strict=True)
         ]
         for rank in range(len(state.received)):
             self._deliverable(rank)
@@ -89,6 +93,8 @@ class Streams:
     def repeat(self) -> None:
         """Send again what has waited too long for an acknowledgement."""
         core, state, own = self.core, self.core.state, self.core.rank
+        if state.stable[own] >= state.received[own]:
+            return
         for rank, peer in enumerate(state.peers):
             if peer.row[own] >= state.received[own] or core.now < peer.retry_at:
                 continue
@@ -209,13 +215,25 @@ class Streams:
             self._note_row(rank, tuple(map(max, peer.row, row)))
 
     def note_stable(self, stable: Vector) -> None:
-        """Every member is known to have received this much."""
+        """Every member is known to have received this much. Of other senders than those of whom
+        that is news, all rows say so already."""
         state = self.core.state
-        if any(map(int.__gt__, stable, state.stable)):
-            for rank, peer in enumerate(state.peers):
-                self._note_row(rank, tuple(map(max, peer.row, stable)))
+        news = list(compress(range(len(stable)), map(gt, stable, state.stable))) if stable else ()
+        for rank, peer in enumerate(state.peers if news else ()):
+            row = peer.row
+            behind = [sender for sender in news if row[sender] < stable[sender]]
+            if behind or not peer.present:
+                raised = list(row)
+                for sender in behind:
+                    raised[sender] = stable[sender]
+                self._raise_row(rank, tuple(raised), behind)
 
     def _note_row(self, rank: int, row: Vector) -> None:
+        before = self.core.state.peers[rank].row
+        self._raise_row(rank, row, compress(range(len(row)), map(gt, row, before)))
+
+    def _raise_row(self, rank: int, row: Vector, risen: Iterable[int]) -> None:
+        """`risen`: the senders of whom the row counts more than before."""
         core, state = self.core, self.core.state
         peer = state.peers[rank]
         before, peer.row = peer.row, row
@@ -226,8 +244,8 @@ class Streams:
         if not peer.present:
             peer.present = True
             self.untidy = True
-        for sender, count in enumerate(row):
-            if count > before[sender] and before[sender] == state.stable[sender]:
+        for sender in risen:
+            if before[sender] == state.stable[sender]:
                 self.laggards[sender] -= 1
                 if not self.laggards[sender]:
                     column = [other.row[sender] for other in state.peers]

@@ -8,7 +8,7 @@ from abc import abstractmethod
 
 from antecede.errors import Misuse
 from antecede.message import Message, MessageId, ProcessSet, members
-from antecede.order import Count, Order, Stamp
+from antecede.order import Count, Effect, Order, Stamp
 
 __all__ = ["HopStamp", "Overlay"]
 
@@ -42,6 +42,10 @@ class Overlay(Order):
                 f"message {message.id}: no application lives at {list(members(routers))}, which "
                 f"only forward"
             )
+
+    def connect(self, other: int, now: float = 0.0) -> list[Effect]:
+        """A link to another process is there from now on. The other one is told, too."""
+        raise Misuse(f"{self.name} knows no links")
 
     @property
     def reach(self) -> ProcessSet:

@@ -41,7 +41,8 @@ The core and the parts over it:
 `arrivals`           what groups deliver, and batches in groups that are founded anew (`batches`)
 `views`, `absence`   when views change; who is away, and who is back
 `search`             how servers find each other, and found their group anew
-`changes`, `splits`  local groups that split and merge
+`changes`, `splits`  local groups that split and merge; `load`: because of what they carry
+`levels`             groups of servers that split and dissolve: levels come and go
 `plan`, `options`    the tree of groups; what can be chosen
 `items`, `stamp`     what travels; `matrix`, `epochs`: for `local_recipients`
 ===================  ===============================================================================

@@ -4,15 +4,20 @@ A process that is silent may be dead or merely slow. What is for it is kept for 
 servers does the same for a group below that has no server in it.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 
 from antecede import groups
-from antecede.message import ProcessSet, members, process_set
+from antecede.message import MessageId, ProcessSet, members, process_set
+from antecede.order import Wake
 from antecede.overlays.daisy.core import Core, Part
-from antecede.overlays.daisy.items import Forget
+from antecede.overlays.daisy.items import Forget, Ids, Missed
 from antecede.overlays.daisy.layer import ABOVE, Layer
+from antecede.overlays.daisy.records import MOST_NAMED
 from antecede.overlays.daisy.relay import Relay
 from antecede.overlays.daisy.search import Search
+
+NOTHING: Mapping[int, int] = MappingProxyType({})
 
 
 class Absence(Part):
@@ -26,11 +31,11 @@ class Absence(Part):
     def note(self, layer: Layer, view: groups.View, now: float) -> None:
         """Who has left may come back: remember since when it is away."""
         memory, node = layer.memory, layer.node
+        present = {self.core.whom(layer, member.process) for member in view.members}
         if node.level:
-            present = {self.core.plan.child_of(node, member.process) for member in view.members}
             expected: Iterable[int] = node.children
         else:
-            present = {member.process for member in view.members}
+            memory.come.update(who for who in self.options.latecomers if who in present)
             expected = members(node.processes & ~self._unborn(layer))
         for who in expected:
             if who not in present:
@@ -42,11 +47,14 @@ class Absence(Part):
 
     def note_return(self, layer: Layer, now: float) -> None:
         """Who has come back has what was kept for it as soon as it speaks in the new view."""
-        memory, view = layer.memory, layer.view
-        if view is None or not (memory.away or memory.forgotten or memory.missed):
+        memory = layer.memory
+        if not (memory.away or memory.forgotten or memory.missed) or not layer.is_in:
             return
         heard = [self.core.whom(layer, process) for process in layer.member.present()]
-        memory.missed.difference_update(heard)
+        told = sorted(memory.missed.keys() & heard) if not memory.batches else ()
+        for who in told:
+            del memory.missed[who]
+            self.relay.tell_beside(layer, Missed(who, (), beside=True), now)
         back = [who for who in heard if who in memory.away or who in memory.forgotten]
         for process in back if not layer.node.level else ():
             memory.away.pop(process, None)
@@ -58,56 +66,121 @@ class Absence(Part):
     def give_up_waiting(self, layer: Layer, now: float) -> None:
         """Who has come back, or is away for long, has had the time to bring what its group has
         missed of it: the rest comes from the servers."""
-        returned, below = layer.state.returned, self.core.below(layer)
-        late = [who for who, at in returned.items() if now - at > self.options.suspect_after_s]
-        for who in late:
-            del returned[who]
-        if late or (below is not None and below.is_server and below.memory.away):
+        returned = layer.state.returned
+        late: list[int] = []
+        if returned:
+            limit_s = self.options.suspect_after_s
+            late = [who for who, at in returned.items() if now - at > limit_s]
+            for who in late:
+                del returned[who]
+        below = self.core.below(layer) if layer.node.level else None
+        if late or (below is not None and below.memory.away and below.is_server):
             self.relay.reconcile(layer, now)
 
     def _unborn(self, layer: Layer) -> ProcessSet:
-        """Latecomers that nobody has seen."""
-        return process_set(self.options.latecomers) & ~process_set(layer.memory.away)
+        """Latecomers that have not come yet."""
+        memory = layer.memory
+        return process_set(self.options.latecomers) & ~process_set((*memory.come, *memory.away))
 
     def look_after(self, layer: Layer, now: float) -> None:
         """Forget who has been away for too long; wake groups that have no server here, and members
         that may not know that they are out."""
         memory, node = layer.memory, layer.node
         self._hurry_batches(layer, now)
-        for who, since in sorted(memory.away.items()):
-            if now - since > self.options.forget_after_s and memory.kept:
-                if not layer.is_told(Forget(who)):
-                    layer.tell(Forget(who), now, self.options.tidy_s)
+        for who, since in sorted(memory.away.items()) if memory.away else ():
+            is_held_up = memory.kept or memory.frozen
+            if now - since > self.options.forget_after_s and is_held_up:
+                self._forget(layer, who, now)
             elif layer.keeps_for(self.core.those(layer, who)):
                 self.search.call(layer, who)
             elif not node.level:
                 self.search.tell_changes(node, 1 << who)
 
+    def call_back(self, layer: Layer, now: float) -> None:
+        """Call those who have missed something, ever more seldom until they are back: only then are
+        they told. They may be asleep, and not know that they are out."""
+        sleep, view = layer.state.sleep, layer.view
+        if view is None or not layer.is_server or now < sleep.call_at:
+            return
+        present = {self.core.whom(layer, member.process) for member in view.members}
+        absent = [who for who in sorted(layer.memory.missed) if who not in present]
+        if layer.node.level:  # one of the servers may know of groups that never came about
+            absent = [who for who in absent if who in layer.node.children]
+        for who in absent:
+            self.search.call(layer, who)
+        if absent:
+            wait_s = 2 * sleep.call_after_s if sleep.call_at >= 0 else self.options.suspect_after_s
+            sleep.call_after_s, sleep.call_at = wait_s, now + wait_s
+            self.core.emit(Wake(sleep.call_at))
+
     def _hurry_batches(self, layer: Layer, now: float) -> None:
-        """Wake the groups whose batches are missing; give up those that do not come."""
-        founding, missing = layer.state.founding, layer.memory.batches - {ABOVE}
-        if not missing or not layer.node.level:
+        """Wake the groups whose batches are missing; give up those that do not come. The one from
+        above is awaited for as long as there is somebody above."""
+        founding = layer.state.founding
+        if not layer.memory.batches:
+            founding.since = -1.0
+            return
+        missing = set(layer.memory.batches)
+        if ABOVE in missing and (len(missing) > 1 or self.core.above(layer) is not None):
+            missing.discard(ABOVE)
+        if not missing or not (layer.node.level or missing == {ABOVE}):
             founding.since = -1.0
         elif founding.since < 0:
             founding.since = now
         for who in sorted(missing) if founding.since >= 0 else ():
-            if now - founding.since <= self.options.forget_after_s:
+            if now - founding.since > self.options.forget_after_s:
+                self._forget(layer, who, now)
+            elif who != ABOVE:
                 self.search.call(layer, who)
-            elif not layer.is_told(Forget(who)):
-                layer.tell(Forget(who), now, self.options.tidy_s)
+
+    def _forget(self, layer: Layer, who: int, now: float) -> None:
+        """Nobody who is lost at home decides that: its group may be away no longer, through another
+        server, and what it lets go nobody would be told of."""
+        if not layer.is_told(Forget(who)) and not self.core.is_home_lost(layer):
+            layer.tell(Forget(who), now, self.options.tidy_s)
 
     def on_forget(self, layer: Layer, who: int, now: float) -> None:
         memory = layer.memory
         if who in memory.batches:
             memory.batches.discard(who)
-            self.core.tell_gap(layer, self.core.those(layer, who))
+            layer.state.founding.owes.discard(who)
+            gone = self.core.beyond(layer) if who == ABOVE else self.core.those(layer, who)
+            self.core.tell_gap(layer, gone)
         if who in memory.away:
             del memory.away[who]
             memory.forgotten.add(who)
             self.relay.check_all(layer, now)
             self.relay.reconcile(layer, now)
 
-    def tell_missed(self, layer: Layer) -> None:
-        """Back after so long that something for this process or its group has been let go."""
-        if self.core.whom(layer, self.process) in layer.memory.missed:
-            self.core.tell_gap(layer)
+    def tell_missed(self, layer: Layer, had: Mapping[int, int] = NOTHING) -> None:
+        """Back after so long that something for this process or its group has been let go. `had`:
+        of each process the last number that was delivered here before."""
+        whose = self.core.whom(layer, self.process)
+        missed = layer.memory.missed.get(whose, set()) if whose is not None else set()
+        names = {name for name in missed if name.number > had.get(name.sender, 0)}
+        if names:
+            are_all = len(names) < MOST_NAMED
+            self.core.tell_gap(layer, messages=tuple(sorted(names)) if are_all else ())
+
+    def pass_on(self, layer: Layer, known: Mapping[int, set[MessageId]], now: float) -> None:
+        """Whoever comes in may know what others have missed, from where it was before or from its
+        group."""
+        missed, below = layer.memory.missed, self.core.below(layer)
+        beside = {} if below is None else below.memory.beside
+        words: list[Missed] = []
+        for who in sorted({*known, *(beside.keys() & {*layer.node.children})}):
+            names = known.get(who, set()) | beside.get(who, set())
+            news = tuple(sorted(names - missed.get(who, set())))
+            words += [Missed(who, news)] if news else []
+        if words:
+            self.core.do(layer, layer.send_words(words, now))
+
+    def on_missed_beside(self, layer: Layer, word: Missed, now: float) -> None:
+        layer.memory.note_beside(word.who, [MessageId(*id_) for id_ in word.ids])
+        self.relay.tell_beside(layer, word, now)
+
+    def on_missed(self, layer: Layer, who: int, ids: Ids) -> None:
+        layer.memory.note_missed(who, [MessageId(*id_) for id_ in ids])
+        layer.state.sleep.call_at = -1.0
+        if who == self.core.whom(layer, self.process):
+            self.tell_missed(layer, NOTHING if layer.node.level else self.core.state.delivered)

@@ -74,6 +74,8 @@ class RunningAhead(Part):
     def catch_up(self, now: float) -> None:
         """What was sent on ahead has been delivered here. Usually the servers have taken it by now;
         otherwise it is sent on in its turn."""
+        if self.options.forward != "received":
+            return
         layer = self.core.local
         above = None if layer is None else self.core.above(layer)
         if layer is None or above is None or layer.is_merging():  # what came in batches goes first
@@ -113,6 +115,8 @@ class RunningAhead(Part):
         Where not all of a group have its messages, nobody knows yet; the handover finds out."""
         below = self.core.below(layer)
         if below is None or below.node.level or not self.relay.local.reaches_all:
+            return
+        if self.options.evolves:  # sent on is what all have; and before a split others had it
             return
         away, seen = below.memory.away, layer.memory.seen
         ahead = [MessageId(who, seen[who]) for who in sorted(away) if who in seen]

@@ -18,9 +18,14 @@ from antecede.overlays.daisy.items import (
     Change,
     Done,
     Forget,
+    Freeze,
+    Has,
     Merged,
+    Missed,
+    Own,
     Ready,
     Release,
+    Reshape,
     Retract,
     Roll,
     decode_items,
@@ -66,6 +71,7 @@ class Arrivals(Part):
         """When all batches are here, or will not come: these first, then what came meanwhile."""
         if not layer.memory.batches:
             self._tell_gap(layer)
+            self.absence.tell_missed(layer)
             batches, others = ready(layer)
             layer.state.founding.merged = TAKING_BATCHES
             self._take(layer, batches, now)
@@ -75,12 +81,14 @@ class Arrivals(Part):
 
     def _take_at_once(self, layer: Layer, arrivals: list[Arrival], now: float) -> list[Arrival]:
         """Word that does not wait for batches; what is left."""
-        for _, within, item in arrivals:
+        for sender, within, item in arrivals:
             if isinstance(item, Bind):
                 self.fencing.on_bind(layer, item, within)
             elif isinstance(item, Forget):
                 self.absence.on_forget(layer, item.who, now)
-        return [one for one in arrivals if not isinstance(one[2], Bind | Forget)]
+            elif isinstance(item, Reshape):
+                self.changes.hear_reshape(layer, item, sender, within, now)
+        return [one for one in arrivals if not isinstance(one[2], Bind | Forget | Reshape)]
 
     def _take(self, layer: Layer, arrivals: Iterable[Arrival], now: float) -> None:
         """Word that may be the end of the group comes last."""
@@ -97,19 +105,31 @@ class Arrivals(Part):
                     self.ahead.on_retract(layer, ids)
                 case Done(node, ids):
                     self.relay.on_done(layer, node, ids, now)
+                case Has(node, ids):
+                    self.relay.on_had(layer, node, ids, now)
+                case Own(ids):
+                    self.relay.on_own(layer, ids, now)
                 case Release(ids):
                     self.relay.on_release(layer, ids, now)
                 case Forget(who):
                     self.absence.on_forget(layer, who, now)
+                case Missed(who, ids, beside=False):
+                    self.absence.on_missed(layer, who, ids)
+                case Missed():
+                    self.absence.on_missed_beside(layer, item, now)
                 case Bind():
                     self.fencing.on_bind(layer, item, within)
                 case Above(epoch, processes):
                     layer.state.above = Servers(epoch, set_from_bytes(processes))
-                case Roll(node, processes):
-                    layer.memory.rolls[node] = processes
+                case Roll(node, processes, load):
+                    layer.memory.rolls[node], layer.memory.loads[node] = processes, load
                     self.changes.decide(layer, now)
                 case Change():
                     self.changes.hear(layer, item, within, now)
+                case Reshape():
+                    self.changes.hear_reshape(layer, item, sender, within, now)
+                case Freeze():
+                    self.changes.levels.on_freeze(layer)
                 case Ready():
                     layer.state.moving.ready.add(sender)
                     self.changes.move_if_ready(layer, now)
@@ -130,8 +150,10 @@ class Arrivals(Part):
         it is put in order downwards. What comes from above comes last, for the groups before may
         have had more from there in the meantime."""
         for layer in self.core.layers:
-            below, above = self.core.below(layer), self.core.above(layer)
             owes = layer.state.founding.owes
+            if not owes:
+                continue
+            below, above = self.core.below(layer), self.core.above(layer)
             is_gathered = below is None or (
                 below.memory.batches <= {ABOVE} and self.relay.spreading(below).is_gathered(below)
             )

@@ -9,7 +9,18 @@ that is told as a gap.
 """
 
 from antecede.groups import GroupMessageId
-from antecede.overlays.daisy.items import Batch, Carry, Item, carries, carry, causal, pack, unpack
+from antecede.message import MessageId
+from antecede.overlays.daisy.items import (
+    Batch,
+    Carry,
+    Ids,
+    Item,
+    carries,
+    carry,
+    causal,
+    pack,
+    unpack,
+)
 from antecede.overlays.daisy.layer import ABOVE, Layer
 
 
@@ -28,12 +39,18 @@ def batch(layer: Layer, below: Layer | None) -> tuple[Item, ...]:
     for node, epoch in below.memory.bound.items() if below is not None else ():
         if node != layer.node.index:
             bound[node] = max(epoch, bound.get(node, 0))
+    beside = {**memory.beside, **(below.memory.beside if below is not None else {})}
     head = Batch(
-        missed=tuple(sorted(memory.missed)),
+        missed=_listed(memory.missed),
         away=tuple(sorted(memory.away)),
         bound=tuple(sorted(bound.items())),
+        beside=_listed(beside),
     )
     return (head, *sorted(items.values(), key=causal))
+
+
+def _listed(names: dict[int, set[MessageId]]) -> tuple[tuple[int, Ids], ...]:
+    return tuple((who, tuple(sorted(ids))) for who, ids in sorted(names.items()))
 
 
 def batch_from_above(layer: Layer, above: Layer) -> tuple[Item, ...]:
@@ -61,9 +78,16 @@ def gather(layer: Layer, arrivals: list[Arrival], whose: int | None, now: float)
             if item.above:
                 layer.state.founding.owes.discard(ABOVE)
             layer.state.founding.batched.add(within)
-            memory.missed.update(item.missed)
+            for who, ids in item.missed:
+                memory.note_missed(who, [MessageId(*id_) for id_ in ids])
+            for who, ids in item.beside:
+                is_below = layer.node.level and who in layer.node.children
+                note = memory.note_missed if is_below else memory.note_beside
+                note(who, [MessageId(*id_) for id_ in ids])
             for who in item.away:
-                memory.away.setdefault(who, now)
+                # One of the servers may know of groups that never came about.
+                if not layer.node.level or who in layer.node.children:
+                    memory.away.setdefault(who, now)
             for node, epoch in item.bound:
                 memory.bound[node] = max(epoch, memory.bound.get(node, 0))
         else:

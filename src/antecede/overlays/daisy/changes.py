@@ -7,52 +7,62 @@ from antecede.message import members, process_set
 from antecede.order import Event, Notice
 from antecede.overlays.daisy.absence import Absence
 from antecede.overlays.daisy.core import Core, Part
-from antecede.overlays.daisy.items import Change, Ready, pack, unpack
+from antecede.overlays.daisy.items import Change, Item, Ready, Reshape, pack, unpack
 from antecede.overlays.daisy.layer import Layer, founding_anew, joining
+from antecede.overlays.daisy.levels import Levels
+from antecede.overlays.daisy.load import QUIET, measure
 from antecede.overlays.daisy.records import Servers
 from antecede.overlays.daisy.relay import Relay
-from antecede.overlays.daisy.splits import decide, is_under, roll
+from antecede.overlays.daisy.splits import decide, first_number, is_under, roll
 
 
 class Changes(Part):
     """A process in its groups, as far as these give way to others."""
 
-    def __init__(self, core: Core, relay: Relay, absence: Absence) -> None:
+    def __init__(self, core: Core, relay: Relay, absence: Absence, levels: Levels) -> None:
         super().__init__(core)
         self.relay = relay
         self.absence = absence
+        self.levels = levels
 
     def call_roll(self, layer: Layer, now: float) -> None:
         """The servers have to know how large the groups are."""
-        is_evolving = self.options.split_above or self.options.merge_below
+        if not self.options.evolves:
+            return
         lower = layer if not layer.node.level else self.core.below(layer)
         above = None if lower is None or lower.node.level else self.core.above(lower)
-        if not is_evolving or lower is None or above is None or not lower.is_server:
+        if lower is None or above is None or not lower.is_server:
             return
         view = lower.view
         if view is not None and not self.core.is_start:
             processes = tuple(member.process for member in view.members)
-            word = roll(lower.node.index, processes, self.core.state.talk)
-            known = above.memory.rolls.get(lower.node.index, ())
-            if set(known) != set(word.processes) and not above.is_told(word):
-                above.tell(word, now, self.options.tidy_s)
+            node, memory, load = lower.node.index, above.memory, measure(lower, now)
+            known, known_load = memory.rolls.get(node, ()), memory.loads.get(node, QUIET)
+            if set(known) != set(processes) or known_load != load:
+                word = roll(node, processes, self.core.state.talk, load)
+                if not above.is_told(word):
+                    above.tell(word, now, self.options.tidy_s)
 
     def decide(self, layer: Layer, now: float) -> None:
         """The server of the servers decides, one change after the other."""
-        options, memory = self.options, layer.memory
-        is_under_way = memory.batches or layer.member.queued() or memory.pending
+        memory = layer.memory
+        is_under_way = memory.batches or layer.member.queued() or memory.pending or memory.frozen
         if layer.view is None or not layer.is_server or is_under_way:
             return
-        rolls = {
-            child: memory.rolls[child]
-            for child in (self.core.whom(layer, m.process) for m in layer.view.members)
-            if child in memory.rolls
-        }
+        if self.levels.is_too_large(layer) and not memory.away:  # that comes first
+            return
+        present = [self.core.whom(layer, member.process) for member in layer.view.members]
+        if layer.state.epoch and not {*layer.node.children} <= {*present}:
+            return  # one that is not there may know of a change
+        rolls = {child: memory.rolls[child] for child in present if child in memory.rolls}
         # A group of servers that was founded anew remembers no changes; its numbers are not free.
         version = 1 + sum(is_under(stored, layer.node.index) for stored in self.core.state.changes)
-        change = decide(layer.node.index, version, rolls, options.split_above, options.merge_below)
+        index, is_old = layer.node.index, not (self.options.reshapes or layer.state.epoch)
+        first = first_number(index, version) if is_old else self.core.new_number(is_taken=False)
+        change = decide(index, version, first, rolls, memory.loads, self.options)
         if change is not None and change.version > layer.state.moving.decided:
             layer.state.moving.decided = change.version
+            self.core.state.numbers += 1
             self.core.do(layer, layer.send_word(change, now))
 
     def hear(self, layer: Layer, change: Change, within: groups.GroupMessageId, now: float) -> None:
@@ -63,12 +73,46 @@ class Changes(Part):
         else:
             self._on_change(layer, change, now)
 
+    def hear_reshape(
+        self,
+        layer: Layer,
+        change: Reshape,
+        sender: int,
+        within: groups.GroupMessageId,
+        now: float,
+    ) -> None:
+        """In the group that ends, or in the one above it; or in one below."""
+        node, above = layer.node.index, change.above
+        if node == change.gone or (above is not None and node == above.index):
+            if self.levels.may_say(layer, change, sender):
+                layer.memory.pending[within] = pack(change)
+        else:
+            self.learn([pack(change)])
+            self.levels.follow(layer, change, within)
+
     def apply(self, layer: Layer, stable: Iterable[groups.GroupMessageId], now: float) -> None:
         for within in stable:
             stored = layer.memory.pending.pop(within, None)
             change = None if stored is None else unpack(stored)
             if isinstance(change, Change):
                 self._on_change(layer, change, now)
+            elif isinstance(change, Reshape):
+                self._on_reshape(layer, change, now)
+
+    def _on_reshape(self, layer: Layer, change: Reshape, now: float) -> None:
+        """All who are in the group that ends, or in the one above it, know."""
+        stored, is_end = pack(change), layer.node.index == change.gone
+        if stored in layer.memory.changes or not (is_end or change.gone in layer.node.children):
+            return
+        layer.memory.changes.append(stored)
+        self.learn([stored])
+        if is_end:
+            self.levels.end(layer, stored, now)
+            return
+        self._relabel(layer, change, now)
+        below = self.core.below(layer)
+        if below is not None:
+            self.levels.look(below, now)
 
     def announce(self, layer: Layer, now: float) -> None:
         """Tell the group below if it gives way, and all that has changed before: it may be merged
@@ -88,7 +132,8 @@ class Changes(Part):
         """Among servers: from now on the plan is another, and the groups that give way hear of it.
         In a local group: it gives way as soon as nothing is under way in it."""
         stored = pack(change)
-        is_here = set(change.gone) <= set(self.core.plan.nodes[change.parent].children)
+        parent = self.core.plan.nodes.get(change.parent)
+        is_here = parent is not None and set(change.gone) <= set(parent.children)
         is_known = stored in self.core.state.changes
         if stored in layer.memory.changes or (layer.node.level and not (is_here or is_known)):
             return
@@ -109,12 +154,13 @@ class Changes(Part):
                 layer.state.moving.change = stored
                 self.core.do(layer, layer.send_word(Ready(), now))
 
-    def _relabel(self, layer: Layer, change: Change, now: float) -> None:
+    def _relabel(self, layer: Layer, change: Change | Reshape, now: float) -> None:
         """What the old groups were done with, so are the new ones."""
         for kept in layer.memory.kept.values():
             self.relay.carry_over(kept, change)
-        for index in change.gone:
+        for index in change.gone if isinstance(change, Change) else (change.gone,):
             layer.memory.rolls.pop(index, None)
+            layer.memory.loads.pop(index, None)
             layer.memory.away.pop(index, None)
         if layer.view is not None:
             self.absence.note(layer, layer.view, now)
@@ -127,69 +173,146 @@ class Changes(Part):
         if {member.process for member in view.members} <= layer.state.moving.ready:
             self._move(now)
 
-    def learn(self, changes: Iterable[bytes]) -> list[Change]:
+    def learn(self, changes: Iterable[bytes]) -> list[Change | Reshape]:
         """Take note of the changes that are news."""
-        news = []
-        for stored in changes:
-            if stored in self.core.state.changes:
-                continue
-            change = self.replan(stored)
-            if change is None:
-                continue
-            self.core.state.changes.append(stored)
-            for layer in self.core.layers:
-                layer.node = self.core.plan.nodes[layer.node.index]
-            event = Event.SPLIT if len(change.made) > 1 else Event.MERGE
+        news: list[Change | Reshape] = []
+        left = [one for one in dict.fromkeys(changes) if one not in self.core.state.changes]
+        while left:
+            known = [stored for stored in left if self._learn_one(stored, news)]
+            left = [stored for stored in left if stored not in known] if known else []
+        return news
+
+    def _learn_one(self, stored: bytes, news: list[Change | Reshape]) -> bool:
+        """Whether it is understood: it may speak of groups that others have to tell of first. One
+        that is heard after those which take what it made comes before them all the same."""
+        changes = self.core.state.changes
+        change = self.replan(stored)
+        if change is None:
+            return False
+        made = _makes(change) if isinstance(change, Change) else set()
+        known = [_makes(one) | _needs(one) for one in map(unpack, changes)]
+        place = next((at for at, groups in enumerate(known) if made & groups), len(changes))
+        changes.insert(place, stored)
+        if place < len(changes) - 1:
+            self.replan_all()
+        self._look_up_nodes()
+        event = Event.SPLIT if len(change.made) > 1 else Event.MERGE
+        if isinstance(change, Change):
             where = " and ".join(self.core.plan.nodes[index].name for index in change.gone)
             self.core.emit(Notice(event, where, change.version))
-            news.append(change)
-        return news
+        else:
+            self.core.emit(Notice(event, f"servers {change.gone}"))
+        news.append(change)
+        return True
+
+    def _look_up_nodes(self) -> None:
+        """A group goes by what it remembers of the one above it, and by the plan otherwise."""
+        plan = self.core.plan
+        for layer in self.core.layers:
+            if layer.node.index not in plan.gone:
+                parent = layer.node.parent
+                layer.node = plan.nodes.get(layer.node.index, layer.node)
+                if layer.memory.follows:
+                    layer.follow(parent)
+
+    def relearn(self, changes: Iterable[bytes]) -> None:
+        """Go by what the local group remembers. Servers that were may have decided on a change that
+        never came about, and only who was with them knows of it."""
+        stored = list(changes)
+        if set(self.core.state.changes) <= set(stored):
+            self.learn(stored)
+            return
+        self.core.plan, self.core.state.changes = self.core.first_plan, []
+        self.learn(stored)
 
     def on_moved(self, changes: Iterable[bytes], now: float) -> None:
         """Others have gone on: the local group is no more, or is next to others than before. Among
         servers, those who knew may have died."""
         for change in self.learn(changes):
+            above = change.above.index if isinstance(change, Reshape) and change.above else -1
+            parent = change.parent if isinstance(change, Change) else above
             for layer in self.core.layers:
-                if layer.node.index == change.parent:
+                if layer.node.index == parent:
                     layer.memory.changes.append(pack(change))
                     self._relabel(layer, change, now)
         gone = {index for indices in self.gone() for index in indices}
-        if self.core.layers and self.core.layers[0].node.index in gone:
+        here = self.core.layers[0].node.index if self.core.layers else -1
+        if here in gone and here != self.core.plan.leaf(self.process).index:
             self._move(now)
 
-    def replan(self, stored: bytes) -> Change | None:
+    def replan_all(self) -> None:
+        """Go through all changes, from the first plan on."""
+        self.core.plan = self.core.first_plan
+        for stored in self.core.state.changes:
+            self.replan(stored)
+
+    def replan(self, stored: bytes) -> Change | Reshape | None:
         change = unpack(stored)
+        if isinstance(change, Reshape):
+            self.core.plan = self.core.plan.reshaped(change)
+            return change
         if not isinstance(change, Change) or not set(change.gone) <= self.core.plan.nodes.keys():
+            return None
+        if change.parent not in self.core.plan.nodes and not change.raised:
             return None
         self.core.plan = self.core.plan.changed(change.parent, change.gone, change.made)
         return change
 
     def _move(self, now: float) -> None:
-        """From a group that has given way to the one in its place."""
+        """From a group that has given way to the one in its place. Who leaves the servers by this
+        brings along what they have from the other groups that do: all of one may have died."""
         old, node = self.core.layers[0], self.core.plan.leaf(self.process)
         if self.process in node.founders:
             whose = {founder: founder for founder in node.founders}
             new = founding_anew(self.process, node, self.options, 0, node.founders, whose)
-            new.memory.bound = dict(old.memory.bound)
+            new.memory.inherit(old.memory)
             new.state.sleep.patient_until = now + 3 * self.options.suspect_after_s
             for who in members(old.followers() & node.processes & ~process_set(node.founders)):
                 new.memory.away[who] = now
         else:
-            contacts = node.processes
-            new = joining(self.process, node, self.options, 0, 0, contacts)
+            new = joining(self.process, node, self.options, 0, 0, node.contacts)
             new.state.memory = old.memory
         new.state.out.resend = old.everything()
-        new.state.memory.changes = list(old.memory.changes)
-        new.state.memory.missed = old.memory.missed
+        if self.process not in node.founders:
+            new.state.out.resend = old.to_bring(new.state.out.resend)
+        new.state.memory.changes = self._lineage(node.index, old.memory.changes)
         new.state.above = old.state.above
         above = self.core.above(old)
+        is_server = self.process in node.founders[:1]
         if above is not None and above.view is not None:
             above.state.out.reported.clear()  # that was the old group's word
+            above.state.out.had.clear()
             new.state.above = Servers(above.state.epoch, above.view.processes)
-        is_server = self.process in node.founders[:1]
+            if self.process in node.founders and not is_server:  # it leaves the servers
+                new.state.out.resend += above.kept_from(node.processes)
         self.core.replace(old, new, now, is_server and above is not None)
+
+    def _lineage(self, node: int, known: list[bytes]) -> list[bytes]:
+        """What a group remembers, and the changes by which it came about, in whatever order they
+        were heard: who was told of them may be the first to come here."""
+        left = {stored: unpack(stored) for stored in self.core.state.changes}
+        wanted, found = {node}, set()
+        while news := {
+            stored for stored, change in left.items() if stored in known or wanted & _makes(change)
+        }:
+            wanted.update(*(_needs(left.pop(stored)) for stored in news))
+            found |= news
+        return [stored for stored in self.core.state.changes if stored in found]
 
     def gone(self) -> list[tuple[int, ...]]:
         """The local groups that have given way to others."""
         changes = map(unpack, self.core.state.changes)
         return [change.gone for change in changes if isinstance(change, Change)]
+
+
+def _makes(change: Item) -> set[int]:
+    """The groups that one knows of who has heard of a change."""
+    if isinstance(change, Change):
+        return {index for index, _ in change.made}
+    groups = (*change.made, *change.below) if isinstance(change, Reshape) else ()
+    return {group.index for group in groups}
+
+
+def _needs(change: Item) -> set[int]:
+    """The groups that one has to know of before."""
+    return {*change.gone, change.parent} if isinstance(change, Change) else set()

@@ -12,6 +12,9 @@ from antecede.overlays.daisy.options import DaisyOptions
 from antecede.overlays.daisy.plan import Plan
 from antecede.overlays.daisy.records import State
 
+_NUMBERED = 1 << 26
+"""Below these are the numbers of the first plan, and of changes under its groups."""
+
 
 class Core:
     """One process' state, and the effects of the input at hand."""
@@ -19,7 +22,7 @@ class Core:
     def __init__(self, process: int, options: DaisyOptions, plan: Plan) -> None:
         self.process = process
         self.options = options
-        self.plan = plan
+        self.plan = self.first_plan = plan
         self.state = State()
         self.layers: list[Layer] = []
         self.is_start = False
@@ -68,7 +71,7 @@ class Core:
         """Be in one more group, above the others."""
         self.layers.append(layer)
         self.state.layers.append(layer.state)
-        self.do(layer, layer.member.start(now))
+        self._start(layer, now)
 
     def replace(self, old: Layer, new: Layer, now: float, is_server: bool = False) -> None:
         """Be in a group in another way. Whatever is above depends on it, and is over, unless this
@@ -78,7 +81,26 @@ class Core:
             del self.layers[place + 1 :], self.state.layers[place + 1 :]
         self.layers[place] = new
         self.state.layers[place] = new.state
-        self.do(new, new.member.start(now))
+        self._start(new, now)
+
+    def _start(self, layer: Layer, now: float) -> None:
+        """Found a group, or ask to be let in."""
+        effects = layer.member.start(now)
+        if self._may_not_ask(layer):
+            effects = [one for one in effects if isinstance(one, groups.Wake)]
+        self.do(layer, effects)
+
+    def wake(self, layer: Layer, now: float) -> None:
+        """Let time pass in a group."""
+        if self._may_not_ask(layer):
+            self.do(layer, [groups.Wake(now + self.options.tick_s)])
+        else:
+            self.do(layer, layer.member.wake(now))
+
+    def _may_not_ask(self, layer: Layer) -> bool:
+        """Who is lost at home speaks for no group, and does not ask to be let in above: it would be
+        told what the next server has to hear."""
+        return not layer.is_in and self.is_home_lost(layer)
 
     def bound(self, node: int) -> int:
         """The earliest epoch of a group of servers that this process may take part in."""
@@ -87,6 +109,29 @@ class Core:
     def is_home_lost(self, layer: Layer) -> bool:
         """Whether one of the groups below, which this process serves, has lost it."""
         return any(lower.is_lost for lower in self.layers[: self.layers.index(layer)])
+
+    def changes(self) -> tuple[bytes, ...]:
+        """How the plan has changed, as far as the groups remember that this process is in. What it
+        has heard from servers that were may never have come about."""
+        known = {
+            stored
+            for layer in self.layers
+            if not layer.is_lost and not self.is_home_lost(layer)
+            for stored in layer.memory.changes
+        }
+        return tuple(stored for stored in self.state.changes if stored in known)
+
+    def remove(self, layer: Layer) -> None:
+        """Be in this group no more, though in those above it."""
+        place = self.layers.index(layer)
+        del self.layers[place], self.state.layers[place]
+
+    def new_number(self, is_taken: bool = True) -> int:
+        """A number that no group has, nor the one after it; none other is given until it is
+        taken."""
+        number = _NUMBERED + (self.state.numbers << 17 | self.process << 1)
+        self.state.numbers += is_taken
+        return number
 
     # Who stands for whom.
 
@@ -97,6 +142,10 @@ class Core:
     def those(self, layer: Layer, who: int) -> ProcessSet:
         """The member of a local group, or the processes of a group below."""
         return self.plan.nodes[who].processes if layer.node.level else 1 << who
+
+    def beyond(self, layer: Layer) -> ProcessSet:
+        """All processes that are neither in a group nor below it."""
+        return (1 << len(self.plan.leaves)) - 1 & ~layer.node.processes
 
 
 class Part:

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from antecede.groups import GroupMessageId, Quorum
 from antecede.overlays.daisy.core import Part
 from antecede.overlays.daisy.items import Bind
-from antecede.overlays.daisy.layer import Layer
+from antecede.overlays.daisy.layer import LEFT, Layer
 
 
 class Fencing(Part):
@@ -36,6 +36,20 @@ class Fencing(Part):
         bound, binding = layer.memory.bound, layer.state.fence.binding
         bound[item.node] = max(item.epoch, bound.get(item.node, 0))
         binding[within] = (*binding.get(within, ()), (item.node, item.epoch))
+
+    def is_left(self, layer: Layer, now: float) -> bool:
+        """Whether all groups below are bound never to take part in this one again. The one next
+        below is told how things have changed; the others are told here."""
+        node, below = layer.node.index, self.core.layers[: self.core.layers.index(layer)]
+        for lower in below[:-1]:
+            fence = lower.state.fence
+            if fence.holds.get(node, 0) < LEFT and fence.asked.get(node, 0) < LEFT:
+                fence.asked[node] = LEFT
+                self.core.do(lower, lower.send_word(Bind(node, LEFT), now))
+        return all(lower.state.fence.holds.get(node, 0) >= LEFT for lower in below)
+
+    def note_left(self, layer: Layer, node: int, within: GroupMessageId) -> None:
+        self.on_bind(layer, Bind(node, LEFT), within)
 
     def on_stable(self, layer: Layer, stable: Iterable[GroupMessageId]) -> None:
         fence = layer.state.fence

@@ -63,9 +63,9 @@ class Release(msgspec.Struct, frozen=True, array_like=True, tag=2):
 
 class Forget(msgspec.Struct, frozen=True, array_like=True, tag=3):
     """The process (in a local group) or the group (in a group of servers) that left has been away
-    for so long that nothing is kept for it."""
+    for so long that nothing is kept for it; below 0, the group above: its batch is given up."""
 
-    who: Count
+    who: Annotated[int, msgspec.Meta(ge=-1)]
 
 
 class Above(msgspec.Struct, frozen=True, array_like=True, tag=4):
@@ -77,29 +77,34 @@ class Above(msgspec.Struct, frozen=True, array_like=True, tag=4):
 
 class Batch(msgspec.Struct, frozen=True, array_like=True, tag=5):
     """This payload is all that my group brings along into a group that is founded anew; or, from
-    `above`, all that the servers keep for that group. `missed`, `away`, `bound`: as in `Memory`."""
+    `above`, all that the servers keep for that group. The rest is as in `Memory`."""
 
     above: bool = False
-    missed: tuple[Count, ...] = ()
+    missed: tuple[tuple[Count, Ids], ...] = ()
     away: tuple[Count, ...] = ()
     bound: Ids = ()
+    beside: tuple[tuple[Count, Ids], ...] = ()
 
 
 class Roll(msgspec.Struct, frozen=True, array_like=True, tag=6):
-    """The members of my group. Those who talk much with each other stand side by side."""
+    """The members of my group, and how much it carries. Those who talk much with each other stand
+    side by side."""
 
     node: Count
     processes: tuple[Count, ...]
+    load: Count = 0
 
 
 class Change(msgspec.Struct, frozen=True, array_like=True, tag=7):
     """In place of the local groups `gone` there are those `made` from now on, each with its number
-    and its founders. Changes under one group of servers are numbered."""
+    and its founders. Changes under one group of servers are numbered. The `parent` is new if
+    `raised`."""
 
     version: Annotated[int, msgspec.Meta(ge=1)]
     parent: Count
     gone: tuple[Count, ...]
     made: tuple[tuple[Count, tuple[Count, ...]], ...]
+    raised: bool = False
 
 
 class Ready(msgspec.Struct, frozen=True, array_like=True, tag=8):
@@ -175,9 +180,77 @@ class Bind(msgspec.Struct, frozen=True, array_like=True, tag=16):
     epoch: Count
 
 
+class Group(msgspec.Struct, frozen=True, array_like=True):
+    """A group of the plan, for who has not heard of it: `founders` are those who found it, or who
+    are in it."""
+
+    index: Count
+    level: Count
+    founders: tuple[Count, ...]
+    processes: Destinations
+    children: tuple[Count, ...] = ()
+    epoch: Count = 0
+
+    @property
+    def inhabitants(self) -> ProcessSet:
+        to = self.processes
+        return set_from_bytes(to) if isinstance(to, bytes) else process_set(to)
+
+
+class Freeze(msgspec.Struct, frozen=True, array_like=True, tag=17):
+    """This group of servers is about to give way: nothing more is sent up into it."""
+
+
+class Reshape(msgspec.Struct, frozen=True, array_like=True, tag=18):
+    """The group of servers `gone` gives way to the groups `made`, or to nobody: then what was
+    `below` it is below the group `above` it. That one is new if `raised`."""
+
+    gone: Count
+    above: Group | None
+    made: tuple[Group, ...]
+    below: tuple[Group, ...]
+    raised: bool = False
+
+    def parent_of(self, child: int) -> int | None:
+        """The group that is above one that was below, from now on."""
+        for group in self.made:
+            if child in group.children:
+                return group.index
+        return None if self.above is None else self.above.index
+
+    def group(self, index: int) -> Group:
+        """One of the groups above others from now on."""
+        if self.above is not None and self.above.index == index:
+            return self.above
+        return {group.index: group for group in self.made}[index]
+
+
+class Has(msgspec.Struct, frozen=True, array_like=True, tag=19):
+    """This group has these messages for all in it or below whom they are for; some are away."""
+
+    node: Count
+    ids: Ids
+
+
+class Own(msgspec.Struct, frozen=True, array_like=True, tag=20):
+    """All groups that these messages are for have them, and nobody above knows of them any more:
+    each lets go of them when it is done."""
+
+    ids: Ids
+
+
+class Missed(msgspec.Struct, frozen=True, array_like=True, tag=21):
+    """These were let go, though they were for one that was away: for a member, or a group below; or
+    for a group `beside` this one, in words of the servers (no messages: it has been told)."""
+
+    who: Count
+    ids: Ids
+    beside: bool = False
+
+
 Item = (
     Carry | Done | Release | Forget | Above | Batch | Roll | Change | Ready | Ahead | Retract
-) | (Direct | Word | Hand | Copy | Merged | Bind)
+) | (Direct | Word | Hand | Copy | Merged | Bind | Freeze | Reshape | Has | Own | Missed)
 
 _encoder = msgspec.msgpack.Encoder()
 _decoder = msgspec.msgpack.Decoder(tuple[Item, ...])
@@ -230,6 +303,17 @@ def carries(items: Iterable[Item]) -> list[Carry]:
     """The messages among these items."""
     plain = (item.carry if isinstance(item, Ahead | Direct | Copy) else item for item in items)
     return [item for item in plain if isinstance(item, Carry)]
+
+
+@lru_cache(maxsize=4096)
+def check_addresses(items: tuple[Item, ...], size: int) -> None:
+    """Refuse messages from or to processes that there are not."""
+    for item in carries(items):
+        if item.sender >= size:
+            raise MalformedStamp("sender", f"is {item.sender}")
+        to = item.message.destinations
+        if not to or to >> size:
+            raise MalformedStamp("destinations", "are none, or unknown processes")
 
 
 def plain(item: Carry | Ahead) -> Carry:

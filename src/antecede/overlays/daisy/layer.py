@@ -22,7 +22,7 @@ from antecede.groups import (
     View,
     founding_view,
 )
-from antecede.groups.packets import Body, Data, Packet, Report, check
+from antecede.groups.packets import Body, Data, Decide, Packet, Report, check
 from antecede.message import MessageId, ProcessSet, process_set
 from antecede.overlays.daisy.items import (
     Ahead,
@@ -40,12 +40,17 @@ from antecede.overlays.daisy.options import DaisyOptions
 from antecede.overlays.daisy.plan import Node
 from antecede.overlays.daisy.records import Kept, LayerState, Memory
 
-_EPOCHS = 1 << 20
+EPOCHS = 1 << 32
 """A group of servers that is founded anew is another group: its epoch stands above these."""
+LEFT = 1 << 48
+"""As an epoch: later than all. A group that is bound to it takes part in that group of servers
+never again (`levels`)."""
 ABOVE = -1
 """Among those who bring batches: the group above, through whoever serves."""
 TAKING_BATCHES = -1
 """As `merged`: not all of what came in batches has been taken."""
+_CROWDED = 2
+"""Newcomers wait for the split of a local group that is so many times as large as it should be."""
 _AWAKE_TICKS = 4
 _AWAKE_HEARTBEATS = 2.5
 """For how many ticks or heartbeats a member stays awake after it has heard a busy one."""
@@ -60,7 +65,7 @@ class Layer:
         self.options = options
         self.state = state
         self.config = GroupConfig(
-            group=node.index + state.epoch * _EPOCHS,
+            group=node.index + state.epoch * EPOCHS,
             quorum=options.quorum,
             transfers_state=True,
             tick_s=options.tick_s,
@@ -71,6 +76,10 @@ class Layer:
             fanout=options.fanout,
             window=options.window,
             detours=options.detours,
+            most=_CROWDED * options.split_above if _splits(node, options) else 0,
+        )
+        self._awake_s = max(
+            _AWAKE_TICKS * options.tick_s, _AWAKE_HEARTBEATS * self.config.heartbeat_s
         )
         me = MemberId(process, state.incarnation)
         if state.member:  # it has been started: who founded the group does not matter any more
@@ -98,8 +107,9 @@ class Layer:
 
     @property
     def is_lost(self) -> bool:
-        """Whether it is not in the group, or the group has lost its quorum."""
-        return not self.is_in or self.member.is_suspended
+        """Whether it is not in the group (or has to go), or the group has lost its quorum."""
+        member = self.member
+        return not member.is_in or member.is_suspended or member.is_left_out
 
     @property
     def is_server(self) -> bool:
@@ -110,9 +120,16 @@ class Layer:
     @property
     def waits_for_groups(self) -> bool:
         """Whether a batch is the matter of a group, not of the server that leaves: the next one
-        brings it. With `survivors`, those who are away count for dead."""
-        is_early = self.options.forward != "stable"
-        return self.node.level > 0 and (is_early or self.options.quorum is Quorum.MAJORITY)
+        brings it. With `survivors`, those who are away count for dead, unless groups of servers
+        come and go: then the groups below are there, whoever serves them."""
+        options = self.options
+        is_early = options.forward != "stable" or options.reshapes
+        return self.node.level > 0 and (is_early or options.quorum is Quorum.MAJORITY)
+
+    def takes_from(self, child: int) -> bool:
+        """Whether messages of a group below are sent up now: else they come with its batch, or go
+        into the group after this one."""
+        return child not in self.state.founding.owes and not self.memory.frozen
 
     def in_order(self) -> list[Kept]:
         """What is kept, as it was delivered."""
@@ -120,6 +137,14 @@ class Layer:
 
     def keeps_for(self, processes: ProcessSet) -> bool:
         return any(kept.message.destinations & processes for kept in self.memory.kept.values())
+
+    def kept_from(self, processes: ProcessSet) -> list[bytes]:
+        """What is kept of any of these, as it is stored."""
+        return [
+            pack(carry(kept.message, kept.clock))
+            for kept in self.in_order()
+            if processes >> kept.message.id.sender & 1
+        ]
 
     def is_merging(self) -> bool:
         """Whether some of what came in batches is not stable."""
@@ -143,17 +168,19 @@ class Layer:
         seen = self.memory.seen
         seen[message.sender] = max(seen.get(message.sender, 0), message.number)
 
-    def check(self, packet: Packet) -> None:
-        """Refuse what is malformed, before anything changes."""
-        view = self.view
-        if view is not None and packet.view == view.number:
-            check(packet, len(view.members))
-
-    def is_foreign(self, packet: Packet) -> bool:
-        """Whether it speaks of another view of the same number: of two parts that suspect each
-        other, both may have gone on (`Quorum.SURVIVORS`)."""
-        view = self.view
-        return view is not None and packet.view == view.number and view.rank(packet.source) is None
+    def takes(self, packet: Packet) -> bool:
+        """Whether it is not of another view of the same number: of two parts that suspect each
+        other, both may have gone on (`Quorum.SURVIVORS`). Else a stranger may know how this view
+        has ended. What is malformed is refused, before anything changes."""
+        view = self.member.view
+        if view is None or packet.view != view.number:
+            return True
+        if not self.member.knows(packet.source) and (
+            self.options.quorum is Quorum.SURVIVORS or not isinstance(packet.content, Decide)
+        ):
+            return False
+        check(packet, len(view.members))
+        return True
 
     def has_got(self, process: int, number: int) -> bool:
         """Whether a process has got what it was told under this number, or has left."""
@@ -214,15 +241,25 @@ class Layer:
         return here | process_set(self.memory.away)
 
     def everything(self) -> list[bytes]:
-        """All messages that it would be a pity to lose: kept, put aside, sent but not issued, and
-        not sent."""
+        """All messages that it would be a pity to lose, each once: kept, put aside, sent but not
+        issued, and not sent."""
         kept = [pack(carry(kept.message, kept.clock)) for kept in self.in_order()]
         queued = [
             pack(item)
             for payload in self.member.queued()
             for item in self.carries(decode_items(payload))
         ]
-        return [*kept, *self.state.out.resend, *self.put_aside(), *queued, *self.unsent()]
+        waiting = (*self.state.out.resend, *self.put_aside(), *queued, *self.unsent())
+        return list(dict.fromkeys((*kept, *waiting)))
+
+    def to_bring(self, stored: Iterable[bytes]) -> list[bytes]:
+        """Of what has not been delivered here, what one who comes back brings along: into a local
+        group what is from there. All else is with the servers, or with the groups of its senders:
+        from here it would rise to the servers again, ahead of what precedes it."""
+        if self.node.level:
+            return list(stored)
+        items = self.carries(map(unpack, stored))
+        return [pack(item) for item in items if self.node.processes >> item.sender & 1]
 
     def put_aside(self) -> list[bytes]:
         """The messages that wait for batches."""
@@ -233,13 +270,22 @@ class Layer:
         """Word that cannot wait."""
         return self._issue([item], now)
 
+    def send_words(self, items: Iterable[Item], now: float) -> list[Effect]:
+        """The same, of several words that belong together."""
+        return self._issue(list(items), now)
+
+    def follow(self, parent: int | None) -> None:
+        """Be below another group of servers, or below none."""
+        self.node = msgspec.structs.replace(self.node, parent=parent)
+
     def is_told(self, item: Item) -> bool:
         """Whether this word is already on its way into the next payload."""
         return pack(item) in self.state.out.items
 
     def flush_items(self, now: float) -> list[Effect]:
         """Send what waits for a payload, if its time has come."""
-        if not self.state.out.items or now < self.state.out.items_at or not self.is_in:
+        out = self.state.out
+        if not out.items or now < out.items_at or not self.is_in:
             return []
         return self._issue([], now)
 
@@ -252,17 +298,19 @@ class Layer:
 
     def is_busy(self, now: float) -> bool:
         """Whether something is under way that needs time to pass."""
-        mine, memory = self.state, self.memory
+        mine, memory, out = self.state, self.state.memory, self.state.out
         return not self.member.has_stopped and bool(
             memory.kept
             or memory.batches
-            or mine.out.items
-            or mine.out.outbox
+            or out.items
+            or out.outbox
             or mine.returned
+            or now < mine.sleep.busy_until
             or mine.moving.change
+            or mine.moving.going
+            or memory.frozen
             or mine.handover.gathering
             or mine.epochs.epoch.waiting
-            or now < mine.sleep.busy_until
             or not self.member.is_quiet
         )
 
@@ -278,17 +326,15 @@ class Layer:
 
     def hear_busy(self, now: float) -> None:
         """Another member is busy."""
-        config = self.config
-        self.state.sleep.awake_until = now + max(
-            _AWAKE_TICKS * config.tick_s, _AWAKE_HEARTBEATS * config.heartbeat_s
-        )
+        self.state.sleep.awake_until = now + self._awake_s
 
     def is_due(self, now: float) -> bool:
         """Whether its time has come. Where nothing is under way any more, it goes to rest."""
-        if self.state.sleep.resting or self.state.sleep.wake_at > now:
+        sleep = self.state.sleep
+        if sleep.resting or sleep.wake_at > now:
             return False
-        self.state.sleep.resting = not self.is_awake(now)
-        return not self.state.sleep.resting
+        sleep.resting = not self.is_awake(now)
+        return not sleep.resting
 
     def be_patient(self, now: float) -> None:
         """Who has not spoken yet in a group that was founded just now may still be held up where
@@ -313,6 +359,11 @@ def wants_time(body: Body, at_server: bool) -> bool:
     to nap meanwhile, it would not notice who is silent."""
     is_answer = isinstance(body, Report) and not body.waits
     return not isinstance(body, Data) and (at_server or not is_answer)
+
+
+def _splits(node: Node, options: DaisyOptions) -> bool:
+    """Whether somebody splits the group when it gets too large."""
+    return not node.level and (node.parent is not None or options.reshapes)
 
 
 def joining(

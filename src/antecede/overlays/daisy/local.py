@@ -12,7 +12,7 @@ from antecede import groups
 from antecede.message import MessageId
 from antecede.order import Held
 from antecede.overlays.daisy.core import Core, Part
-from antecede.overlays.daisy.items import Ahead, Carry, Ids, Item, carry, encode_items, unpack
+from antecede.overlays.daisy.items import Ahead, Carry, Ids, Item, carry, encode_items, pack, unpack
 from antecede.overlays.daisy.layer import ABOVE, Layer
 from antecede.overlays.daisy.records import Kept, Memory
 
@@ -25,6 +25,8 @@ class Broadcast(Part):
 
     reaches_all = True
     """Whether all members have all messages of the group."""
+    looks = False
+    """Whether there may be something to do after every input (`look`)."""
 
     def __init__(self, core: Core, relay: "Relay") -> None:
         super().__init__(core)
@@ -85,6 +87,7 @@ class Broadcast(Part):
         state, out, founding = layer.state, layer.state.out, layer.state.founding
         state.memory = memory
         out.last, state.unstable, out.reported, state.ahead = {}, {}, set(), set()
+        out.had = set()
         founding.settled, founding.batched = {within for _, within, _ in memory.aside}, set()
         founding.owes = memory.batches & self._owed(layer)
         for kept in layer.in_order():
@@ -94,9 +97,13 @@ class Broadcast(Part):
         waiting = [unpack(stored) for stored in (*out.resend, *out.outbox)]
         resend = {item.id: item for item in (*own, *waiting) if isinstance(item, Carry)}
         out.resend, out.outbox = [], []
-        for item in resend.values():
-            if item.number > memory.seen.get(item.sender, 0):
-                self.relay.send(layer, item, now)
+        seen = memory.seen
+        missing = [item for item in resend.values() if item.number > seen.get(item.sender, 0)]
+        if memory.frozen:  # it comes into the group after this one
+            out.resend = [pack(item) for item in missing]
+            return
+        for item in missing:
+            self.relay.send(layer, item, now)
 
     def _owed(self, layer: Layer) -> set[int]:
         """The batches that one who joins may still have to bring: that from above, and the one of
@@ -109,6 +116,7 @@ class PointToPoint(Broadcast):
     """What groups have in common whose members say messages to each other, one by one."""
 
     reaches_all = False
+    looks = True
 
     def note(self, layer: Layer, item: Carry) -> Kept:
         """Keep a message."""
@@ -117,6 +125,21 @@ class PointToPoint(Broadcast):
             memory.places += 1
             memory.kept[item.id] = Kept(item.message, item.clock, memory.places)
         return memory.kept[item.id]
+
+    def awaits_servers(self, layer: Layer, now: float) -> bool:
+        """Whether a new server waits for what the servers keep for the group: as long as there are
+        some; where there are none, `forget_after_s` at most, and then a gap is told."""
+        above, handover = self.core.above(layer), layer.state.handover
+        if above is not None or layer.node.parent is None:
+            handover.alone_since = -1.0
+            return above is not None and bool(above.memory.batches or above.is_merging())
+        if handover.alone_since < 0:
+            handover.alone_since = now
+        if now - handover.alone_since <= self.options.forget_after_s:
+            return True
+        handover.alone_since = -1.0
+        self.core.tell_gap(layer, self.core.beyond(layer))
+        return False
 
     def tell(self, layer: Layer, process: int, items: Iterable[Item], now: float) -> int:
         """The number that this has among what the process was told."""

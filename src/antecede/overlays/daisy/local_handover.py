@@ -93,10 +93,8 @@ class HandingOver(Part):
             return
         if not epochs.is_sorted:
             self._sort_out(layer)
-        if epochs.takes_over and layer.node.parent is not None:
-            above = self.core.above(layer)
-            if above is None or above.memory.batches or above.is_merging():
-                return
+        if epochs.takes_over and self._group.awaits_servers(layer, now):
+            return
         epochs.takes_over = False
         kept = [carry(one.message, one.clock) for one in layer.memory.kept.values()]
         items = {item.id: item for item in (*kept, *carries(map(unpack, state.out.outbox)))}

@@ -10,7 +10,8 @@ A process keeps what it has sent and what it has delivered until the server says
 When the server fails, each member hands all that it keeps to the next one (`Batch`). The new server
 waits for all of these, and for what the group of servers keeps for its group; it begins with all of
 that in the order of Lamport time, and members drop what they have had. What only the old server and
-others that died had is lost: where more than the server died, that is told as a gap.
+others that died had is lost, its own messages at least: that is told as a gap. The servers are
+waited for as long as there are any, and for `forget_after_s` where there are none.
 """
 
 from antecede import groups
@@ -133,7 +134,7 @@ class ThroughServer(PointToPoint):
         handover.awaiting = {member.process for member in view.members[1:]}
         layer.memory.seen = {}
         gone = layer.node.processes & ~view.processes & ~process_set(self.options.latecomers)
-        if gone.bit_count() > 1:
+        if gone:
             self.core.tell_gap(layer, gone)
 
     def _tell_again(self, layer: Layer, process: int, now: float) -> None:
@@ -153,10 +154,8 @@ class ThroughServer(PointToPoint):
         handover, memory = layer.state.handover, layer.memory
         if not handover.gathering or handover.awaiting or layer.member.is_suspended:
             return
-        if layer.node.parent is not None:
-            above = self.core.above(layer)
-            if above is None or above.memory.batches or above.is_merging():
-                return
+        if self.awaits_servers(layer, now):
+            return
         handover.gathering = False
         memory.kept, kept = {}, memory.kept
         for item in sorted((carry(one.message, one.clock) for one in kept.values()), key=causal):

@@ -4,6 +4,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
+from antecede.drawn import Chance, Drawn, Fields
 from antecede.errors import Misuse
 from antecede.groups import Quorum
 from antecede.order import (
@@ -12,6 +13,7 @@ from antecede.order import (
     Says,
     stated,
 )
+from antecede.overlays.daisy import draws
 
 Seconds = Annotated[float, msgspec.Meta(gt=0)]
 
@@ -19,8 +21,12 @@ Seconds = Annotated[float, msgspec.Meta(gt=0)]
 class DaisyOptions(Options, frozen=True):
     """`sizes`: the fewest members of a local group, groups under one of servers, and so on; without
     it two levels with groups of about √n. `groups`: the local groups themselves. `latecomers`:
-    processes that are not there at the start, but may join. `split_above`, `merge_below`: the sizes
-    beyond which a local group is split or merged; 0 for never.
+    processes that are not there at the start, but may join; `talks_with`: for each of them, those
+    with whom it will talk most: it lives in the local group of most of these. `split_above`,
+    `merge_below`: the sizes beyond which a local group is split or merged; 0 for never.
+    `split_servers_above`, `merge_servers_below`: the same for groups of servers, by the number of
+    groups below: so levels come and go. `split_rate`: the messages a second beyond which one of
+    four members or more is split, as measured over windows of `load_window_s`; 0 for never.
 
     `local`: whether a message is broadcast in a local group, goes through its server to those whom
     it is for, or straight to them; then `copies` others have it before it is delivered. `forward`:
@@ -37,8 +43,13 @@ class DaisyOptions(Options, frozen=True):
         sizes=Says.NUMBERS,
         groups=Says.NUMBERS,
         latecomers=Says.NUMBERS,
+        talks_with=Says.NUMBERS,
         split_above=Says.NOTHING,
         merge_below=Says.NOTHING,
+        split_servers_above=Says.NOTHING,
+        merge_servers_below=Says.NOTHING,
+        split_rate=Says.NOTHING,
+        load_window_s=Says.NOTHING,
         local=Says.NOTHING,
         copies=Says.NOTHING,
         forward=Says.NOTHING,
@@ -59,8 +70,13 @@ class DaisyOptions(Options, frozen=True):
     sizes: tuple[Annotated[int, msgspec.Meta(ge=2)], ...] = ()
     groups: tuple[tuple[int, ...], ...] = ()
     latecomers: tuple[int, ...] = ()
+    talks_with: tuple[tuple[Count, ...], ...] = ()
     split_above: Count = 0
     merge_below: Count = 0
+    split_servers_above: Count = 0
+    merge_servers_below: Count = 0
+    split_rate: Annotated[float, msgspec.Meta(ge=0)] = 0.0
+    load_window_s: Seconds = 5.0
     local: Literal["broadcast", "server", "recipients"] = "broadcast"
     copies: Count = 1
     forward: Literal["stable", "delivered", "received"] = "stable"
@@ -77,6 +93,33 @@ class DaisyOptions(Options, frozen=True):
     window: Annotated[int, msgspec.Meta(ge=1)] = 64
     detours: bool = True
 
+    @classmethod
+    def drawn(cls, fields: Fields, chance: Chance) -> Drawn:
+        return draws.draw(fields, chance)
+
+    @classmethod
+    def needed(cls, fields: Fields) -> Drawn:
+        return draws.need(fields)
+
+    @classmethod
+    def fitting(cls, fields: Fields) -> Drawn:
+        return draws.fit(fields)
+
+    @property
+    def waits_s(self) -> float:
+        """On each level of servers a group that has died is waited for."""
+        return self.forget_after_s * max(1, len(self.sizes))
+
+    @property
+    def evolves(self) -> bool:
+        """Whether groups split or merge."""
+        return bool(self.split_above or self.merge_below or self.split_rate or self.reshapes)
+
+    @property
+    def reshapes(self) -> bool:
+        """Whether groups of servers come and go."""
+        return bool(self.split_servers_above or self.merge_servers_below)
+
 
 _LEAST_SPLIT = 3
 """Four are the fewest that make two groups of two."""
@@ -86,6 +129,11 @@ def check_options(options: DaisyOptions) -> None:
     """Refuse what would do nothing, or make groups of one."""
     if options.copies != DaisyOptions().copies and options.local != "recipients":
         raise Misuse(f"copies={options.copies}: only local=recipients counts copies; drop it")
+    if options.talks_with and len(options.talks_with) != len(options.latecomers):
+        raise Misuse(
+            f"talks_with: lists {len(options.talks_with)} sets of processes for "
+            f"{len(options.latecomers)} latecomers; one for each, or none at all"
+        )
     if 0 < options.split_above < _LEAST_SPLIT:
         raise Misuse(
             f"split_above={options.split_above}: a group has 2 members or more, so that 4 are the "
@@ -93,19 +141,45 @@ def check_options(options: DaisyOptions) -> None:
         )
     if options.merge_below == 1:
         raise Misuse("merge_below=1: no group is smaller; make it 2 or more, or 0 for never")
+    _check_servers(options)
+    if options.load_window_s != DaisyOptions().load_window_s and not options.split_rate:
+        raise Misuse(f"load_window_s={options.load_window_s:g}: is for split_rate alone; drop it")
     if options.local != "broadcast":
         _check_local(options)
-    if options.forward != "stable" and (options.split_above or options.merge_below):
+    if options.forward != "stable" and options.evolves:
         raise Misuse(
             f"forward={options.forward}: groups that split or merge send on what is stable; "
             "what one of them had early might overtake what the other has yet to get"
         )
 
 
+def _check_servers(options: DaisyOptions) -> None:
+    """Of groups of servers that come and go."""
+    limit, least = options.split_servers_above, options.merge_servers_below
+    if options.reshapes and options.split_rate:
+        raise Misuse(
+            f"split_rate={options.split_rate:g}: does not go with groups of servers that come and "
+            "go (split_servers_above, merge_servers_below); a server that is cut off in the middle "
+            "of both may never be found again; drop the one or the other"
+        )
+    if 0 < limit < _LEAST_SPLIT:
+        raise Misuse(
+            f"split_servers_above={limit}: a group has 2 members or more, so that 4 are the fewest "
+            f"to be split; make it {_LEAST_SPLIT} or more, or 0 for never"
+        )
+    if least == 1:
+        raise Misuse("merge_servers_below=1: no group is smaller; make it 2 or more, or 0")
+    if limit and least > (limit + 1) // 2:
+        raise Misuse(
+            f"merge_servers_below={least}: half of a group that split_servers_above={limit} splits "
+            f"would be merged at once; make it {(limit + 1) // 2} or less"
+        )
+
+
 def _check_local(options: DaisyOptions) -> None:
     """What does not go with local groups that do not broadcast."""
     local = f"local={options.local}"
-    if options.split_above or options.merge_below:
+    if options.evolves:
         raise Misuse(f"{local}: groups that do not broadcast do not split or merge")
     if options.pack_s or options.forward == "received":
         raise Misuse(f"{local}: pack_s and forward=received are for groups that broadcast")

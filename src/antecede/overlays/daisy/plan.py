@@ -13,6 +13,10 @@ import msgspec
 
 from antecede.errors import Misuse
 from antecede.message import Message, ProcessSet, members, process_set
+from antecede.overlays.daisy.items import Group, Reshape
+
+_MOST_ASKED = 64
+"""Processes, by one that wants to be let in."""
 
 
 class Node(msgspec.Struct, frozen=True):
@@ -32,6 +36,13 @@ class Node(msgspec.Struct, frozen=True):
         return bool(is_inside) and not message.destinations & ~self.processes
 
     @property
+    def contacts(self) -> ProcessSet:
+        """Whom to ask to be let in: all, unless these are so many that most of them can hardly be
+        there; then those who were when it was founded."""
+        is_small = self.processes.bit_count() <= _MOST_ASKED
+        return self.processes if is_small else process_set(self.founders)
+
+    @property
     def name(self) -> str:
         """For people."""
         return f"group {self.index}" if not self.level else f"servers {self.index}"
@@ -42,27 +53,42 @@ class Plan(msgspec.Struct, frozen=True):
 
     nodes: dict[int, Node]
     leaves: tuple[int, ...]
+    gone: frozenset[int] = frozenset()
+    """The groups of servers that have given way."""
+    raised: dict[int, tuple[int, ...]] = {}
+    """The groups of servers that are new, and the groups over which they were raised."""
+    near: dict[int, ProcessSet] = {}
+    """By latecomer: those with whom it will talk most."""
 
     def leaf(self, process: int) -> Node:
         return self.nodes[self.leaves[process]]
 
     def child_of(self, node: Node, process: int) -> int | None:
         """The group below this one that a process lives in or under."""
-        below = self.leaf(process)
-        while below.parent is not None and below.parent != node.index:
-            below = self.nodes[below.parent]
-        return below.index if below.parent == node.index else None
+        nodes = self.nodes
+        return next((one for one in node.children if nodes[one].processes >> process & 1), None)
 
     def changed(
         self, parent: int, gone: tuple[int, ...], made: tuple[tuple[int, tuple[int, ...]], ...]
     ) -> "Plan":
         """The plan in which the local groups `gone` have given way to those `made`, each with its
-        number and its founders. Whoever belonged to the old ones and founds no new one, being away,
-        belongs to the last of these, which is no smaller than the others: it would wait in vain if
-        all founders died."""
-        nodes = dict(self.nodes)
+        number and its founders. Whoever belonged to the old ones and founds no new one, being away
+        or yet to come, belongs to the one of those with whom it talks, or else to the last, which
+        is no smaller than the others: it would wait in vain if all founders died."""
+        nodes, raised = dict(self.nodes), dict(self.raised)
+        if parent not in nodes:
+            everybody = sum(nodes[index].processes for index in gone)
+            first = tuple(founders[0] for _, founders in made)
+            nodes[parent] = Node(parent, 1, None, (), everybody, first)
+            raised[parent] = tuple(index for index, _ in made)
         lives = [process_set(founders) for _, founders in made]
-        lives[-1] |= sum(nodes[index].processes for index in gone) & ~sum(lives)
+        founding = list(lives)
+        rest = sum(nodes[index].processes for index in gone) & ~sum(lives)
+        for process in members(rest & process_set(self.near)):
+            talk = [(group & self.near[process]).bit_count() for group in founding]
+            if any(talk):
+                lives[talk.index(max(talk))] |= 1 << process
+        lives[-1] |= rest & ~sum(lives)
         children = [child for child in nodes[parent].children if child not in gone]
         leaves = list(self.leaves)
         for (index, founders), processes in zip(made, lives, strict=True):
@@ -71,7 +97,35 @@ class Plan(msgspec.Struct, frozen=True):
             for process in members(processes):
                 leaves[process] = index
         nodes[parent] = msgspec.structs.replace(nodes[parent], children=tuple(children))
-        return Plan(nodes, tuple(leaves))
+        return msgspec.structs.replace(self, nodes=nodes, leaves=tuple(leaves), raised=raised)
+
+    def reshaped(self, change: Reshape) -> "Plan":
+        """The plan in which a group of servers has given way. What was below it goes by what it
+        remembers itself of the group above it."""
+        nodes, raised, above = dict(self.nodes), dict(self.raised), change.above
+        gone = self.gone | {change.gone}
+        new = [group for group in change.made or change.below if group.index not in gone]
+        for group in (*change.below, *change.made):
+            if group.index not in nodes:
+                nodes[group.index] = _node(group, change.parent_of(group.index))
+        if above is None:
+            for group in new:
+                nodes[group.index] = msgspec.structs.replace(nodes[group.index], parent=None)
+            return msgspec.structs.replace(self, nodes=nodes, gone=gone)
+        if above.index not in nodes:
+            nodes[above.index] = _node(above, None)
+            if change.raised:
+                raised[above.index] = tuple(group.index for group in change.made)
+        known = nodes[above.index].children
+        children = [child for child in known if child != change.gone]
+        children += [group.index for group in new if group.index not in known]
+        nodes[above.index] = msgspec.structs.replace(nodes[above.index], children=tuple(children))
+        return msgspec.structs.replace(self, nodes=nodes, gone=gone, raised=raised)
+
+
+def _node(group: Group, parent: int | None) -> Node:
+    index, founders = group.index, group.founders
+    return Node(index, group.level, parent, group.children, group.inhabitants, founders)
 
 
 def default_sizes(size: int) -> tuple[int, ...]:
@@ -85,10 +139,11 @@ def plan(
     sizes: tuple[int, ...],
     groups: tuple[tuple[int, ...], ...],
     latecomers: tuple[int, ...],
+    talks_with: tuple[tuple[int, ...], ...] = (),
 ) -> Plan:
     """Local groups of at least `sizes[0]` processes in a row (or these very `groups`), at least
     `sizes[1]` of them under a group of servers, and so on; what is left is under one at the top.
-    Latecomers belong to the local groups in turn."""
+    Latecomers belong to the local groups of those whom they talk with, else to all in turn."""
     absent = process_set(latecomers)
     if absent >> size or any(not 0 <= process < size for process in latecomers):
         raise Misuse(f"latecomers: there are processes 0 to {size - 1}")
@@ -100,7 +155,10 @@ def plan(
     _check_groups(local, founders)
     lives: list[ProcessSet] = [process_set(group) for group in local]
     for place, latecomer in enumerate(latecomers):
-        lives[place % len(local)] |= 1 << latecomer
+        near = process_set(talks_with[place]) if talks_with else 0
+        talk = [(processes & near).bit_count() for processes in lives]
+        home = talk.index(max(talk)) if any(talk) else place % len(local)
+        lives[home] |= 1 << latecomer
     nodes = [
         Node(index, 0, None, (), lives[index], founding) for index, founding in enumerate(local)
     ]
@@ -109,7 +167,8 @@ def plan(
     for index, processes in enumerate(lives):
         for process in members(processes):
             leaves[process] = index
-    return Plan(dict(enumerate(nodes)), tuple(leaves))
+    friends = {latecomers[place]: process_set(one) for place, one in enumerate(talks_with) if one}
+    return Plan(dict(enumerate(nodes)), tuple(leaves), near=friends)
 
 
 def _raise_levels(nodes: list[Node], sizes: tuple[int, ...]) -> None:

@@ -1,6 +1,6 @@
 """A process of a daisy: its inputs, and which part of it answers each effect of its groups."""
 
-from collections.abc import Iterable
+from types import MappingProxyType
 
 from antecede import groups
 from antecede.errors import MalformedStamp, Misuse
@@ -29,8 +29,17 @@ from antecede.overlays.daisy.arrivals import Arrivals
 from antecede.overlays.daisy.changes import Changes
 from antecede.overlays.daisy.core import Core
 from antecede.overlays.daisy.fence import Fencing
-from antecede.overlays.daisy.items import Direct, Item, carries, carry, decode_items
-from antecede.overlays.daisy.layer import Layer, founding, joining, wants_time
+from antecede.overlays.daisy.items import (
+    Direct,
+    Item,
+    carries,
+    carry,
+    check_addresses,
+    decode_items,
+)
+from antecede.overlays.daisy.lasting import without_signs_of_life
+from antecede.overlays.daisy.layer import EPOCHS, Layer, founding, joining, wants_time
+from antecede.overlays.daisy.levels import Levels
 from antecede.overlays.daisy.local import Broadcast
 from antecede.overlays.daisy.local_recipients import ToRecipients
 from antecede.overlays.daisy.local_server import ThroughServer
@@ -40,7 +49,7 @@ from antecede.overlays.daisy.plan import plan
 from antecede.overlays.daisy.records import State
 from antecede.overlays.daisy.relay import Relay
 from antecede.overlays.daisy.search import Search
-from antecede.overlays.daisy.stamp import DaisyStamp, Moved
+from antecede.overlays.daisy.stamp import DaisyStamp, Left, Moved
 from antecede.overlays.daisy.views import Views
 from antecede.snapshot import freeze
 
@@ -64,6 +73,17 @@ class Daisy(Order):
         prompt=False,
     )
     options_type = DaisyOptions
+    patient_options = MappingProxyType(
+        {
+            "sizes": [2],
+            "suspect_after_s": 1e9,
+            "flush_timeout_s": 1e9,
+            "retry_s": 1e9,
+            "retry_limit_s": 1e9,
+            "tick_s": 1e4,
+            "tidy_s": 1e4,
+        }
+    )
     stamp_type = DaisyStamp
     state_type = State
     state: State
@@ -76,19 +96,22 @@ class Daisy(Order):
         if not isinstance(chosen, DaisyOptions):
             raise Misuse(f"{type(chosen).__name__} are no options of daisy")
         check_options(chosen)
-        groups_plan = plan(membership.size, chosen.sizes, chosen.groups, chosen.latecomers)
-        self._first_plan = groups_plan
+        late = chosen.latecomers, chosen.talks_with
+        groups_plan = plan(membership.size, chosen.sizes, chosen.groups, *late)
         self.core = core = Core(process, chosen, groups_plan)
         self._search = Search(core)
         self._relay = Relay(core, self._search, LOCAL[chosen.local])
+        self._looks = self._relay.local.looks
         self._ahead = RunningAhead(core, self._relay)
         self._absence = Absence(core, self._relay, self._search)
-        self._changes = Changes(core, self._relay, self._absence)
         self._fencing = Fencing(core)
+        self._levels = Levels(core, self._relay, self._fencing)
+        self._changes = Changes(core, self._relay, self._absence, self._levels)
         parts = (core, self._relay, self._ahead, self._absence, self._changes, self._fencing)
         self._arrivals = Arrivals(*parts)
         self._views = Views(*parts, self._arrivals)
         super().__init__(process, membership, chosen)
+        self._founding: tuple[Notice, ...] = ()
         if process not in chosen.latecomers:
             self._found()
 
@@ -97,25 +120,28 @@ class Daisy(Order):
 
     def resume(self) -> None:
         core = self.core
-        core.state, core.plan = self.state, self._first_plan
-        for stored in self.state.changes:
-            self._changes.replan(stored)
+        core.state = self.state
+        self._changes.replan_all()
         core.layers = [
             Layer(self.process, core.plan.nodes[layer.node], self.options, layer)
             for layer in self.state.layers
         ]
+        for layer in core.layers:
+            if layer.memory.follows:
+                self._levels.come_under(layer, layer.memory.follows)
 
     def _found(self) -> None:
         """All know the plan: the first views need no word."""
         core = self.core
         core.is_start = True
         core.add(founding(self.process, core.plan.leaf(self.process), self.options), 0.0)
-        self._settle(0.0)
+        told = self._settle(0.0)
+        self._founding = tuple([one for one in told if isinstance(one, Notice)])
         core.is_start = False
 
     def join(self, now: float = 0.0, talks_with: int = 0) -> list[Effect]:
         leaf = self.core.plan.leaf(self.process)
-        self.core.add(joining(self.process, leaf, self.options, 0, 0, leaf.processes), now)
+        self.core.add(joining(self.process, leaf, self.options, 0, 0, leaf.contacts), now)
         return self._settle(now)
 
     # Inputs.
@@ -144,47 +170,50 @@ class Daisy(Order):
             raise MalformedStamp("packet", "or talk: a stamp has one of them")
         if stamp.packet is not None:
             self._receive(packet.source, stamp.packet, stamp.busy, now)
-            self._work(now)
-            self._ahead.run_ahead(stamp.packet, now)
+            if self.options.forward == "received":
+                self._work(now)
+                self._ahead.run_ahead(stamp.packet, now)
         elif stamp.talk is not None:
             if isinstance(stamp.talk, Moved):
                 self._changes.on_moved(stamp.talk.changes, now)
-            elif stamp.talk.node in self.core.plan.nodes:
+            elif isinstance(stamp.talk, Left):
+                self._on_left(stamp.talk, now)
+            else:
                 self._search.on_talk(packet.source, stamp.talk, now)
         return self._settle(now)
+
+    def _on_left(self, talk: Left, now: float) -> None:
+        layer = self.core.layer_of(talk.node)
+        if layer is not None:
+            self._changes.learn([talk.change])
+            self._levels.end(layer, talk.change, now)
 
     def _receive(self, source: int, packet: groups.Packet, busy: bool, now: float) -> None:
         if packet.source.process != source:
             raise MalformedStamp("source", f"is {source}, for {packet.source.process}")
         content = packet.content
-        if isinstance(content, GroupData | Tell):
+        if type(content) is GroupData or type(content) is Tell:
             self._check(decode_items(content.payload))
         for layer in self.core.layers:
             if layer.config.group == packet.group:
-                if layer.is_foreign(packet):
+                if not layer.takes(packet):
                     return
-                layer.check(packet)
                 keeps_awake = busy and wants_time(content, layer.is_server)
-                if keeps_awake or isinstance(content, GroupData):
+                if keeps_awake or type(content) is GroupData:
                     self._rouse(layer, now)
                 self.core.do(layer, layer.member.receive(packet, now))
                 if keeps_awake:
                     layer.hear_busy(now)
                 return
+        self._search.say_left(packet.group % EPOCHS, 1 << source)
         if any(packet.group in gone for gone in self._changes.gone()):
-            self._search.say(Moved(packet.group, tuple(self.state.changes)), 1 << source)
+            self._search.say(Moved(packet.group, self.core.changes()), 1 << source)
 
-    def _check(self, items: Iterable[Item]) -> None:
-        size = self.membership.size
+    def _check(self, items: tuple[Item, ...]) -> None:
         for item in items:
-            if isinstance(item, Direct):
+            if type(item) is Direct:
                 self._check_matrix(item)
-        for item in carries(items):
-            if item.sender >= size:
-                raise MalformedStamp("sender", f"is {item.sender}")
-            to = item.message.destinations
-            if not to or to >> size:
-                raise MalformedStamp("destinations", "are none, or unknown processes")
+        check_addresses(items, self.membership.size)
 
     def _check_matrix(self, item: Direct) -> None:
         integers = len(decode_matrix(item.matrix))
@@ -195,29 +224,38 @@ class Daisy(Order):
 
     def wake(self, now: float) -> list[Effect]:
         for layer in list(self.core.layers):
+            if layer not in self.core.layers:  # the one below has just been founded anew
+                continue
             if layer.is_due(now):
                 layer.be_patient(now)
-                self.core.do(layer, layer.member.wake(now))
+                self.core.wake(layer, now)
                 self._absence.note_return(layer, now)
                 self._absence.give_up_waiting(layer, now)
                 self._changes.call_roll(layer, now)
-                if layer.is_server:
+                self._levels.look(layer, now)
+                if layer.is_server and layer in self.core.layers:
                     self._absence.look_after(layer, now)
+                if layer not in self.core.layers:
+                    continue
                 if layer.node.level:
                     self._search.tick(layer, now)
-            self.core.do(layer, layer.flush_items(now))
+                else:
+                    self._search.ask(layer, now)
+            if layer.state.out.items:
+                self.core.do(layer, layer.flush_items(now))
         return self._settle(now)
 
     # The effects of the groups, first in, first out.
 
     def _work(self, now: float) -> None:
-        agenda = self.core.agenda
-        while agenda or self._look(now):
+        core, agenda = self.core, self.core.agenda
+        while agenda or (self._looks and self._look(now)):
             layer, effect = agenda.popleft()
-            if layer in self.core.layers:
+            if layer in core.layers:
                 self._perform(layer, effect, now)
             if not agenda:
                 self._arrivals.bring_batches(now)
+                self._levels.go_on(now)
                 self._ahead.catch_up(now)
 
     def _look(self, now: float) -> bool:
@@ -228,21 +266,29 @@ class Daisy(Order):
 
     def _settle(self, now: float) -> list[Effect]:
         self._work(now)
-        for layer in self.core.layers:
-            if layer.state.sleep.resting and layer.is_awake(now):
+        core = self.core
+        for layer in core.layers:
+            state = layer.state
+            if state.sleep.resting and layer.is_awake(now):
                 self._rouse(layer, now)
-            out = layer.state.out
+            if layer.memory.missed:
+                self._absence.call_back(layer, now)
+            out = state.out
             if out.items and out.items_at != out.items_asked:
                 out.items_asked = out.items_at
-                self.core.emit(Wake(out.items_at))
-        effects, self.core.effects = self.core.effects, []
+                core.emit(Wake(out.items_at))
+        effects, core.effects = core.effects, []
         return effects
 
     def _perform(self, layer: Layer, effect: groups.Effect, now: float) -> None:
+        if type(effect) is groups.Transmit:  # these two are most of all
+            stamp = DaisyStamp(effect.packet, None, layer.says_busy(now))
+            self.core.effects.append(Transmit(Packet(self.process, None, stamp), effect.to))
+            return
+        if type(effect) is groups.Wake:
+            self._on_wake(layer, effect.at, now)
+            return
         match effect:
-            case groups.Transmit(packet, to):
-                stamp = DaisyStamp(packet, None, layer.says_busy(now))
-                self.core.emit(Transmit(Packet(self.process, None, stamp), to))
             case groups.Deliver(message):
                 self._arrivals.on_deliver(layer, message, now)
             case groups.Told(sender, payload):
@@ -262,8 +308,6 @@ class Daisy(Order):
                 self.core.emit(Notice(Event.RESUMED, layer.node.name, view))
             case groups.Stopped():
                 self._views.on_stopped(layer, effect, now)
-            case groups.Wake(at):
-                self._on_wake(layer, at, now)
 
     def _on_wake(self, layer: Layer, at: float, now: float) -> None:
         """A group asks for its next tick at every tick: one at rest gets none."""
@@ -282,6 +326,9 @@ class Daisy(Order):
 
     # What it knows.
 
+    def founding(self) -> tuple[Notice, ...]:
+        return self._founding
+
     def layers(self) -> list[Layer]:
         """Its groups, from the local one upwards."""
         return self.core.layers
@@ -290,6 +337,9 @@ class Daisy(Order):
         for layer in self.core.layers:
             layer.state.member = layer.member.snapshot()
         return freeze(self.state)
+
+    def lasting(self) -> bytes:
+        return without_signs_of_life(self.snapshot())
 
     def held(self) -> list[Held]:
         """What has come to the local group and is not delivered there."""

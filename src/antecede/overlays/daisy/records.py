@@ -1,6 +1,8 @@
 """All that a process knows, in records of what belongs together. Whatever is here is in a snapshot;
 nothing is derived."""
 
+from collections.abc import Iterable
+
 import msgspec
 
 from antecede.errors import BrokenInvariant
@@ -8,6 +10,9 @@ from antecede.groups import GroupMessageId, MemberId
 from antecede.message import Message, MessageId, ProcessSet
 from antecede.overlays.daisy.epochs import Epochs
 from antecede.overlays.daisy.items import Ahead, Ids, unpack
+
+MOST_NAMED = 256
+"""Of so many messages that one who is away has missed the names are remembered."""
 
 # What all members of a group know.
 
@@ -24,6 +29,8 @@ class Kept(msgspec.Struct, array_like=True):
     """Whether all members have it."""
     done: set[int] = set()
     """The groups below that are done with it."""
+    had: set[int] = set()
+    """The groups below that have it, though some whom it is for are away."""
 
 
 class Early(msgspec.Struct, array_like=True):
@@ -53,8 +60,13 @@ class Memory(msgspec.Struct, array_like=True):
     """Which processes (below servers: groups) are away, and since when."""
     forgotten: set[int] = set()
     """Which of them have been away for so long that nothing is kept for them."""
-    missed: set[int] = set()
-    """For whom of those something was let go."""
+    missed: dict[int, set[MessageId]] = {}
+    """What was let go though it was for them, by name as far as `MOST_NAMED` goes."""
+    beside: dict[int, set[MessageId]] = {}
+    """What groups beside this one, or beside one above it, have missed, as the servers knew who let
+    it go: they may die before it is told."""
+    come: set[int] = set()
+    """Which of the latecomers have been in the group."""
     rolls: dict[int, tuple[int, ...]] = {}
     """Who is in the groups below."""
     changes: list[bytes] = []
@@ -71,6 +83,35 @@ class Memory(msgspec.Struct, array_like=True):
     """What came before the last batch: its sender, the message that it came in, and itself."""
     ended: dict[int, dict[int, int]] = {}
     """By epoch of the matrix, how many messages of each process were safe in it."""
+    loads: dict[int, int] = {}
+    """How much the groups below carry."""
+    frozen: bool = False
+    """Whether nothing more is sent up into this group, since it gives way (`levels`)."""
+    own: set[MessageId] = set()
+    """What nobody above knows of any more: it is let go when this group is done with it."""
+    follows: bytes = b""
+    """The change by which this group has come under another group of servers."""
+
+    def note_missed(self, who: int, messages: Iterable[MessageId]) -> None:
+        """These were let go, though they were for one that is away."""
+        _add_names(self.missed, who, messages)
+
+    def inherit(self, old: "Memory") -> None:
+        """Of a group that this one comes after, at one that was there."""
+        self.missed, self.beside, self.bound = old.missed, old.beside, dict(old.bound)
+
+    def note_beside(self, who: int, messages: Iterable[MessageId]) -> None:
+        """The same of a group beside this one; none, once it has been told."""
+        names = list(messages)
+        if names:
+            _add_names(self.beside, who, names)
+        else:
+            self.beside.pop(who, None)
+
+
+def _add_names(known: dict[int, set[MessageId]], who: int, messages: Iterable[MessageId]) -> None:
+    names = known.setdefault(who, set())
+    names.update(list(messages)[: MOST_NAMED - len(names)])
 
 
 # What one member of a group knows besides.
@@ -93,6 +134,8 @@ class Outgoing(msgspec.Struct, array_like=True):
     """Messages to be sent again after an exclusion."""
     reported: set[MessageId] = set()
     """What the group below was said to be done with."""
+    had: set[MessageId] = set()
+    """What the group below was said to have."""
 
 
 class Sleep(msgspec.Struct, array_like=True):
@@ -106,6 +149,10 @@ class Sleep(msgspec.Struct, array_like=True):
     """Another member was busy a moment ago."""
     patient_until: float = -1.0
     """Until when founders that have not come yet are waited for."""
+    call_at: float = -1.0
+    """When those who have missed something are called next."""
+    call_after_s: float = 0.0
+    """How long that was put off."""
 
 
 class Seeking(msgspec.Struct, array_like=True):
@@ -153,6 +200,27 @@ class Moving(msgspec.Struct, array_like=True):
     """The one that ends this group."""
     ready: set[int] = set()
     """Who has sent all that it sends in this group."""
+    ready_in: int = 0
+    """The view in which this process has said so, among servers."""
+    asked_in: tuple[str, int, int, int] = ("", 0, 0, 0)
+    """The last word that was said about it; in which group, epoch and view."""
+    going: bytes = b""
+    """The change that ends this group of servers, when all its members know that it does."""
+
+
+class Load(msgspec.Struct, array_like=True):
+    """How much a local group carries (`load`)."""
+
+    since: float = -1.0
+    """When the window began."""
+    places: int = 0
+    """How many messages had been kept then."""
+    last: int = 1
+    """What the last window said."""
+    windows: int = 0
+    """How many in a row have said so."""
+    word: int = 1
+    """What the servers are told."""
 
 
 class Servers(msgspec.Struct, array_like=True):
@@ -171,6 +239,8 @@ class Handover(msgspec.Struct, array_like=True):
     """Whether not all is here yet."""
     awaiting: set[int] = set()
     """Whose batches are missing."""
+    alone_since: float = -1.0
+    """Since when there are no servers to wait for."""
     told: dict[MessageId, dict[int, int]] = {}
     """By message the number it has in the channel to each process that was told."""
 
@@ -192,6 +262,8 @@ class LayerState(msgspec.Struct, array_like=True):
     server: int = -1
     returned: dict[int, float] = {}
     """Who has come back, and when."""
+    holds_back: bool = False
+    """Whether something was not sent down because one who is away may bring what is before it."""
     ahead: set[MessageId] = set()
     """What was sent into this group from here before it was delivered in the group below."""
     out: Outgoing = msgspec.field(default_factory=Outgoing)
@@ -200,6 +272,7 @@ class LayerState(msgspec.Struct, array_like=True):
     founding: Founding = msgspec.field(default_factory=Founding)
     fence: Fence = msgspec.field(default_factory=Fence)
     moving: Moving = msgspec.field(default_factory=Moving)
+    load: Load = msgspec.field(default_factory=Load)
     above: Servers = msgspec.field(default_factory=Servers)
     handover: Handover = msgspec.field(default_factory=Handover)
     epochs: Epochs = msgspec.field(default_factory=Epochs)
@@ -220,3 +293,5 @@ class State(msgspec.Struct, array_like=True):
     """Who talks with whom how much in the local group."""
     beyond: int = 0
     """The number of the last own message that went beyond the local group."""
+    numbers: int = 0
+    """How many numbers of groups this process has given."""

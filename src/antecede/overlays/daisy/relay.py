@@ -18,9 +18,12 @@ from antecede.overlays.daisy.items import (
     Carry,
     Change,
     Done,
+    Has,
     Ids,
     Item,
+    Missed,
     Release,
+    Reshape,
     carry,
     unpack,
 )
@@ -145,30 +148,42 @@ class Relay(Part):
         message = kept.message
         above, below = self.core.above(layer), self.core.below(layer)
         is_beyond = message.destinations & ~layer.node.processes
-        if above is not None and is_beyond and layer.node.index not in above.state.founding.owes:
-            self.pass_if_new(above, kept, now)  # else it comes with the batch
+        may_rise = is_beyond and self._may_rise(layer, message.id)
+        if above is not None and may_rise and above.takes_from(layer.node.index):
+            self.pass_if_new(above, kept, now)
         if layer.state.ahead:  # these are still on their way below, and this may be an answer
             return
         if below is None or not below.is_new(message.id):
             return
-        if self._is_awaited_below(layer, below, kept, now):
+        if self._is_awaited_below(layer, below, now):
+            layer.state.holds_back = True
             return
+        if layer.state.holds_back:  # what was awaited has come: the rest goes before this one
+            layer.state.holds_back = False
+            self._send_held_back(layer, kept, now)
         if message.destinations & below.node.processes:
             self.pass_if_new(below, kept, now)
 
-    def _is_awaited_below(self, layer: Layer, below: Layer, kept: Kept, now: float) -> bool:
-        """Whether this message, or one before it that is for somebody there, may still be brought
-        into the group below by its own sender."""
-        if below.view is None or not (below.memory.away or below.state.returned):
+    def _may_rise(self, layer: Layer, message: MessageId) -> bool:
+        """What is sent on early may have come from the servers to one that was replaced, and into
+        its group with it: the next one may not have what precedes it there. So it leaves that to
+        those whom it comes from, or brings it in a batch."""
+        return self.options.forward == "stable" or bool(layer.node.processes >> message.sender & 1)
+
+    def _send_held_back(self, layer: Layer, before: Kept, now: float) -> None:
+        for kept in layer.in_order():
+            if kept.place < before.place and self.spreading(layer).may_go_on(layer, kept):
+                self.send_on(layer, kept, now)
+
+    def _is_awaited_below(self, layer: Layer, below: Layer, now: float) -> bool:
+        """Whether one of the group below has sent on early what that group has not had, and may
+        still bring it, with all that it sent before: what comes from here may depend on that."""
+        if self.options.forward == "stable":
             return False
-        absent = (*below.memory.away, *below.state.returned)
-        bringers = {who for who in absent if self._may_bring(below, who, now)}
-        here = below.view.processes
+        had, seen = below.memory.seen, layer.memory.seen
         return any(
-            (one is kept or (one.place < kept.place and one.message.destinations & here))
-            and below.is_new(one.message.id)
-            for one in (layer.memory.kept.values() if bringers else ())
-            if one.message.id.sender in bringers
+            seen.get(who, 0) > had.get(who, 0) and self._may_bring(below, who, now)
+            for who in (*below.memory.away, *below.state.returned)
         )
 
     def _may_bring(self, layer: Layer, process: int, now: float) -> bool:
@@ -245,6 +260,7 @@ class Relay(Part):
         """Drop the message where nothing is above, tell the group above otherwise."""
         spreading = self.spreading(layer)
         if not spreading.knows_done(layer) or not self.is_done(layer, kept):
+            self._report_had(layer, kept, now)
             return
         message, node = kept.message, layer.node
         above = self.core.above(layer)
@@ -252,7 +268,7 @@ class Relay(Part):
             if message.destinations & node.processes:
                 self._report_done(above, node, message.id, now)
             self._release_below(above, layer, kept, now)
-        if node.contains(message):
+        if node.contains(message) or message.id in layer.memory.own:
             spreading.let_go(layer, message.id, now)  # though the servers may keep it, from before
 
     def check_all(self, layer: Layer, now: float) -> None:
@@ -265,6 +281,37 @@ class Relay(Part):
         if kept is not None and node.index not in kept.done and message not in reported:
             reported.add(message)
             above.tell(Done(node.index, (message,)), now, self.options.tidy_s)
+
+    def is_had(self, layer: Layer, kept: Kept) -> bool:
+        """Whether all groups here or below that the message is for have it: who is away is handed
+        it there."""
+        if not layer.node.level:
+            return kept.stable
+        to, had = kept.message.destinations, kept.done | kept.had | layer.memory.forgotten
+        nodes = self.core.plan.nodes
+        return all(one in had for one in layer.node.children if to & nodes[one].processes)
+
+    def _report_had(self, layer: Layer, kept: Kept, now: float) -> None:
+        id_, node = kept.message.id, layer.node
+        above = self.core.above(layer) if self.options.reshapes and layer.is_server else None
+        known = None if above is None else above.memory.kept.get(id_)
+        if above is None or known is None or id_ in above.state.out.had:
+            return
+        is_for = kept.message.destinations & node.processes
+        if is_for and node.index not in known.had and self.is_had(layer, kept):
+            above.state.out.had.add(id_)
+            above.tell(Has(node.index, (id_,)), now, self.options.tidy_s)
+
+    def on_had(self, layer: Layer, node: int, ids: Ids, now: float) -> None:
+        for id_ in ids:
+            kept = layer.memory.kept.get(MessageId(*id_))
+            if kept is not None:
+                kept.had.add(node)
+                self.check_done(layer, kept, now)
+
+    def on_own(self, layer: Layer, ids: Ids, now: float) -> None:
+        layer.memory.own.update(MessageId(*id_) for id_ in ids)
+        self.check_all(layer, now)
 
     def on_done(self, layer: Layer, node: int, ids: Ids, now: float) -> None:
         """A group below is done, whoever serves it. Where it has given way to others, they are."""
@@ -279,6 +326,12 @@ class Relay(Part):
     def carry_over(self, kept: Kept, change: Item) -> None:
         if isinstance(change, Change) and kept.done.issuperset(change.gone):
             kept.done.update(index for index, _ in change.made)
+        elif isinstance(change, Reshape) and change.gone in kept.done:
+            kept.done.update(group.index for group in change.made or change.below)
+        if isinstance(change, Change) and (kept.done | kept.had).issuperset(change.gone):
+            kept.had.update(index for index, _ in change.made)
+        elif isinstance(change, Reshape) and change.gone in kept.had:
+            kept.had.update(group.index for group in change.made or change.below)
 
     def release(self, layer: Layer, message: MessageId, now: float) -> None:
         """Nobody need keep it, here and below. It may have been the last of what came in batches
@@ -286,23 +339,31 @@ class Relay(Part):
         self.spreading(layer).on_let_go(layer, message)
         was_merging = layer.is_merging()
         kept = layer.memory.kept.pop(message, None)
+        layer.memory.own.discard(message)
         if kept is not None:
-            self._note_missed(layer, kept)
+            self._note_missed(layer, kept, now)
         layer.state.out.reported.discard(message)
+        layer.state.out.had.discard(message)
         below = self.core.below(layer)
         if below is not None and below.is_server and message in below.memory.kept:
             below.tell(Release((message,)), now, self.options.tidy_s)
         if was_merging and not layer.is_merging():
             self.reconcile(layer, now)
 
-    def _note_missed(self, layer: Layer, kept: Kept) -> None:
-        """Whoever has been away for too long and comes back is told so, if it has missed this. It
-        may be asleep, and not know that it is out."""
-        for who in sorted(layer.memory.forgotten):
+    def _note_missed(self, layer: Layer, kept: Kept, now: float) -> None:
+        """Whoever is away, for too long or since others have forgotten its group, and comes back is
+        told so, if it has missed this. It may be asleep, and not know that it is out."""
+        for who in sorted({*layer.memory.forgotten, *layer.memory.away}):
             if kept.message.destinations & self.core.those(layer, who) and who not in kept.done:
-                layer.memory.missed.add(who)
-                if layer.is_server:
-                    self.search.call(layer, who)
+                layer.memory.note_missed(who, (kept.message.id,))
+                layer.state.sleep.call_at = -1.0
+                self.tell_beside(layer, Missed(who, (kept.message.id,), beside=True), now)
+
+    def tell_beside(self, layer: Layer, word: Missed, now: float) -> None:
+        """What a group has missed, the groups beside it know when they let go of it."""
+        below = self.core.below(layer)
+        if below is not None and below.is_server and (word.ids or word.who in below.memory.beside):
+            below.tell(word, now, self.options.tidy_s)
 
     def on_release(self, layer: Layer, ids: Ids, now: float) -> None:
         for id_ in ids:

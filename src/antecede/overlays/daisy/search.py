@@ -8,16 +8,22 @@ has the lowest number founds the group anew, with all that look for it, in a new
 What they begin with: `batches`.
 """
 
+from math import inf
+
 from antecede.groups import Quorum, View
 from antecede.message import ProcessSet, process_set
-from antecede.order import Packet, Transmit
+from antecede.order import Event, Notice, Packet, Transmit
 from antecede.overlays.daisy.core import Core, Part
-from antecede.overlays.daisy.layer import Layer, founding_anew, joining
+from antecede.overlays.daisy.items import Reshape, unpack
+from antecede.overlays.daisy.layer import ABOVE, LEFT, Layer, founding_anew, joining
 from antecede.overlays.daisy.plan import Node
-from antecede.overlays.daisy.stamp import DaisyStamp, Found, Lost, Moved, Poke, Seek, Talk
+from antecede.overlays.daisy.stamp import DaisyStamp, Found, Left, Lost, Moved, Poke, Seek, Talk
 
 _FOUNDERS = 1 << 16
 """An epoch has its founder in its lower bits: of two that are founded at once, one is the later."""
+
+_IN_VAIN = 5
+"""After how many times `suspect_after_s` a process says that nobody lets it in."""
 
 
 class Search(Part):
@@ -36,7 +42,7 @@ class Search(Part):
 
     def tell_changes(self, node: Node, to: ProcessSet) -> None:
         """Of whom this process speaks, others may not know yet."""
-        changes = tuple(self.core.state.changes)
+        changes = self.core.changes()
         if changes:
             self.say(Moved(node.index, changes), to)
 
@@ -57,9 +63,10 @@ class Search(Part):
     def tick(self, layer: Layer, now: float) -> None:
         """At every tick of a group of servers."""
         state = layer.state
-        if not layer.is_lost:
+        if not layer.is_lost or state.moving.going:
             state.seeking.since = -1.0
-            state.seeking.lost = {}
+            if state.seeking.lost:
+                state.seeking.lost = {}
             self._remind(layer)
             return
         if state.seeking.since < 0:
@@ -69,9 +76,35 @@ class Search(Part):
             own = self._own(node)
             beside = node.processes & ~own.processes
             self.tell_changes(own, beside)
-            self.say(Seek(own.index, state.epoch), beside)
+            self.say(Seek(own.index, state.epoch, node.index), beside)
             if now - state.seeking.since > 3 * self._patience_s:
                 self._found_anew(layer, own, now)
+
+    def ask(self, layer: Layer, now: float) -> None:
+        """At every tick of a local group that this process wants to be let into: say so, once, if
+        nobody has answered for a long time. All of the group may have died. One that is suspended
+        asks those whom it does not know: all others may have died, and these gone on."""
+        seeking, since = layer.state.seeking, layer.state.seeking.since
+        if layer.is_in:
+            seeking.since = -1.0
+            if layer.is_lost:
+                self._fetch_founders(layer)
+                self.core.do(layer, layer.member.show(layer.node.processes, now))
+        elif since < 0:
+            seeking.since = now
+        elif now - since > _IN_VAIN * self._patience_s:
+            seeking.since = inf
+            others = layer.node.processes & ~(1 << self.process)
+            self.core.emit(Notice(Event.STOPPED, layer.node.name, members=others))
+
+    def _fetch_founders(self, layer: Layer) -> None:
+        """Where a merged group cannot begin, for too few have come: those who are missing may be
+        stuck in a group that has given way. The change by which this one was made is told though
+        the group is lost: all members of a group that gives way know of it."""
+        missing = layer.memory.batches - {ABOVE}
+        if missing:
+            word = Moved(layer.node.index, tuple(layer.memory.changes))
+            self.say(word, process_set(missing))
 
     def _own(self, node: Node) -> Node:
         plan = self.core.plan
@@ -100,17 +133,21 @@ class Search(Part):
     def _are_enough(self, layer: Layer, groups: set[int], now: float) -> bool:
         """Whether these may found the group of servers. A message that is not done everywhere is
         certain to be kept by the group of its sender alone; so it takes all groups. After a long
-        time most will do, which tell a gap; survivors take those who are away for dead."""
+        time most will do, of two halves the one with the first group, which tell a gap; survivors
+        take those who are away for dead."""
         if layer.options.quorum is Quorum.SURVIVORS:
             return True
         children = set(layer.node.children)
         is_late = now - layer.state.seeking.since > layer.options.forget_after_s
-        return children <= groups or (is_late and 2 * len(groups & children) > len(children))
+        most = 2 * len(groups & children) + (min(children) in groups)
+        return children <= groups or (is_late and most > len(children))
 
     def _remind(self, layer: Layer) -> None:
         """A founder repeats its word to those who have not been heard in the new group."""
-        view, state = layer.view, layer.state
-        if view is None or view.number > 1 or not state.epoch or not layer.is_server:
+        if not layer.state.epoch:
+            return
+        view = layer.view
+        if view is None or view.number > 1 or not layer.is_server:
             return
         self.say(_found(layer, view), view.processes & ~process_set(layer.member.present()))
 
@@ -120,10 +157,10 @@ class Search(Part):
         match talk:
             case Poke():
                 self._look(now)
-            case Seek(node, epoch):
-                self._on_seek(source, node, epoch, now)
-            case Lost(node, epoch):
-                self._on_lost(source, node, epoch, now)
+            case Seek(_, epoch, above):
+                self._on_seek(source, above, epoch, now)
+            case Lost(node, epoch, above):
+                self._on_lost(source, node, above, epoch, now)
             case Found(node):
                 layer = self.core.layer_of(node)
                 if layer is not None and (layer.is_lost or talk.epoch > layer.state.epoch):
@@ -134,21 +171,31 @@ class Search(Part):
         for layer in self.core.layers:
             layer.state.sleep.busy_until = now + 2 * layer.options.suspect_after_s
 
-    def _on_seek(self, source: int, node: int, epoch: int, now: float) -> None:
+    def say_left(self, node: int, to: ProcessSet) -> bool:
+        """Tell those who look for a group of servers that the groups of this process have left it;
+        whether they have."""
+        has_left = self.core.bound(node) >= LEFT
+        for stored in self.core.state.changes if has_left else ():
+            change = unpack(stored)
+            if isinstance(change, Reshape) and change.gone == node:
+                self.say(Left(node, stored), to)
+        return has_left
+
+    def _on_seek(self, source: int, parent: int, epoch: int, now: float) -> None:
         plan = self.core.plan
-        parent = plan.nodes[node].parent
-        if parent is None:
+        if parent not in plan.nodes:
             return
         own = self._own(plan.nodes[parent])
         self.tell_changes(own, 1 << source)
         self._look(now)
         layer = self.core.layer_of(parent)
-        if layer is None:
+        if self.say_left(parent, 1 << source) or layer is None:
             return
         self._note_epoch(layer, epoch)
         if layer.is_lost:
             if not self.core.is_home_lost(layer):  # it would speak for a group that goes on
-                self.say(Lost(own.index, layer.state.seeking.highest), 1 << source)
+                word = Lost(own.index, layer.state.seeking.highest, parent)
+                self.say(word, 1 << source)
         elif layer.view is not None:
             self.say(_found(layer, layer.view), 1 << source)
 
@@ -157,10 +204,9 @@ class Search(Part):
         seeking, bound = layer.state.seeking, self.core.bound(layer.node.index)
         seeking.highest = max(seeking.highest, epoch, layer.state.epoch, bound)
 
-    def _on_lost(self, source: int, node: int, epoch: int, now: float) -> None:
-        parent = self.core.plan.nodes[node].parent
-        layer = None if parent is None else self.core.layer_of(parent)
-        if layer is not None:
+    def _on_lost(self, source: int, node: int, parent: int, epoch: int, now: float) -> None:
+        layer = self.core.layer_of(parent)
+        if layer is not None and not layer.state.moving.going:
             self._note_epoch(layer, epoch)
             layer.state.seeking.lost[node] = (source, now)
 
@@ -188,7 +234,10 @@ class Search(Part):
             new = joining(self.process, node, options, incarnation, word.epoch, contacts)
             new.state.seeking.since = now
         new.state.out.resend = layer.everything()
-        new.memory.missed, new.memory.bound = layer.memory.missed, dict(layer.memory.bound)
+        new.memory.inherit(layer.memory)
+        new.memory.follows = layer.memory.follows
+        if self.options.reshapes:
+            new.memory.changes = [*layer.memory.changes]
         self.core.replace(layer, new, now)
 
     def _whose(self, layer: Layer, founders: tuple[int, ...]) -> dict[int, int]:

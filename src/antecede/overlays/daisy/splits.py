@@ -19,31 +19,45 @@ from itertools import pairwise
 from antecede.message import Message, members
 from antecede.overlays.daisy.items import Change, Roll, unpack
 from antecede.overlays.daisy.layer import Layer
+from antecede.overlays.daisy.load import BUSY, QUIET
+from antecede.overlays.daisy.options import DaisyOptions
 
 _NUMBERS = 1 << 12
 """Numbers of groups that changes under one group of servers may make, and the offset of the first:
 no plan has so many."""
 
 
+_FEWEST = 4
+"""That make two groups of two."""
+
+
 def decide(
     parent: int,
     version: int,
+    first: int,
     rolls: dict[int, tuple[int, ...]],
-    split_above: int,
-    merge_below: int,
+    loads: dict[int, int],
+    options: DaisyOptions,
 ) -> Change | None:
-    """The change that is due under a group of servers, if any: a group above the limit is cut in
-    two, one below the limit is merged with the smallest other with which it stays within.
+    """The change that is due under a group of servers, if any: a group above the limit, or that
+    carries too much, is cut in two; one below the limit is merged with the smallest other with
+    which it stays within, if both are quiet.
 
-    `rolls`: who is in the groups, in the order of their servers in the group above. Of two servers
+    `first`: the number of the first group that it makes. `rolls`: who is in the groups, in the
+    order of their servers in the group above. Of two servers
     the senior one goes on: if there are no others, the junior one would be no majority."""
-    first = (1 + parent) * _NUMBERS + 2 * version
+    split_above, merge_below = options.split_above, options.merge_below
     for node, processes in rolls.items():
-        if split_above and len(processes) > split_above:
+        is_busy = loads.get(node, QUIET) == BUSY and len(processes) >= _FEWEST
+        if is_busy or 0 < split_above < len(processes):
             half = len(processes) // 2
             made = ((first, processes[:half]), (first + 1, processes[half:]))
             return Change(version, parent, (node,), made)
-    by_size = sorted((len(processes), node) for node, processes in rolls.items())
+    by_size = sorted(
+        (len(processes), node)
+        for node, processes in rolls.items()
+        if loads.get(node, QUIET) == QUIET
+    )
     for (size, node), (other_size, other) in pairwise(by_size):
         limit = split_above or size + other_size
         if size < merge_below and size + other_size <= limit and len(by_size) > 1:
@@ -51,6 +65,11 @@ def decide(
             together = rolls[gone[0]] + rolls[gone[1]]
             return Change(version, parent, gone, ((first, together),))
     return None
+
+
+def first_number(parent: int, version: int) -> int:
+    """Of the groups that a change under a group of the first plan makes."""
+    return (1 + parent) * _NUMBERS + 2 * version
 
 
 def is_under(stored: bytes, parent: int) -> bool:
@@ -75,7 +94,7 @@ def side_by_side(inside: tuple[int, ...], talk: dict[tuple[int, int], int]) -> t
 
 def count_talk(talk: dict[tuple[int, int], int], layer: Layer, message: Message) -> None:
     """Who talks with whom in a local group, at its server."""
-    if layer.options.split_above and layer.is_server:
+    if layer.options.evolves and layer.is_server:
         sender = message.id.sender
         for to in members(message.destinations & layer.node.processes):
             pair = (min(sender, to), max(sender, to))
@@ -86,5 +105,5 @@ def _talk(one: int, others: list[int], talk: dict[tuple[int, int], int]) -> int:
     return sum(talk.get((min(one, other), max(one, other)), 0) for other in others)
 
 
-def roll(node: int, inside: tuple[int, ...], talk: dict[tuple[int, int], int]) -> Roll:
-    return Roll(node, side_by_side(inside, talk))
+def roll(node: int, inside: tuple[int, ...], talk: dict[tuple[int, int], int], load: int) -> Roll:
+    return Roll(node, side_by_side(inside, talk), load)

@@ -22,13 +22,15 @@ class Seek(msgspec.Struct, frozen=True, array_like=True, tag=1):
 
     node: Count
     epoch: Count
+    above: Count
 
 
 class Lost(msgspec.Struct, frozen=True, array_like=True, tag=2):
-    """I serve this group, and am looking, too."""
+    """I serve this group, and am looking for those above, too."""
 
     node: Count
     epoch: Count
+    above: Count
 
 
 class Found(msgspec.Struct, frozen=True, array_like=True, tag=3):
@@ -48,12 +50,24 @@ class Moved(msgspec.Struct, frozen=True, array_like=True, tag=4):
     changes: tuple[bytes, ...]
 
 
-Talk = Poke | Seek | Lost | Found | Moved
+class Left(msgspec.Struct, frozen=True, array_like=True, tag=5):
+    """My group has left that group of servers, by this change."""
+
+    node: Count
+    change: bytes
 
 
-class DaisyStamp(Stamp, frozen=True):
+Talk = Poke | Seek | Lost | Found | Moved | Left
+
+_CARRYING = (GroupData, Tell)
+"""What has a payload."""
+
+
+class DaisyStamp(Stamp, frozen=True, gc=False):
     """A packet of a group, or talk outside of the groups. `busy`: its sender waits for something,
     so an idle process should answer."""
+
+    carries_messages = True
 
     packet: GroupPacket | None = None
     talk: Talk | None = None
@@ -72,7 +86,7 @@ class DaisyStamp(Stamp, frozen=True):
         if self.packet is None:
             return 1
         body = self.packet.content
-        if isinstance(body, GroupData | Tell):
+        if isinstance(body, _CARRYING):
             items = decode_items(body.payload)
             after = sum(2 * len(item.after) for item in items if isinstance(item, Ahead))
             integers = len(body.vector) if isinstance(body, GroupData) else 1
@@ -88,7 +102,7 @@ class DaisyStamp(Stamp, frozen=True):
 
     def _carried(self) -> list[Carry]:
         body = None if self.packet is None else self.packet.content
-        return carries(decode_items(body.payload)) if isinstance(body, GroupData | Tell) else []
+        return carries(decode_items(body.payload)) if isinstance(body, _CARRYING) else []
 
 
 def _parts(body: msgspec.Struct) -> list[Vector | int]:

@@ -49,9 +49,10 @@ class Views(Part):
         state.server = server
         if event.state:
             self._absorb(layer, event.state, now)
+        levels = self.changes.levels
         self.fencing.on_view(layer)
         present = {self.core.whom(layer, member.process) for member in view.members}
-        self._await_again(layer, present, view.number)
+        self._await_again(layer, event)
         if layer.memory.batches:
             absent(layer, present)
             self.arrivals.take_batches(layer, now)
@@ -66,23 +67,37 @@ class Views(Part):
         self._tell_below(layer, view, now)
         self.changes.call_roll(layer, now)
         self.changes.move_if_ready(layer, now)
+        levels.on_view(layer, now)
+        levels.look(layer, now)
 
-    def _await_again(self, layer: Layer, present: set[int | None], number: int) -> None:
+    def _await_again(self, layer: Layer, event: groups.ViewInstalled) -> None:
         """Where messages are sent on before all have them, several servers that leave together may
         have been the only ones with a message, and have sent on what depends on it. So nothing is
-        taken before their groups have brought what they keep."""
-        if layer.waits_for_groups and self.options.forward != "stable" and number > 1:
-            without = set(layer.node.children) - present - layer.memory.forgotten
-            if len(without) > 1:
-                layer.memory.batches |= without
+        taken before their groups have brought what they keep, through servers that come anew."""
+        if not layer.waits_for_groups or self.options.forward == "stable":
+            return
+        stayed = [member for member in event.view.members if member not in event.joined]
+        here = {self.core.whom(layer, member.process) for member in stayed}
+        left = {self.core.whom(layer, member.process) for member in event.departed} - here
+        bereft = {group for group in left if group is not None} - layer.memory.forgotten
+        if len(bereft) > 1:
+            layer.memory.batches |= bereft
 
     def _absorb(self, layer: Layer, content: bytes, now: float) -> None:
         """In the group, or again after an exclusion: take over what it remembers."""
         memory = thaw(content, Memory)
-        self.changes.learn(memory.changes)
+        if layer.node.level:
+            self.changes.learn(memory.changes)
+        else:
+            self.changes.relearn(memory.changes)
+        if memory.follows:
+            self.changes.levels.come_under(layer, memory.follows)
+        had = {} if layer.node.level else dict(self.core.state.delivered)
+        known = layer.memory.missed
         self.relay.spreading(layer).absorb(layer, memory, now)
         self.ahead.tell_lost(layer)
-        self.absence.tell_missed(layer)
+        self.absence.tell_missed(layer, had)
+        self.absence.pass_on(layer, known, now)
         self.changes.give_way(layer, now)
 
     def _serve(self, layer: Layer, now: float) -> None:
@@ -97,7 +112,9 @@ class Views(Part):
             known = layer.state.above
             contacts = known.processes | process_set(parent.founders)
             epoch = max(known.epoch, self.core.bound(parent.index))
-            above = joining(self.process, parent, self.options, 0, epoch, contacts)
+            raised = self.changes.levels.raised_over(layer, now)
+            new = joining(self.process, parent, self.options, 0, epoch, contacts)
+            above = new if raised is None else raised
         self.core.add(above, now)
 
     def _tell_below(self, layer: Layer, view: groups.View, now: float) -> None:
@@ -120,14 +137,14 @@ class Views(Part):
         )
         again.state.memory = old.memory
         again.state.epochs.epoch = old.epochs.epoch
-        again.state.out.outbox = layer.unsent()
+        again.state.out.outbox = layer.to_bring(layer.unsent())
         again.state.above = old.above
         lost = [
             pack(item)
             for message in event.undelivered
             for item in layer.carries(decode_items(message.payload))
         ]
-        again.state.out.resend = [*old.out.resend, *lost, *layer.put_aside()]
+        again.state.out.resend = layer.to_bring([*old.out.resend, *lost, *layer.put_aside()])
         self.core.replace(layer, again, now)
 
     def _contacts(self, layer: Layer) -> ProcessSet:

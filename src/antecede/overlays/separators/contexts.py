@@ -13,7 +13,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from antecede.message import MessageId, ProcessSet, members
+from antecede.message import MessageId, ProcessSet
 
 Token = tuple[int, int]
 """A region, and a member of its border."""
@@ -28,8 +28,12 @@ class Context(msgspec.Struct, array_like=True):
     def merge(self, other: "Context") -> None:
         """Both pasts. Whoever need not wait in one of them need not in the other: what covers the
         message there is in both."""
-        for message, mask in other.waits.items():
-            self.waits[message] = self.waits.get(message, mask) & mask
+        waits = self.waits
+        if waits.keys().isdisjoint(other.waits):
+            waits.update(other.waits)
+        else:
+            for message, mask in other.waits.items():
+                waits[message] = waits.get(message, mask) & mask
         for token, epoch in other.tokens.items():
             if epoch > self.tokens.get(token, 0):
                 self.tokens[token] = epoch
@@ -53,23 +57,38 @@ class Log(msgspec.Struct, array_like=True):
 
     def add(self, epoch: int, deposit: Context, after: int) -> bool:
         """Whether it is new. Between `after` and this epoch there is nothing any more."""
-        if epoch <= self.epoch or epoch in self.deposits:
-            return False
-        for dead in range(max(after, self.epoch) + 1, epoch):
-            self.deposits.setdefault(dead, Context({}, {}))
-        self.deposits[epoch] = deposit
+        before = self.epoch, len(self.deposits)
+        if epoch > self.epoch:
+            for dead in range(max(after, self.epoch) + 1, epoch):  # even if this one is here
+                self.deposits.setdefault(dead, Context({}, {}))
+            self.deposits.setdefault(epoch, deposit)
         while self.epoch + 1 in self.deposits:
             self.epoch += 1
-        return True
+        return before != (self.epoch, len(self.deposits))
 
     def up_to(self, epoch: int) -> Context:
         """All that was deposited up to this epoch, and not a thing more: a message may have to wait
         for it, and what came later may wait for that message."""
-        found = Context({}, {})
+        waits: dict[MessageId, ProcessSet] = {}
         for one in sorted(self.deposits):
             if one > epoch:
                 break
-            found.merge(self.deposits[one])
+            new = self.deposits[one].waits
+            if waits.keys().isdisjoint(new):
+                waits.update(new)
+            else:
+                for message, mask in new.items():
+                    waits[message] = waits.get(message, mask) & mask
+        return Context(waits, self.tokens_up_to(epoch))
+
+    def tokens_up_to(self, epoch: int) -> dict[Token, int]:
+        """The tokens of that."""
+        found: dict[Token, int] = {}
+        for one, deposit in self.deposits.items():
+            if deposit.tokens and one <= epoch:
+                for token, reached in deposit.tokens.items():
+                    if reached > found.get(token, 0):
+                        found[token] = reached
         return found
 
 
@@ -94,18 +113,19 @@ class Facts(msgspec.Struct, array_like=True):
 
     def strike(self, context: Context) -> None:
         """Take out of a context what nobody has to wait for."""
-        gone = []
-        for message, mask in context.waits.items():
+        done_up_to, left = self.done.get, ~self.gone
+        for message, mask in list(context.waits.items()):
             sender, number = message
-            mask &= ~self.gone  # noqa: PLW2901
-            for destination in members(mask):
-                if number <= self.done.get((destination, sender), 0):
-                    mask &= ~(1 << destination)  # noqa: PLW2901
-            context.waits[message] = mask
-            if not mask:
-                gone.append(message)
-        for message in gone:
-            del context.waits[message]
+            todo = waiting = mask & left
+            while todo:  # contexts are long: `members` would take twice as long
+                lowest = todo & -todo
+                todo ^= lowest
+                if number <= done_up_to((lowest.bit_length() - 1, sender), 0):
+                    waiting ^= lowest
+            if not waiting:
+                del context.waits[message]
+            elif waiting != mask:
+                context.waits[message] = waiting
         for token in [one for one, e in context.tokens.items() if e <= self.dead.get(one, 0)]:
             del context.tokens[token]
 

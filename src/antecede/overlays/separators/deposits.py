@@ -113,7 +113,7 @@ class Deposits:
             if log is None or log.epoch < epoch:
                 found[token] = max(epoch, found.get(token, 0))
                 continue
-            fresh = [one for one in log.up_to(epoch).tokens.items() if one not in seen]
+            fresh = [one for one in log.tokens_up_to(epoch).items() if one not in seen]
             seen.update(fresh)
             todo += fresh
         return found

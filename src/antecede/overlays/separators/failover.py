@@ -12,10 +12,17 @@ passed here and may not have been delivered everywhere: itself, at the time or w
 import msgspec
 
 from antecede.errors import MalformedStamp
-from antecede.message import Membership, Message, MessageId, ProcessSet, process_set
+from antecede.message import Membership, Message, MessageId, ProcessSet
 from antecede.order import Deliver, Effect, Held, Options, Packet, Traits, Transmit
 from antecede.overlays import Overlay
-from antecede.overlays.separators.gossip import Alive, Gossip, GossipState, Word, check_word
+from antecede.overlays.separators.gossip import (
+    Alive,
+    Gossip,
+    GossipState,
+    LinksWord,
+    Word,
+    check_word,
+)
 from antecede.overlays.separators.options import SeparatorsOptions
 from antecede.overlays.separators.tree import Hop, State, Tree
 
@@ -40,7 +47,7 @@ class Failover(Overlay):
     name = "separators"
     traits = msgspec.structs.replace(Tree.traits, watches=True, survives_crashes=True)
     options_type = SeparatorsOptions
-    stamp_type = WatchedHop | Word | Alive
+    stamp_type = WatchedHop | Word | LinksWord | Alive
     state_type = FailoverState
     state: FailoverState
     options: SeparatorsOptions
@@ -50,18 +57,19 @@ class Failover(Overlay):
     ) -> None:
         self._tree = Tree(process, membership, options)
         chosen = self._tree.options
-        near = self._near = self._tree.neighbours
-        self._gossip = Gossip(process, near, chosen.suspect_after_s, self._tree.count)
+        self._near = self._tree.neighbours
+        network, span_s = self._tree.network, chosen.suspect_after_s
+        self._gossip = Gossip(process, network, span_s, self._tree.count)
         super().__init__(process, membership, chosen)
 
     def initial_state(self) -> FailoverState:
-        return FailoverState(self._tree.initial_state())
+        return FailoverState(self._tree.initial_state(), gossip=self._gossip.initial())
 
     def resume(self) -> None:
         self._tree.state = self.state.tree
         self._tree.resume()
         self._tree.gone = self.state.gossip.gone
-        self._gossip.state = self.state.gossip
+        self._gossip.resume(self.state.gossip)
         self.hops = []
 
     @property
@@ -76,7 +84,9 @@ class Failover(Overlay):
         self.hops = []
         return effects
 
-    def receive(self, packet: Packet[WatchedHop | Word | Alive], now: float = 0.0) -> list[Effect]:
+    def receive(
+        self, packet: Packet[WatchedHop | Word | LinksWord | Alive], now: float = 0.0
+    ) -> list[Effect]:
         source, stamp = packet.source, packet.stamp
         if source >= self.membership.size or not self._near >> source & 1:
             raise MalformedStamp("source", f"is {source}, to which there is no link")
@@ -143,8 +153,22 @@ class Failover(Overlay):
             if left & ~self.state.gossip.gone:
                 kept.append((message, entrance, left))
         self.state.kept = kept
-        gone = process_set(word.gone) & ~self.state.gossip.gone
-        return effects + self._take_over(gone, now) if gone else effects
+        gone, came, _ = self._gossip.news(word)
+        if gone:
+            effects += self._take_over(gone, now)
+        if came:
+            effects += self._gossip.welcome(came, now)
+            self._tree.gone = self.state.gossip.gone
+        return effects
+
+    def join(self, now: float = 0.0, talks_with: ProcessSet = 0) -> list[Effect]:
+        """It is in when everybody knows that it lives: others keep for it what is on its way."""
+        self.hops = []
+        return self._gossip.join(now)
+
+    def connect(self, other: int, now: float = 0.0) -> list[Effect]:
+        self.hops = []
+        return self._tree.connect(other, now)
 
     # Taking over.
 

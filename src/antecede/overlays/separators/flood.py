@@ -15,6 +15,10 @@ crash: what is passed on is passed on, and as long as those who live are connect
 all of them. With `forwarding=all` so do the messages; else their sender keeps them until they are
 known to be delivered, and with `suspect_after_s` sends them again on other ways (`gossip`).
 
+Who comes later, and links that do: over a link that opens, a node first passes all headers that it
+has passed and that are not known to be delivered everywhere, in their order. So what comes over it
+later has nothing before it that anybody still waits for.
+
 Papers: R. Friedman, S. Manor, "Causal ordering in deterministic overlay networks", Technion
 CS-2004-04, 2004; B. Nédelec, P. Molli, A. Mostéfaoui, "Breaking the scalability barrier of causal
 broadcast for large and dynamic systems", SRDS 2018. Both flood the messages themselves to all.
@@ -28,7 +32,6 @@ from antecede.message import (
     Message,
     MessageId,
     ProcessSet,
-    process_set,
     set_from_bytes,
     set_to_bytes,
 )
@@ -46,9 +49,17 @@ from antecede.order import (
     Transmit,
 )
 from antecede.overlays import HopStamp, Overlay
-from antecede.overlays.separators.gossip import Alive, Gossip, GossipState, Word, check_word
+from antecede.overlays.separators.gossip import (
+    Alive,
+    Gossip,
+    GossipState,
+    LinksWord,
+    Word,
+    check_word,
+)
 from antecede.overlays.separators.options import SeparatorsOptions
-from antecede.overlays.separators.ways import Ways, are_connected, linked
+from antecede.overlays.separators.ways import network_of
+from antecede.overlays.separators.zones import Links
 
 
 class Header(HopStamp, frozen=True, tag=1):
@@ -74,21 +85,23 @@ class Payload(HopStamp, frozen=True, tag=2):
         return 0
 
 
-Stamps = Header | Payload | Word | Alive
+Stamps = Header | Payload | Word | LinksWord | Alive
 
 
 class FloodState(msgspec.Struct, array_like=True):
     """`sent`: how many hop messages were sent here. `got`: of each neighbour, the number of the
     last one. `headers`: of each sender, how many headers have come. `queue`: those that name this
     process, undelivered, in their order. `arrived`: the messages that came ahead of their turn.
-    `kept`: the own ones, and who may not have delivered them. `untold`: what was delivered here
-    since that was told, and `untold_count`: how much. `gossip`: see there."""
+    `passed`: where links may open later, the headers that have passed, in their order, and who may
+    not have delivered them. `kept`: the own messages, and the same. `untold`: what was delivered
+    here since that was told, and `untold_count`: how much. `gossip`: see there."""
 
     sent: int
     got: dict[int, int]
     headers: dict[int, int]
     queue: list[MessageId]
     arrived: dict[MessageId, Message]
+    passed: dict[MessageId, tuple[Message, ProcessSet]] = {}
     kept: dict[MessageId, tuple[Message, ProcessSet]] = {}
     untold: dict[int, int] = {}
     untold_count: int = 0
@@ -105,7 +118,7 @@ class Flood(Overlay):
         prompt=False,
     )
     options_type = SeparatorsOptions
-    stamp_type = Header | Payload | Word | Alive
+    stamp_type = Header | Payload | Word | LinksWord | Alive
     state_type = FloodState
     state: FloodState
     options: SeparatorsOptions
@@ -116,25 +129,31 @@ class Flood(Overlay):
         chosen = self.options_type() if options is None else options
         if not isinstance(chosen, SeparatorsOptions):
             raise Misuse(f"{type(chosen).__name__} are no options of separators")
-        near = self._network = linked(membership.size, chosen.links)
-        self._near = near[process] if process < membership.size else 0
-        self._gossip = Gossip(process, self._near, chosen.suspect_after_s, self._count)
-        self._hosts = membership.everybody
-        if chosen.applications is not None:
-            self._hosts &= (1 << chosen.applications) - 1
+        self._network = network_of(membership, chosen)
+        self._gossip = Gossip(process, self._network, chosen.suspect_after_s, self._count)
+        self._changes = bool(chosen.latecomers or chosen.later_links)
         super().__init__(process, membership, chosen)
 
     def initial_state(self) -> FloodState:
-        return FloodState(0, {}, {}, [], {})
+        return FloodState(0, {}, {}, [], {}, gossip=self._gossip.initial())
 
     def resume(self) -> None:
         self.hops = []
-        self._gossip.state = self.state.gossip
-        self._ways = Ways(self.process, self._network, self.state.gossip.gone)
+        self._gossip.resume(self.state.gossip)
 
     @property
     def hosts(self) -> ProcessSet:
-        return self._hosts
+        return self._network.hosts
+
+    @property
+    def _all(self) -> ProcessSet:
+        """Whom a link leads to, be it there yet or not."""
+        return self._network.all[self.process]
+
+    @property
+    def _open(self) -> ProcessSet:
+        """Whom a link leads to that is open."""
+        return self._gossip.near & ~self.state.gossip.absent
 
     # Sending and passing on.
 
@@ -142,7 +161,7 @@ class Flood(Overlay):
         self.check_addressing(message)
         self.hops = []
         effects = self._gossip.begin(now)
-        effects += self._announce(message, self._near)
+        effects += self._announce(message, self._open)
         others = message.destinations & ~(1 << self.process)
         effects += self._hand_on(message, others)
         if self._watches and others:
@@ -155,13 +174,21 @@ class Flood(Overlay):
         """The header of a message over these links; its number comes next from its sender."""
         sender, count = message.id
         self.state.headers[sender] = count
+        waiting = message.destinations & ~(1 << sender | self.state.gossip.gone)
+        if self._changes and waiting:
+            is_whole = self.options.forwarding == "all"
+            bare = message if is_whole else Message(message.id, message.destinations)
+            self.state.passed[message.id] = (bare, waiting)
+        return self._pass(message, to)
+
+    def _pass(self, message: Message, to: ProcessSet) -> list[Effect]:
         if not to:
             return []
         if self.options.forwarding == "all":
             packet = Packet(self.process, message, Header(self._count()))
         else:
             destinations = set_to_bytes(message.destinations)
-            header = Header(self._count(), sender, count, destinations)
+            header = Header(self._count(), *message.id, destinations)
             packet = Packet(self.process, None, header)
         return [Transmit(packet, to)]
 
@@ -170,7 +197,7 @@ class Flood(Overlay):
         effects: list[Effect] = []
         if self.options.forwarding == "all":
             return effects
-        for next_, there in self._ways.next_hops(to):
+        for next_, there in self._gossip.ways.next_hops(to):
             payload = Payload(self._count(), set_to_bytes(there))
             effects.append(Transmit(Packet(self.process, message, payload), 1 << next_))
         return effects
@@ -188,7 +215,7 @@ class Flood(Overlay):
 
     def receive(self, packet: Packet[Stamps], now: float = 0.0) -> list[Effect]:
         source, stamp = packet.source, packet.stamp
-        if source >= self.membership.size or not self._near >> source & 1:
+        if source >= self.membership.size or not self._all >> source & 1:
             raise MalformedStamp("source", f"is {source}, to which there is no link")
         if isinstance(stamp, Word):
             check_word(stamp, self.membership.size)
@@ -213,7 +240,7 @@ class Flood(Overlay):
         elif message.id.number <= self.state.headers.get(message.id.sender, 0):
             return []
         else:
-            effects = self._announce(message, self._near & ~(1 << packet.source))
+            effects = self._announce(message, self._open & ~(1 << packet.source))
             if message.destinations >> self.process & 1:
                 self.state.queue.append(message.id)
             if packet.message is not None:
@@ -228,7 +255,7 @@ class Flood(Overlay):
         effects: list[Effect] = []
         while queue and queue[0] in arrived:
             effects.append(Deliver(arrived.pop(queue.pop(0))))
-        if self._watches:
+        if self._watches or self._changes:
             for effect in effects:
                 if isinstance(effect, Deliver):
                     self.state.untold[effect.message.id.sender] = effect.message.id.number
@@ -244,18 +271,29 @@ class Flood(Overlay):
         effects = self._gossip.hear(word, source)
         if effects is None:
             return []
-        done = dict(word.done)
-        self._keep_less(1 << word.origin, done.get(self.process, 0))
-        gone = process_set(word.gone) & ~self.state.gossip.gone
-        return effects + self._go_round(gone, now) if gone else effects
+        self._keep_less(self.state.passed, 1 << word.origin, dict(word.done))
+        self._keep_less(self.state.kept, 1 << word.origin, dict(word.done))
+        gone, came, links = self._gossip.news(word)
+        if gone:
+            effects += self._go_round(gone, now)
+        if came:
+            effects += self._gossip.welcome(came, now) + self._catch_up(came & self._open)
+        if links:
+            effects += self._connect(links, now)
+        return effects
 
-    def _keep_less(self, who: ProcessSet, number: int) -> None:
-        """These have delivered all that was sent here up to a number, or never will."""
-        for id_, (message, to) in list(self.state.kept.items()):
-            if id_.number <= number and to & who:
-                self.state.kept[id_] = (message, to & ~who)
+    def _keep_less(
+        self,
+        kept: dict[MessageId, tuple[Message, ProcessSet]],
+        who: ProcessSet,
+        done: dict[int, int] | None = None,
+    ) -> None:
+        """These have delivered all up to these numbers, by sender, or will deliver nothing."""
+        for id_, (message, to) in list(kept.items()):
+            if to & who and (done is None or id_.number <= done.get(id_.sender, 0)):
+                kept[id_] = (message, to & ~who)
                 if not to & ~who:
-                    del self.state.kept[id_]
+                    del kept[id_]
 
     def wake(self, now: float) -> list[Effect]:
         self.hops = []
@@ -271,14 +309,37 @@ class Flood(Overlay):
         """These have crashed: take other ways, and send again what may have been lost; and once
         more when everybody takes other ways."""
         self._gossip.lose(gone, now)
-        self._ways = Ways(self.process, self._network, self.state.gossip.gone)
-        self._keep_less(gone, self.state.headers.get(self.process, 0))
+        self._keep_less(self.state.passed, gone)
+        self._keep_less(self.state.kept, gone)
         return self._send_again()
 
     def _send_again(self) -> list[Effect]:
         effects: list[Effect] = []
         for id_ in sorted(self.state.kept):
             effects += self._hand_on(*self.state.kept[id_])
+        return effects
+
+    # Links that open later.
+
+    def join(self, now: float = 0.0, talks_with: ProcessSet = 0) -> list[Effect]:
+        """Tell everybody; neighbours open their links. It is in when everybody knows of it."""
+        self.hops = []
+        return self._gossip.join(now)
+
+    def connect(self, other: int, now: float = 0.0) -> list[Effect]:
+        self.hops = []
+        link = (min(self.process, other), max(self.process, other))
+        return self._gossip.begin(now) + self._connect((link,), now)
+
+    def _connect(self, links: Links, now: float) -> list[Effect]:
+        effects, new = self._gossip.connect(links, now)
+        return effects + self._catch_up(new)
+
+    def _catch_up(self, new: ProcessSet) -> list[Effect]:
+        """Links to these open: first the headers that somebody may still wait for."""
+        effects: list[Effect] = []
+        for message, _ in self.state.passed.values():
+            effects += self._pass(message, new)
         return effects
 
     def _read(self, message: Message | None, stamp: Header | Payload) -> tuple[Message, ProcessSet]:
@@ -295,9 +356,10 @@ class Flood(Overlay):
             raise MalformedStamp("sender", f"is {sender}, which has not sent number {number}")
         if number < 1:
             raise MalformedStamp("number", f"is {number}; messages are numbered from 1")
-        if not message.destinations or message.destinations & ~self._hosts:
+        if not message.destinations or message.destinations & ~self._network.hosts:
             raise MalformedStamp("destinations", "contains processes that no application lives at")
-        if isinstance(stamp, Payload) and number > self.state.headers.get(sender, 0):
+        is_early = number > self.state.headers.get(sender, 0) and not self._changes
+        if isinstance(stamp, Payload) and is_early:  # who came later knows not all old headers
             raise MalformedStamp("number", f"is {number}: {sender}:{number} overtakes its header")
         to = set_from_bytes(stamp.to) if isinstance(stamp, Payload) else 0
         if to & ~message.destinations or (isinstance(stamp, Payload) and not to):
@@ -317,11 +379,14 @@ class Flood(Overlay):
         return msgspec.structs.replace(cls.traits, survives_crashes=survives, watches=watches)
 
     def owes_despite(self, crashed: ProcessSet) -> bool:
-        """As long as ways lead between all who live; and an application does not crash together
-        with a router, which may have had the only copy of what it sent."""
-        if crashed & self._hosts and crashed & ~self._hosts and self.options.forwarding == "one":
-            return False
-        return are_connected(self._network, self._hosts & ~crashed, crashed)
+        """As long as ways lead between all who live."""
+        return self._network.connects_without(crashed)
+
+    def lost_with(self, crashed: ProcessSet) -> ProcessSet:
+        """Applications, where a router that crashes, too, may have had the only copy of what they
+        sent."""
+        hosts = self._network.hosts
+        return crashed & hosts if crashed & ~hosts and self.options.forwarding == "one" else 0
 
     def held(self) -> list[Held]:
         """What has come waits for all that is before it in the queue."""
@@ -333,5 +398,5 @@ class Flood(Overlay):
         return found
 
     def entries(self) -> int:
-        """The senders whose headers are counted, and the headers that wait."""
-        return len(self.state.headers) + len(self.state.queue)
+        """The senders whose headers are counted, the headers that wait, and those that are kept."""
+        return len(self.state.headers) + len(self.state.queue) + len(self.state.passed)

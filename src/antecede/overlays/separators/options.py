@@ -4,6 +4,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
+from antecede.drawn import Chance, Drawn, Fields
 from antecede.order import Count, Options, Says, stated
 from antecede.overlays.separators.zones import Links, Zones
 
@@ -21,14 +22,18 @@ class SeparatorsOptions(Options, frozen=True):
     deliveries a process tells everybody what it has delivered, 0 for never; `write_ahead`: whether
     a message enters a region only when the whole border has what was left out of it.
 
-    `latecomers`: processes that are not there at the start, each with the one whose place it takes:
-    it has the same links. With `shortest` alone.
+    `latecomers`: processes that are not there at the start, each with the one whose place it takes,
+    whose links it has, or with itself if its place is new. `later_links`: those of `links` that are
+    not there at the start. `recovery`: how one that takes another's place gets to know what was
+    left out there, with `shortest`: from the others of its borders (`witnesses`), or also from
+    the stable memory of the one before it (`memory`).
 
     `suspect_after_s`: how long a silence is taken for a crash; 0 for never. With it, others take
     the place of routers that crash (`gossip`).
 
     For trees alone: `zones`: for each zone its sets of processes; without them they are chosen
-    (`plan`). `filters`: the sets that apply R9. `own_implied` and `gateways`: see `histories`."""
+    (`plan`). `filters`: the sets that apply R9. `own_implied` and `gateways`: see `histories`.
+    What the chosen `routes` do not use is refused."""
 
     says = stated(
         links=Says.NUMBERS,
@@ -43,6 +48,8 @@ class SeparatorsOptions(Options, frozen=True):
         tidy=Says.NOTHING,
         write_ahead=Says.NOTHING,
         latecomers=Says.NUMBERS,
+        later_links=Says.NUMBERS,
+        recovery=Says.NOTHING,
         suspect_after_s=Says.NOTHING,
     )
 
@@ -58,4 +65,40 @@ class SeparatorsOptions(Options, frozen=True):
     tidy: Count = 32
     write_ahead: bool = False
     latecomers: tuple[tuple[int, int], ...] = ()
+    later_links: Links = ()
+    recovery: Literal["witnesses", "memory"] = "witnesses"
     suspect_after_s: Annotated[float, msgspec.Meta(ge=0)] = 0.0
+
+    @classmethod
+    def drawn(cls, fields: Fields, chance: Chance) -> Drawn:
+        """Flooding stands on FIFO links, and links that lose packets are none. Where routers crash
+        on shortest ways, silence would have to tell, and drawn delays are too long for that."""
+        if not fields["crashes"] and chance.happens(0.3):
+            return {
+                "routes": "shortest",
+                "tidy": chance.pick([0, 1, 4, 32]),
+                "write_ahead": chance.happens(0.3),
+            }
+        if not fields["network"].get("loss") and chance.happens(0.3):
+            return {"routes": "flood", "forwarding": chance.pick(["one", "all"])}
+        return {
+            "routes": chance.pick(["direct", "tree"]),
+            "forwarding": chance.pick(["one", "all"]),
+            "filters": chance.pick(["all", "all", "none"]),
+            "own_implied": chance.happens(0.5),
+            "gateways": chance.happens(0.5),
+        }
+
+    @classmethod
+    def needed(cls, fields: Fields) -> Drawn:
+        """Where routers crash, the others of their set have to forward, too."""
+        is_shortest = fields["options"].get("routes") == "shortest"
+        return {"forwarding": "all"} if fields["crashes"] and not is_shortest else {}
+
+    @classmethod
+    def fitting(cls, fields: Fields) -> Drawn:
+        options, network = dict(fields["options"]), fields["network"]
+        is_lost = any(cut.get("packets") == "lost" for cut in network.get("partitions", ()))
+        if options.get("routes") == "flood" and (network.get("loss") or is_lost):
+            del options["routes"]
+        return options

@@ -3,6 +3,7 @@
 Each machine is an overlay of its own, with its own stamps, state and traits; this one hands on.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -17,7 +18,7 @@ from antecede.overlays.separators.options import SeparatorsOptions
 from antecede.overlays.separators.shortest import Shortest
 from antecede.overlays.separators.tree import Hop, State, Tree
 
-MACHINES: dict[str, type[Overlay]] = {
+MACHINES: dict[str, type[Tree] | type[Flood] | type[Shortest]] = {
     "direct": Tree,
     "tree": Tree,
     "flood": Flood,
@@ -28,14 +29,45 @@ MACHINES: dict[str, type[Overlay]] = {
 
 def _machine(options: SeparatorsOptions) -> type[Overlay]:
     """Where one router of a set forwards and somebody watches, others take its place."""
-    machine = MACHINES[options.routes]
+    machine: type[Overlay] = MACHINES[options.routes]
     if machine is Tree and options.suspect_after_s and options.forwarding == "one":
         return Failover
     return machine
 
 
+USED = {
+    Tree: {"zones", "forwarding", "filters", "own_implied", "gateways"},
+    Flood: {"forwarding"},
+    Shortest: {"regions", "write_ahead", "recovery"},
+}
+"""The options that are not for every way to route."""
+
+
+def _check_used(options: SeparatorsOptions) -> None:
+    """Refuse what the chosen way to route would pass over."""
+    used = USED[MACHINES[options.routes]]
+    for name in sorted(set().union(*USED.values()) - used):
+        if getattr(options, name) != getattr(_DEFAULTS, name):
+            fitting = [one for one, machine in MACHINES.items() if name in USED[machine]]
+            raise Misuse(
+                f"routes={options.routes} does not use {name}; leave it out, or set routes to "
+                f"{' or '.join(fitting)}"
+            )
+
+
+_DEFAULTS = SeparatorsOptions()
+
+
 class Separators(Overlay):
-    traits = Tree.traits
+    traits = msgspec.structs.replace(
+        Tree.traits,
+        crashes_under=(
+            "forwarding=all",
+            "suspect_after_s=1",
+            "routes=flood suspect_after_s=1",
+            "routes=shortest write_ahead=true suspect_after_s=1",
+        ),
+    )
     options_type = SeparatorsOptions
     stamp_type: type[Stamp] = Hop
     state_type: type[msgspec.Struct] = State
@@ -46,10 +78,10 @@ class Separators(Overlay):
         chosen = self.options_type() if options is None else options
         if not isinstance(chosen, SeparatorsOptions):
             raise Misuse(f"{type(chosen).__name__} are no options of separators")
-        if chosen.latecomers and chosen.routes != "shortest":
-            raise Misuse(f"routes={chosen.routes} lets nobody in; routes=shortest does")
-        if chosen.latecomers and not chosen.suspect_after_s:
-            raise Misuse("who comes back is let in by those who watch; set suspect_after_s")
+        _check_used(chosen)
+        is_tree = MACHINES[chosen.routes] is Tree
+        if (chosen.latecomers or chosen.later_links) and not (is_tree or chosen.suspect_after_s):
+            raise Misuse("who comes later is let in by those who watch; set suspect_after_s")
         self.machine = _machine(chosen)(process, membership, chosen)
         self.stamp_type = self.machine.stamp_type
         self.state_type = self.machine.state_type
@@ -59,6 +91,14 @@ class Separators(Overlay):
     def traits_under(cls, options: Options) -> Traits:
         known = options if isinstance(options, SeparatorsOptions) else SeparatorsOptions()
         return _machine(known).traits_under(options)
+
+    @classmethod
+    def check_loss(cls, options: Mapping[str, Any]) -> None:
+        if options.get("routes") == "flood" and options.get("forwarding", "one") == "one":
+            raise Misuse(
+                "routes=flood with forwarding=one needs links that lose nothing, for a message "
+                "must not come where its header is lost; drop the losses, or set forwarding=all"
+            )
 
     @property
     def state(self) -> Any:
@@ -101,8 +141,20 @@ class Separators(Overlay):
     def join(self, now: float = 0.0, talks_with: ProcessSet = 0) -> list[Effect]:
         return self.machine.join(now, talks_with)
 
+    def connect(self, other: int, now: float = 0.0) -> list[Effect]:
+        return self.machine.connect(other, now)
+
+    def remembered(self) -> bytes:
+        return self.machine.remembered()
+
+    def recall(self, memory: bytes) -> None:
+        self.machine.recall(memory)
+
     def owes_despite(self, crashed: ProcessSet) -> bool:
         return self.machine.owes_despite(crashed)
+
+    def lost_with(self, crashed: ProcessSet) -> ProcessSet:
+        return self.machine.lost_with(crashed)
 
     def held(self) -> list[Held]:
         return self.machine.held()

@@ -46,7 +46,7 @@ def regions_of(
     """Those of the options, or chosen ones."""
     late = options.latecomers
     if options.regions is None:
-        size = len(near) - len(late)
+        size = len(near) - sum(process != before for process, before in late)
         found = list(_chosen(size, options.links, hosts & ((1 << size) - 1)))
     else:
         found = []
@@ -56,10 +56,10 @@ def regions_of(
             found.append(process_set(one))
     for process, before in late:
         found = [one | (one >> before & 1) << process for one in found]
-    return _bordered(near, found)
+    return bordered(near, found)
 
 
-def _bordered(near: Sequence[ProcessSet], regions: Iterable[ProcessSet]) -> Regions:
+def bordered(near: Sequence[ProcessSet], regions: Iterable[ProcessSet]) -> Regions:
     """These regions, the largest first, with their borders."""
     inside = sorted(dict.fromkeys(regions), key=lambda one: (-one.bit_count(), one))
     return Regions(tuple(inside), tuple([border_of(near, one) for one in inside]))

@@ -30,9 +30,7 @@ from antecede.order import (
     Awaited,
     Deliver,
     Effect,
-    Event,
     Held,
-    Notice,
     Options,
     Packet,
     Scope,
@@ -40,13 +38,15 @@ from antecede.order import (
     Transmit,
 )
 from antecede.overlays import Overlay
-from antecede.overlays.separators.contexts import Context, Facts, Log, Received, Token
-from antecede.overlays.separators.deposits import Deposit, Deposits
-from antecede.overlays.separators.gossip import Alive, Gossip, GossipState, Word
+from antecede.overlays.separators.contexts import Context, Facts, Received, Token
+from antecede.overlays.separators.deposits import Deposits
+from antecede.overlays.separators.gossip import Alive, Gossip, LinksWord, Word
 from antecede.overlays.separators.options import SeparatorsOptions
-from antecede.overlays.separators.regions import Regions, regions_of
+from antecede.overlays.separators.regions import Regions, bordered, regions_of
+from antecede.overlays.separators.reports import Reports
 from antecede.overlays.separators.stamps import Ack, Checks, Copy, Report, Stamps
-from antecede.overlays.separators.ways import Ways, are_connected, linked, with_latecomers
+from antecede.overlays.separators.travelling import Entering, Memory, State, Travelling, highest
+from antecede.overlays.separators.ways import network_of
 from antecede.overlays.separators.wire import (
     context_of,
     decode_set,
@@ -54,53 +54,8 @@ from antecede.overlays.separators.wire import (
     encode_tokens,
     encode_waits,
 )
-
-
-class Travelling(msgspec.Struct, array_like=True):
-    """A message on its way: for whom, what they wait for, and the context."""
-
-    message: Message
-    to: ProcessSet
-    waits: Context
-    known: Context
-
-
-class Entering(msgspec.Struct, array_like=True):
-    """A message that is to go on to `next_` when the borders have what was left out of it: by
-    region, the epoch."""
-
-    one: Travelling
-    next_: int
-    epochs: dict[int, int]
-
-
-class State(msgspec.Struct, array_like=True):
-    """`sent`: how many hop messages were sent here, and `links`: how many to each neighbour. `got`:
-    those that have come from each. `context`: of the application here, and `delivered`: the last
-    number that it delivered of each sender. `logs`: what was deposited, by region and member.
-    `transit`: messages that wait for a log. `entering`: those that wait for the border to have
-    one; `acked`: up to where others have the own logs. `held`: messages for the application here,
-    which wait for others. `kept`: those that it has sent, until they are known to be delivered.
-    `facts`: what need not be kept. `untold`: what was delivered since that was told, and
-    `untold_count`: how much. `gossip`: see there. `is_joining`: whether this process has come, and
-    not everybody knows of it."""
-
-    sent: int = 0
-    links: dict[int, int] = {}
-    got: dict[int, Received] = {}
-    context: Context = msgspec.field(default_factory=lambda: Context({}, {}))
-    delivered: dict[int, int] = {}
-    logs: dict[Token, Log] = {}
-    transit: list[Travelling] = []
-    entering: list[Entering] = []
-    acked: dict[Token, int] = {}
-    held: dict[MessageId, Travelling] = {}
-    kept: dict[MessageId, Travelling] = {}
-    facts: Facts = msgspec.field(default_factory=lambda: Facts({}, {}))
-    untold: dict[int, int] = {}
-    untold_count: int = 0
-    gossip: GossipState = msgspec.field(default_factory=GossipState)
-    is_joining: bool = False
+from antecede.overlays.separators.zones import Links
+from antecede.snapshot import freeze, thaw
 
 
 class Shortest(Overlay):
@@ -112,7 +67,7 @@ class Shortest(Overlay):
         prompt=False,
     )
     options_type = SeparatorsOptions
-    stamp_type = Copy | Report | Ack | Word | Alive
+    stamp_type = Copy | Report | Ack | Word | LinksWord | Alive
     state_type = State
     state: State
     options: SeparatorsOptions
@@ -123,33 +78,32 @@ class Shortest(Overlay):
         chosen = self.options_type() if options is None else options
         if not isinstance(chosen, SeparatorsOptions):
             raise Misuse(f"{type(chosen).__name__} are no options of separators")
-        late = chosen.latecomers
-        self._late = process_set(process for process, _ in late)
-        self._network = linked(membership.size, with_latecomers(chosen.links, late))
-        self._near = self._network[process] if process < membership.size else 0
-        self._hosts = membership.everybody
-        if chosen.applications is not None:
-            self._hosts &= (1 << chosen.applications) - 1
-            self._hosts |= process_set(one for one, before in late if before < chosen.applications)
-        self.regions: Regions = regions_of(self._network, self._hosts, chosen)
-        self._checks = Checks(self._near, membership.size, self._hosts, self.regions)
-        self._gossip = Gossip(process, self._near, chosen.suspect_after_s, self._count)
+        network = self._network = network_of(membership, chosen)
+        self._all_regions: Regions = regions_of(network.all, network.hosts, chosen)
+        near = network.all[process] if process < membership.size else 0
+        self._checks = Checks(near, membership.size, network.hosts, self._all_regions)
+        self._gossip = Gossip(process, network, chosen.suspect_after_s, self.count)
+        self._reports = Reports(self)
         super().__init__(process, membership, chosen)
 
     def initial_state(self) -> State:
-        absent = self._late & ~(1 << self.process)
-        gossip = GossipState(gone=absent, absent=absent)
-        return State(facts=Facts({}, {}, absent), gossip=gossip)
+        gossip = self._gossip.initial()
+        return State(facts=Facts({}, {}, gossip.absent), gossip=gossip)
 
     def resume(self) -> None:
         self.hops = []
-        self._gossip.state = self.state.gossip
-        self._deposits = Deposits(self.process, self.regions, self.state.logs, self.state.facts)
-        self.ways = Ways(self.process, self._network, self.state.gossip.gone)
+        self._gossip.resume(self.state.gossip)
+        self._look_around()
+
+    def _look_around(self) -> None:
+        """The borders as they are, and the logs for them; the ways."""
+        self.regions = bordered(self._gossip.network, self._all_regions.inside)
+        self.deposits = Deposits(self.process, self.regions, self.state.logs, self.state.facts)
+        self.ways = self._gossip.ways
 
     @property
     def hosts(self) -> ProcessSet:
-        return self._hosts
+        return self._network.hosts
 
     # Sending and forwarding.
 
@@ -173,14 +127,17 @@ class Shortest(Overlay):
             one = Travelling(message, to, waits, known)
             if self.options.suspect_after_s:
                 self.state.kept[message.id] = Travelling(message, to, waits, known.copy())
-            effects += self._forward(one)
+            effects += self._forward(one, is_own=True)
         if message.destinations >> self.process & 1:
             effects.append(Deliver(message))
         return effects
 
-    def _forward(self, one: Travelling) -> list[Effect]:
-        """Hand a message on, part by part. What is filtered for one next hop is not for another."""
+    def _forward(self, one: Travelling, *, is_own: bool = False) -> list[Effect]:
+        """Hand a message on, part by part. What is filtered for one next hop is not for another.
+        What is sent here leaves whole, and in its order: if the process crashes, then nobody knows
+        of a message that has not left."""
         effects: list[Effect] = []
+        leaving: list[Entering] = []
         for next_, there in self.next_hops(one.message, one.to):
             waits = Context({}, {})
             for id_, mask in one.waits.waits.items():
@@ -189,108 +146,82 @@ class Shortest(Overlay):
             for token, epoch in one.waits.tokens.items():
                 if there & ~self.regions.inside[token[0]]:
                     waits.tokens[token] = epoch
-            known, new, given = self._deposits.enter(one.known, next_)
+            known, new, given = self.deposits.enter(one.known, next_)
             for deposit in new:
-                effects += self._report(deposit)
+                effects += self._reports.report(deposit)
             part = Travelling(one.message, there, waits, known)
-            epochs = {token[0]: self._deposits.reached(token) for token in given}
-            if self.options.write_ahead and not self._have_all(epochs):
-                self.state.entering.append(Entering(part, next_, epochs))
+            epochs = {token[0]: self.deposits.reached(token) for token in given}
+            if is_own and leaving:
+                leaving[0].parts.append((part, next_))
+                leaving[0].epochs |= epochs  # they only grow
             else:
-                effects += self._hop(part, next_)
-        return effects
+                leaving.append(Entering([(part, next_)], epochs, is_own))
+        if self.options.write_ahead:
+            self.state.entering += leaving
+            return effects + self._enter()
+        return effects + [hop for entering in leaving for hop in self._hops(entering)]
 
     def next_hops(self, message: Message, to: ProcessSet) -> list[tuple[int, ProcessSet]]:
         """Whom to hand a message to, and for which of its destinations: any way will do."""
         return self.ways.next_hops(to)
 
-    def _hop(self, one: Travelling, next_: int) -> list[Effect]:
+    def _hops(self, entering: Entering) -> list[Effect]:
+        return [self._hop(part, next_) for part, next_ in entering.parts]
+
+    def _hop(self, one: Travelling, next_: int) -> Effect:
         copy = Copy(
-            self._count(),
-            self._count_link(next_),
+            self.count(),
+            self.count_link(next_),
             encode_set(one.to),
-            encode_waits(_highest(one.waits.waits, one.to)),
+            encode_waits(highest(one.waits.waits, one.to)),
             encode_tokens(one.waits.tokens),
             encode_waits(one.known.waits),
             encode_tokens(one.known.tokens),
         )
-        return [Transmit(Packet(self.process, one.message, copy), 1 << next_)]
+        return Transmit(Packet(self.process, one.message, copy), 1 << next_)
 
-    def _count(self) -> int:
+    def count(self) -> int:
         self.state.sent += 1
         return self.state.sent
 
-    def _count_link(self, next_: int) -> int:
+    def count_link(self, next_: int) -> int:
         self.state.links[next_] = self.state.links.get(next_, 0) + 1
         return self.state.links[next_]
 
     # Reports, and what waits for them.
 
-    def _report(
-        self, one: Deposit, member: int | None = None, to: ProcessSet | None = None
-    ) -> list[Effect]:
-        """A deposit, for the rest of the border: the own one, or that of a member, for some."""
-        others = self.regions.border[one.region] & ~(1 << self.process | self.state.gossip.gone)
-        others = others if to is None else others & to
-        owner = self.process if member is None else member
-        known, tokens = encode_waits(one.context.waits), encode_tokens(one.context.tokens)
-        stamp = Report(0, 1, b"", one.region, owner, one.epoch, one.after, known, tokens)
-        return self._route(stamp, others)
-
-    def _route(self, stamp: Report | Ack, to: ProcessSet) -> list[Effect]:
-        """On to these, along shortest ways."""
-        effects: list[Effect] = []
-        for next_, there in self.ways.next_hops(to):
-            number, link = self._count(), self._count_link(next_)
-            numbered = msgspec.structs.replace(
-                stamp, number=number, link=link, to=encode_set(there)
-            )
-            effects.append(Transmit(Packet(self.process, None, numbered), 1 << next_))
-        return effects
-
     def _take_report(self, stamp: Report) -> list[Effect]:
         to = decode_set(stamp.to)
-        effects = self._route(stamp, to & ~(1 << self.process))
+        effects = self._reports.route(stamp, to & ~(1 << self.process))
         if to >> self.process & 1:
             token = (stamp.region, stamp.member)
             deposit = context_of(stamp.known, stamp.tokens)
-            if self._deposits.add(token, stamp.epoch, deposit, stamp.after):
+            if self.deposits.add(token, stamp.epoch, deposit, stamp.after):
                 effects += self._release()
-            if self.options.write_ahead and self._deposits.reached(token):
-                effects += self._acknowledge(token)
+            if self.options.write_ahead and self.deposits.reached(token):
+                effects += self._reports.acknowledge(token)
         return effects
-
-    def _acknowledge(self, token: Token) -> list[Effect]:
-        ack = Ack(0, 1, b"", token[0], self.process, self._deposits.reached(token))
-        return self._route(ack, 1 << token[1])
 
     def _take_ack(self, stamp: Ack) -> list[Effect]:
         to = decode_set(stamp.to)
-        effects = self._route(stamp, to & ~(1 << self.process))
+        effects = self._reports.route(stamp, to & ~(1 << self.process))
         if to >> self.process & 1:
             token = (stamp.region, stamp.by)
             self.state.acked[token] = max(stamp.epoch, self.state.acked.get(token, 0))
             effects += self._enter()
         return effects
 
-    def _have_all(self, epochs: dict[int, int]) -> bool:
-        """Whether all of these borders have the own logs up to these epochs, as far as a way leads
-        to them: who is cut off stays so."""
-        return all(
-            self.state.acked.get((region, member), 0) >= epoch
-            for region, epoch in epochs.items()
-            for member in members(self.regions.border[region] & self.ways.reached)
-        )
-
     def _enter(self) -> list[Effect]:
         """Let those go on whose borders have what was left out of them."""
         effects: list[Effect] = []
         waiting, self.state.entering = self.state.entering, []
+        is_behind = False
         for entering in waiting:
-            if self._have_all(entering.epochs):
-                effects += self._hop(entering.one, entering.next_)
+            if self._reports.have_all(entering.epochs) and not (entering.is_own and is_behind):
+                effects += self._hops(entering)
             else:
                 self.state.entering.append(entering)
+                is_behind |= entering.is_own
         return effects
 
     def _release(self) -> list[Effect]:
@@ -334,8 +265,8 @@ class Shortest(Overlay):
         if self._missing(one):
             self.state.transit.append(one)
             return []
-        one.known = self._deposits.opened(one.known)
-        waits = self._deposits.opened(one.waits)
+        one.known = self.deposits.opened(one.known)
+        waits = self.deposits.opened(one.waits)
         concern = {id_: mask & one.to for id_, mask in waits.waits.items() if mask & one.to}
         one.waits = Context(concern, waits.tokens)
         others = one.to & ~(1 << self.process)
@@ -346,7 +277,7 @@ class Shortest(Overlay):
         return effects
 
     def _missing(self, one: Travelling) -> dict[Token, int]:
-        return self._deposits.missing([*one.known.tokens.items(), *one.waits.tokens.items()])
+        return self.deposits.missing([*one.known.tokens.items(), *one.waits.tokens.items()])
 
     def _is_new(self, message: MessageId) -> bool:
         return (
@@ -393,7 +324,7 @@ class Shortest(Overlay):
     def _tell(self) -> list[Effect]:
         """Tell everybody what has been delivered and what is dead here, now and then."""
         tidy = self.options.tidy
-        dead = self._deposits.dead()
+        dead = self.deposits.dead()
         told = self.state.facts.dead
         news = sum(epoch - told.get((region, self.process), 0) for region, epoch in dead)
         if not tidy or self.state.untold_count + news < tidy:
@@ -414,14 +345,15 @@ class Shortest(Overlay):
             [(word.origin, sender, number) for sender, number in word.done],
             [((region, word.origin), epoch) for region, epoch in word.dead],
         )
-        gone = process_set(word.gone) & ~self.state.gossip.gone
+        gone, came, links = self._gossip.news(word)
         if gone:
             effects += self._go_round(gone, now)
-        came = process_set(word.came) & self.state.gossip.absent
         if came:
             effects += self._welcome(came, now)
+        if links:
+            effects += self._connect(links, now)
         facts.strike(self.state.context)
-        self._deposits.tidy()
+        self.deposits.tidy()
         self._keep_less()
         return effects + self._release() + self._tell()
 
@@ -441,9 +373,6 @@ class Shortest(Overlay):
         effects, silent, is_known = self._gossip.wake(now)
         if is_known:
             effects += self._send_again()
-            if self.state.is_joining:
-                self.state.is_joining = False
-                effects.append(Notice(Event.VIEW, "the network", 1, self._near))
         if silent:
             effects += self._gossip.tell(gone=silent)
             effects += self._go_round(silent, now)
@@ -454,25 +383,24 @@ class Shortest(Overlay):
         more when everybody takes other ways."""
         self._gossip.lose(gone, now)
         self.state.facts.gone |= gone
-        self.ways = Ways(self.process, self._network, self.state.gossip.gone)
+        self.ways = self._gossip.ways
         self._keep_less()
-        self.state.entering = [one for one in self.state.entering if not gone >> one.next_ & 1]
+        for entering in self.state.entering:
+            entering.parts = [one for one in entering.parts if not gone >> one[1] & 1]
         return self._enter() + self._send_again()
 
     def _send_again(self) -> list[Effect]:
         """Reports, acknowledgements, and the own messages that may not have been delivered."""
-        effects: list[Effect] = []
-        for deposit in self._deposits.all_own():
-            effects += self._report(deposit)
-        effects += self._hand_over(self._late & ~self.state.gossip.absent)
-        if self.options.write_ahead:
-            for token in sorted(self.state.logs):
-                if token[1] != self.process and self._deposits.reached(token):
-                    effects += self._acknowledge(token)
+        gossip = self.state.gossip
+        ends = process_set(end for link in gossip.up for end in link)
+        came = self._network.late & ~gossip.absent | ends
+        if self.options.recovery == "memory" and self._network.late >> self.process & 1:
+            came = -1  # what this process recalls the living may not have
+        effects = self._reports.again(came, write_ahead=self.options.write_ahead)
         for id_ in sorted(self.state.kept):
             one = self.state.kept[id_]
             again = Travelling(one.message, one.to, one.waits.copy(), one.known.copy())
-            effects += self._forward(again)
+            effects += self._forward(again, is_own=True)
         return effects
 
     # Letting others in.
@@ -481,35 +409,39 @@ class Shortest(Overlay):
         """Tell everybody; those of the borders that this process is in hand over their logs. It is
         in when everybody knows of it."""
         self.hops = []
-        self.state.is_joining = True
-        effects = self._gossip.begin(now) + self._gossip.tell(came=1 << self.process)
-        self._gossip.lose(0, now)
-        return effects
+        return self._gossip.join(now)
+
+    def remembered(self) -> bytes:
+        """The logs: what was left out at the borders that this process is in."""
+        if self.options.recovery != "memory":
+            return b""
+        return freeze(Memory(self.state.logs))
+
+    def recall(self, memory: bytes) -> None:
+        """The logs of the one before, and its copies of those of others."""
+        if memory:
+            self.state.logs.update(thaw(memory, Memory).logs)
+            self._look_around()
 
     def _welcome(self, came: ProcessSet, now: float) -> list[Effect]:
         """These have come: take ways through them, and hand over the own logs, and those of
-        members that have crashed. Neighbours tell them who has, and who else has come."""
-        self._gossip.welcome(came, now)
+        members that have crashed."""
+        effects = self._gossip.welcome(came, now)
         self.state.facts.gone &= ~came
-        self.ways = Ways(self.process, self._network, self.state.gossip.gone)
-        gossip = self.state.gossip
-        crashed = gossip.gone & ~gossip.absent
-        self._gossip.lose(0, now)  # and once more when everybody knows of them
-        effects: list[Effect] = []
-        if came & self._near:
-            effects += self._gossip.tell(gone=crashed, came=self._late & ~gossip.absent)
-        return effects + self._hand_over(came)
+        self.ways = self._gossip.ways
+        return effects + self._reports.hand_over(came)
 
-    def _hand_over(self, came: ProcessSet) -> list[Effect]:
-        """The own logs, and those of members that have crashed, for those who have come."""
-        effects: list[Effect] = []
-        crashed = self.state.gossip.gone & ~self.state.gossip.absent
-        for region, member in sorted(self.state.logs):
-            to = self.regions.border[region] & came
-            if to and (member == self.process or crashed >> member & 1):
-                for deposit in self._deposits.all_of((region, member)):
-                    effects += self._report(deposit, member, to)
-        return effects
+    def connect(self, other: int, now: float = 0.0) -> list[Effect]:
+        self.hops = []
+        link = (min(self.process, other), max(self.process, other))
+        return self._gossip.begin(now) + self._connect((link,), now)
+
+    def _connect(self, links: Links, now: float) -> list[Effect]:
+        """Links have come: borders grow by their ends, which get the logs. A message whose token
+        is early there is held, as everywhere."""
+        effects, _ = self._gossip.connect(links, now)
+        self._look_around()
+        return effects + self._reports.hand_over(process_set(end for link in links for end in link))
 
     # What it promises and knows.
 
@@ -522,11 +454,27 @@ class Shortest(Overlay):
         return msgspec.structs.replace(cls.traits, watches=True, survives_crashes=survives)
 
     def owes_despite(self, crashed: ProcessSet) -> bool:
-        """As long as ways lead between all who live; and an application does not crash together
-        with a router, which may have had the only copy of what it sent."""
-        is_mixed = crashed & self._hosts and crashed & ~self._hosts
-        away = crashed | self._late
-        return not is_mixed and are_connected(self._network, self._hosts & ~away, away)
+        """As long as ways lead between all who live, and somebody of every border is left, or
+        remembers."""
+        if any(self._is_lost(border, crashed) for border in self.regions.border):
+            return False
+        return self._network.connects_without(crashed)
+
+    def lost_with(self, crashed: ProcessSet) -> ProcessSet:
+        """Applications, where a router that crashes, too, may have had the only copy of what they
+        sent."""
+        hosts = self._network.hosts
+        return crashed & hosts if crashed & ~hosts else 0
+
+    def _is_lost(self, border: ProcessSet, crashed: ProcessSet) -> bool:
+        """Whether those who come later need what only those of a border knew who have crashed."""
+        late = self._network.late
+        if not late or not border & crashed or border & ~(crashed | late):
+            return False
+        back = process_set(
+            before for process, before in self.options.latecomers if process != before
+        )
+        return self.options.recovery != "memory" or bool(border & crashed & ~back)
 
     def held(self) -> list[Held]:
         found: dict[MessageId, set[Awaited]] = {}
@@ -545,16 +493,3 @@ class Shortest(Overlay):
         logs = self.state.logs.values()
         kept = sum(len(deposit) for log in logs for deposit in log.deposits.values())
         return len(self.state.context) + kept
-
-
-def _highest(waits: dict[MessageId, ProcessSet], to: ProcessSet) -> dict[MessageId, ProcessSet]:
-    """The last message of each sender is enough for each destination: they are delivered in the
-    order of their numbers."""
-    found: dict[MessageId, ProcessSet] = {}
-    left: dict[int, ProcessSet] = {}
-    for id_ in sorted(waits, reverse=True):
-        mask = waits[id_] & left.get(id_.sender, to)
-        if mask:
-            found[id_] = mask
-            left[id_.sender] = left.get(id_.sender, to) & ~mask
-    return found

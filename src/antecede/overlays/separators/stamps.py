@@ -7,7 +7,7 @@ from antecede.errors import MalformedStamp
 from antecede.message import Message, ProcessSet
 from antecede.order import Count, Packet
 from antecede.overlays import HopStamp
-from antecede.overlays.separators.gossip import Alive, Word, check_word
+from antecede.overlays.separators.gossip import Alive, LinksWord, Word, check_word
 from antecede.overlays.separators.regions import Regions
 from antecede.overlays.separators.wire import Cited, Destinations, Index, Number, Tokens, decode_set
 
@@ -60,7 +60,7 @@ class Ack(HopStamp, frozen=True, tag=5):
         return 0
 
 
-Stamps = Copy | Report | Ack | Word | Alive
+Stamps = Copy | Report | Ack | Word | LinksWord | Alive
 
 
 class Checks:
@@ -115,8 +115,12 @@ class Checks:
                 raise MalformedStamp(field, f"has ({region}, {member}, {epoch}), which is none")
 
     def _cited(self, cited: Cited, field: str) -> None:
-        for place, (sender, number, to) in enumerate(cited):
-            self._named(f"{field}[{place}]", sender, number, decode_set(to))
+        size, hosts = self._size, self._hosts
+        nobody = ~hosts
+        for place, (sender, number, wire) in enumerate(cited):
+            to = decode_set(wire)
+            if number < 1 or sender >= size or not hosts >> sender & 1 or not to or to & nobody:
+                self._named(f"{field}[{place}]", sender, number, to)
 
     def _named(self, field: str, sender: int, number: int, to: ProcessSet) -> None:
         if sender >= self._size or not self._hosts >> sender & 1:

@@ -45,7 +45,9 @@ from antecede.order import (
     Count,
     Deliver,
     Effect,
+    Event,
     Held,
+    Notice,
     Options,
     Packet,
     Scope,
@@ -58,7 +60,8 @@ from antecede.orders.histories import State as HopState
 from antecede.overlays import HopStamp, Overlay
 from antecede.overlays.separators.options import SeparatorsOptions
 from antecede.overlays.separators.plan import plan_zones
-from antecede.overlays.separators.zones import Place, Port, Structure, Zone, structure
+from antecede.overlays.separators.ways import Network, hosts_of, late_of, with_latecomers
+from antecede.overlays.separators.zones import Place, Port, Structure, Zone, Zones, structure
 from antecede.topology.separator import Separator
 
 _LISTED_BYTES = 3
@@ -110,12 +113,15 @@ class Tree(Overlay):
         if not isinstance(chosen, SeparatorsOptions):
             raise Misuse(f"{type(chosen).__name__} are no options of separators")
         self._structure = _structure(membership.size, chosen)
-        self._hosts = _hosts(self._structure, chosen)
+        self._hosts = _hosts(self._structure, membership, chosen)
         if not 0 <= process < membership.size:
             raise Misuse(f"process {process} is not one of the {membership.size} processes")
         self._place = self._structure.places[process]
         self._doors = _doors(self._place)
-        self.neighbours = self._structure.neighbours(process)
+        places = range(membership.size)
+        near = tuple([self._structure.neighbours(one) for one in places])
+        self.network = Network(near, self._hosts, late_of(chosen))
+        self.neighbours = near[process]
         self.gone: ProcessSet = 0
         """Who has crashed, as far as somebody has told."""
         self.passed_on: list[tuple[Message, int]] = []
@@ -155,15 +161,16 @@ class Tree(Overlay):
         return effects
 
     def _hop(self, message: Message, zone: Zone, own: Port) -> list[Effect]:
-        """The hop of a message into a zone: one multicast to all members of all next sets."""
+        """The hop of a message into a zone: one multicast to all members of all next sets. To those
+        who have crashed nothing is transmitted."""
         to = zone.next_hop(own, message.destinations)
         if not to:
             return []
         number = self.count()
         return [
-            Transmit(_carrying(message, number, effect.packet), effect.to)
+            Transmit(_carrying(message, number, effect.packet), effect.to & ~self.gone)
             for effect in self._order.send(Message(MessageId(self.process, number), to))
-            if isinstance(effect, Transmit)
+            if isinstance(effect, Transmit) and effect.to & ~self.gone
         ]
 
     def count(self) -> int:
@@ -256,6 +263,16 @@ class Tree(Overlay):
             raise MalformedStamp("destinations", f"does not lead to process {self.process}")
         return message, Message(MessageId(packet.source, packet.stamp.number), to)
 
+    def join(self, now: float = 0.0, talks_with: ProcessSet = 0) -> list[Effect]:
+        """Nothing lies behind who comes later on a tree, so it is in at once."""
+        self.hops = []
+        return [Notice(Event.VIEW, "the network", 0, self.neighbours)]
+
+    def connect(self, other: int, now: float = 0.0) -> list[Effect]:
+        """The tree stays as it is."""
+        self.hops = []
+        return []
+
     # What it promises and knows.
 
     @classmethod
@@ -323,12 +340,20 @@ def _set_of(listed: tuple[int, ...]) -> bytes:
 
 
 def _structure(size: int, options: SeparatorsOptions) -> Structure:
-    zones, links = options.zones, options.links
+    zones, late, later = options.zones, options.latecomers, options.later_links
+    links = tuple([link for link in options.links if link not in later])
+    added = [(process, before) for process, before in late if process != before]
     if not zones:
-        everybody = (tuple((process,) for process in range(size)),) if size > 1 else ()
+        first = size - len(added)
+        everybody = (tuple((process,) for process in range(first)),) if first > 1 else ()
         apart = None if options.applications is None else (1 << options.applications) - 1
         is_direct = options.routes == "direct"
-        zones = plan_zones(size, links, apart, is_direct) if links else everybody
+        zones = plan_zones(first, links, apart, is_direct) if links else everybody
+    for process, before in added:
+        zones = tuple([(*zone, (process,)) if (before,) in zone else zone for zone in zones])
+    if links:
+        links = (*with_latecomers(links, late), *added)  # these two never talk to each other
+    _check_latecomers(zones, options)
     found = structure(size, zones, links)
     for one in () if isinstance(options.filters, str) else options.filters:
         if process_set(one) not in {place.members for place in found.places}:
@@ -336,11 +361,22 @@ def _structure(size: int, options: SeparatorsOptions) -> Structure:
     return found
 
 
-def _hosts(found: Structure, options: SeparatorsOptions) -> ProcessSet:
+def _check_latecomers(zones: Zones, options: SeparatorsOptions) -> None:
+    """Who comes later must have nothing behind it: it needs no history then (section 4.4, case i),
+    and nobody has to know of it before a message is for it."""
+    for _, before in options.latecomers:
+        if sum((before,) in zone for zone in zones) != 1:
+            raise Misuse(
+                f"routes={options.routes} lets no router in, and process {before} forwards for "
+                f"others; routes=shortest and routes=flood let routers in"
+            )
+
+
+def _hosts(found: Structure, membership: Membership, options: SeparatorsOptions) -> ProcessSet:
     """The processes that applications live at. Each must be alone in its set."""
     if options.applications is None:
         return found.hosts
-    hosts: ProcessSet = (1 << min(options.applications, len(found.places))) - 1
+    hosts = hosts_of(membership, options)
     for process in members(hosts & ~found.hosts):
         raise Misuse(
             f"an application lives at process {process}, which shares a set with "

@@ -1,12 +1,80 @@
 """Shortest ways through a network, hop by hop."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 from antecede.errors import Misuse
-from antecede.message import ProcessSet, members
+from antecede.message import Membership, ProcessSet, members, process_set
+from antecede.overlays.separators.options import SeparatorsOptions
 from antecede.overlays.separators.zones import Links
 from antecede.topology.model import build, check_connected, parts
+
+
+class Network:
+    """Who is linked to whom, where applications live, and who and which links come later. `all`: by
+    process its neighbours, over links that come later, too."""
+
+    def __init__(
+        self,
+        all_: tuple[ProcessSet, ...],
+        hosts: ProcessSet,
+        late: ProcessSet,
+        later: Iterable[tuple[int, int]] = (),
+    ) -> None:
+        self.all = all_
+        self.hosts = hosts
+        self.late = late
+        self._later = set(map(_sorted, later))
+
+    def near(self, up: Iterable[tuple[int, int]] = ()) -> tuple[ProcessSet, ...]:
+        """By process its neighbours, when these links have come."""
+        missing = self._later.difference(map(_sorted, up))
+        found = list(self.all)
+        for first, second in missing:
+            found[first] &= ~(1 << second)
+            found[second] &= ~(1 << first)
+        return tuple(found)
+
+    def connects_without(self, crashed: ProcessSet) -> bool:
+        """Whether ways lead between all applications that live, before and after others come."""
+        near = self.near()
+        return all(
+            are_connected(near, self.hosts & ~away, away)
+            for away in (crashed | self.late, crashed | self.late & ~self.hosts)
+        )
+
+
+def network_of(membership: Membership, options: SeparatorsOptions) -> Network:
+    """All links, for routes that use them."""
+    late = options.latecomers
+    known = {_sorted(link) for link in options.links}
+    for link in options.later_links:
+        if _sorted(link) not in known:
+            raise Misuse(f"later_links: {list(link)} is none of the links")
+    return Network(
+        linked(membership.size, with_latecomers(options.links, late)),
+        hosts_of(membership, options),
+        late_of(options),
+        with_latecomers(options.later_links, late),
+    )
+
+
+def hosts_of(membership: Membership, options: SeparatorsOptions) -> ProcessSet:
+    """The processes that applications live at: the first ones, and those who take their places."""
+    if options.applications is None:
+        return membership.everybody
+    first = (1 << min(options.applications, membership.size)) - 1
+    late = options.latecomers
+    return first | process_set(one for one, before in late if first >> before & 1)
+
+
+def late_of(options: SeparatorsOptions) -> ProcessSet:
+    """Who is not there at the start."""
+    return process_set(process for process, _ in options.latecomers)
+
+
+def _sorted(link: tuple[int, int]) -> tuple[int, int]:
+    return min(link), max(link)
 
 
 def with_latecomers(links: Links, latecomers: tuple[tuple[int, int], ...]) -> Links:

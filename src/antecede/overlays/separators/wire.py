@@ -1,5 +1,6 @@
 """Contexts as they travel."""
 
+from functools import lru_cache
 from typing import Annotated
 
 import msgspec
@@ -27,22 +28,23 @@ _LISTED_BYTES = 3
 """What a process takes in a list."""
 
 
+@lru_cache(maxsize=1 << 14)
 def encode_set(bits: ProcessSet) -> Destinations:
     wire = set_to_bytes(bits)
     return tuple(members(bits)) if _LISTED_BYTES * bits.bit_count() < len(wire) else wire
 
 
+@lru_cache(maxsize=1 << 14)
 def decode_set(wire: Destinations) -> ProcessSet:
     return set_from_bytes(wire) if isinstance(wire, bytes) else process_set(wire)
 
 
+_identity = lru_cache(maxsize=1 << 16)(MessageId)
+"""Contexts are long, and name the same messages again and again."""
+
+
 def encode_waits(waits: dict[MessageId, ProcessSet]) -> Cited:
-    return tuple(
-        [
-            (sender, number, encode_set(waits[MessageId(sender, number)]))
-            for sender, number in sorted(waits)
-        ]
-    )
+    return tuple([(id_[0], id_[1], encode_set(waits[id_])) for id_ in sorted(waits)])
 
 
 def encode_tokens(tokens: dict[Token, int]) -> Tokens:
@@ -52,6 +54,6 @@ def encode_tokens(tokens: dict[Token, int]) -> Tokens:
 def context_of(cited: Cited, tokens: Tokens) -> Context:
     """The context that these stand for."""
     return Context(
-        {MessageId(sender, number): decode_set(to) for sender, number, to in cited},
+        {_identity(sender, number): decode_set(to) for sender, number, to in cited},
         {(region, member): epoch for region, member, epoch in tokens},
     )

@@ -1,0 +1,334 @@
+"""Groups of servers that split and dissolve, so that levels come and go (section 3.2).
+
+A group of servers that is too large gives way to two, under the group above it or, if there is
+none, under a new one. One that is too small gives way to nobody: the groups below it are below the
+one above it from then on. A lone local group that is too large is split under a new group of
+servers; a group of servers over a single group dissolves.
+
+How (docs/daisy.md has the argument): its server says that it *freezes*; members send nothing more
+up into it, and say so (`Ready`). It is *drained* when it keeps nothing of its own any more, that
+is, nothing whose sender and destinations are all below it and that a group there lacks (one that
+has it keeps it for who is away); and when all that goes beyond is with all of the group above. Then
+its server tells that group what comes in its place (`Reshape`), and, when all there know, the group
+itself. A member leaves when all groups that it serves below are bound never to take part in it
+again. It founds the next group as one that is founded anew, with a batch of each group below; or
+joins the one above, as a new server does.
+"""
+
+from antecede.groups import GroupMessageId
+from antecede.message import MessageId, process_set
+from antecede.overlays.daisy.core import Core, Part
+from antecede.overlays.daisy.fence import Fencing
+from antecede.overlays.daisy.items import (
+    Change,
+    Freeze,
+    Group,
+    Own,
+    Ready,
+    Reshape,
+    pack,
+    shorter,
+    unpack,
+)
+from antecede.overlays.daisy.layer import Layer, founding_anew, joining
+from antecede.overlays.daisy.records import Servers
+from antecede.overlays.daisy.relay import Relay
+
+
+class Levels(Part):
+    """A process in its groups, as far as groups of servers come and go."""
+
+    def __init__(self, core: Core, relay: Relay, fencing: Fencing) -> None:
+        super().__init__(core)
+        self.relay = relay
+        self.fencing = fencing
+
+    # At the server of a group that is to give way.
+
+    def look(self, layer: Layer, now: float) -> None:
+        """Do what can be done for the group to give way, if it has to."""
+        if not self.options.reshapes or self.core.is_start or layer not in self.core.layers:
+            return
+        if layer.state.moving.going:
+            self._leave_if_bound(layer, now)
+        elif layer.is_server and not layer.is_lost and not self.core.is_home_lost(layer):
+            if not layer.node.level:
+                self._split_alone(layer, now)
+            elif layer.memory.frozen:
+                self._go_if_drained(layer, now)
+            elif self._decided(layer) or (self._is_calm(layer) and self._is_due(layer)):
+                self._say_once(layer, layer, Freeze(), now)
+
+    def go_on(self, now: float) -> None:
+        """Look at all groups that give way, after every input."""
+        for layer in list(self.core.layers) if self.options.reshapes else ():
+            if layer.memory.frozen or layer.state.moving.going:
+                self._say_ready(layer, now)
+                self.look(layer, now)
+
+    def _say_ready(self, layer: Layer, now: float) -> None:
+        """In every view once, since whoever is new has to hear it; but not while the group that
+        this process serves is being founded, or gives way: others of it may not know where to
+        go."""
+        view, below, moving = layer.view, self.core.below(layer), layer.state.moving
+        if view is None or below is None or not layer.is_in or moving.ready_in == view.number:
+            return
+        if below.is_in and not below.memory.batches and not below.state.moving.change:
+            moving.ready_in = view.number
+            self.core.do(layer, layer.send_word(Ready(), now))
+
+    def _say_once(
+        self, layer: Layer, within: Layer, item: Freeze | Reshape | Change, now: float
+    ) -> None:
+        """Once in a view: it may be lost with that."""
+        number = 0 if within.view is None else within.view.number
+        asked_in = (type(item).__name__, within.node.index, within.state.epoch, number)
+        if layer.state.moving.asked_in != asked_in:
+            layer.state.moving.asked_in = asked_in
+            self.core.do(within, within.send_word(item, now))
+
+    def _is_calm(self, layer: Layer) -> bool:
+        """Whether nothing else is under way in the group, and nobody is away."""
+        view, memory = layer.view, layer.memory
+        if view is None or not layer.member.is_calm or layer.member.queued():
+            return False
+        below = self.core.below(layer)
+        if below is not None and (below.memory.batches or below.state.moving.change):
+            return False
+        present = {self.core.whom(layer, member.process) for member in view.members}
+        is_under_way = memory.batches or memory.pending or memory.away or layer.is_merging()
+        return not is_under_way and (not layer.node.level or present == {*layer.node.children})
+
+    def is_too_large(self, layer: Layer) -> bool:
+        return 0 < self.options.split_servers_above < len(layer.node.children)
+
+    def _is_due(self, layer: Layer) -> bool:
+        """Whether it is too large, or too small beside the one above."""
+        count, above = len(layer.node.children), self.core.above(layer)
+        limit = self.options.split_servers_above
+        if self.is_too_large(layer):
+            return layer.node.parent is None or above is not None
+        if layer.node.parent is None:
+            return count == 1
+        if above is None or above.memory.frozen or count >= self.options.merge_servers_below:
+            return False
+        return not limit or len(above.node.children) + count - 1 <= limit
+
+    def _decided(self, layer: Layer) -> Reshape | None:
+        """The change that ends this group, if the one above knows of it."""
+        above = self.core.above(layer)
+        changes = () if above is None else map(unpack, above.memory.changes)
+        ends = (one for one in changes if isinstance(one, Reshape))
+        return next((one for one in ends if one.gone == layer.node.index), None)
+
+    def _go_if_drained(self, layer: Layer, now: float) -> None:
+        view, memory, node = layer.view, layer.memory, layer.node
+        ready = layer.state.moving.ready
+        if view is None or any(member.process not in ready for member in view.members):
+            return
+        if memory.pending or memory.batches or memory.aside or layer.is_merging():
+            return
+        own = [kept for kept in memory.kept.values() if node.contains(kept.message)]
+        if not all(self.relay.is_had(layer, kept) for kept in own):
+            return
+        present = {self.core.whom(layer, member.process) for member in view.members}
+        if not {*node.children} <= present | memory.forgotten:
+            return
+        decided, above = self._decided(layer), self.core.above(layer)
+        if above is not None and not self._has_risen(layer, above):
+            return
+        if decided is not None:
+            self._say_once(layer, layer, decided, now)
+        elif node.parent is None:
+            if len(present) > 1 or len(node.children) == 1:
+                self._say_once(layer, layer, self._compose(layer, None), now)
+        elif above is not None and not (above.memory.frozen or above.memory.batches):
+            self._say_once(layer, above, self._compose(layer, above), now)
+
+    def _has_risen(self, layer: Layer, above: Layer) -> bool:
+        """Whether all that goes beyond the group is with all members of the one above. What comes
+        after it may be brought there by another of the groups that come in the place of this one,
+        and must not be the first."""
+        known, processes = above.memory.kept, layer.node.processes
+        for id_, kept in layer.memory.kept.items():
+            is_rising = processes >> id_.sender & 1 and kept.message.destinations & ~processes
+            is_stable = id_ not in known or known[id_].stable
+            if is_rising and not (above.has_passed(id_) and is_stable):
+                return False
+        return True
+
+    def _compose(self, layer: Layer, above: Layer | None) -> Reshape:
+        """What comes in the place of a group of servers. Its server leads the first half; groups
+        that are away are in the other."""
+        node, limit = layer.node, self.options.split_servers_above
+        serving = {self.core.whom(layer, process): process for process in _in(layer)}
+        here = [child for child in serving if child is not None]
+        forgotten = [child for child in node.children if child not in here]
+        below = tuple(
+            self._group(child, (serving[child],) if child in here else ())
+            for child in (*here, *forgotten)
+        )
+        count = len(node.children)
+        parent = None
+        if above is not None:
+            parent = self._group(above.node.index, _in(above), above.state.epoch)
+        if not limit or count <= limit or len(here) < 2:
+            return Reshape(node.index, parent, (), below)
+        first, half = self.core.new_number(), len(here) // 2
+        made = tuple(
+            Group(
+                first + place,
+                node.level,
+                tuple(serving[child] for child in part if child in here),
+                shorter(sum(self.core.plan.nodes[child].processes for child in part)),
+                tuple(part),
+            )
+            for place, part in enumerate((here[:half], [*here[half:], *forgotten]))
+        )
+        if parent is not None:
+            return Reshape(node.index, parent, made, below)
+        leaders = tuple(group.founders[0] for group in made)
+        root = Group(self.core.new_number(), node.level + 1, leaders, shorter(node.processes))
+        return Reshape(node.index, root, made, below, raised=True)
+
+    def _group(self, index: int, members: tuple[int, ...], epoch: int = 0) -> Group:
+        node = self.core.plan.nodes[index]
+        return Group(index, node.level, members, shorter(node.processes), node.children, epoch)
+
+    def _split_alone(self, layer: Layer, now: float) -> None:
+        """A local group that has none beside it decides for itself."""
+        view, limit = layer.view, self.options.split_above
+        if layer.node.parent is not None or view is None or layer.state.moving.change:
+            return
+        if 0 < limit < len(view.members) and self._is_calm(layer):
+            inside = tuple(member.process for member in view.members)
+            half, first = len(inside) // 2, self.core.new_number()
+            made = ((first, inside[:half]), (first + 1, inside[half:]))
+            change = Change(1, self.core.new_number(), (layer.node.index,), made, raised=True)
+            self._say_once(layer, layer, change, now)
+
+    # At the members of such a group.
+
+    def on_freeze(self, layer: Layer) -> None:
+        layer.memory.frozen = True
+
+    def on_view(self, layer: Layer, now: float) -> None:
+        """Whoever is new has to hear that the group has ended. Who has left and come back says
+        again that it is ready."""
+        if layer not in self.core.layers or not layer.memory.frozen:
+            return
+        layer.state.moving.ready.clear()
+        for stored in layer.memory.changes:
+            change = unpack(stored)
+            if isinstance(change, Reshape) and change.gone == layer.node.index:
+                self.end(layer, stored, now)
+                return
+
+    def may_say(self, layer: Layer, change: Reshape, sender: int) -> bool:
+        """In the group above, one that serves a group below speaks for it until the next one is
+        there: that one may have decided otherwise, and hears of no change that comes later."""
+        if layer.view is None or layer.memory.batches or change.gone == layer.node.index:
+            return change.gone == layer.node.index
+        serving = [
+            member.process
+            for member in layer.view.members
+            if self.core.whom(layer, member.process) == change.gone
+        ]
+        return serving[-1:] == [sender]
+
+    def end(self, layer: Layer, stored: bytes, now: float) -> None:
+        """All members know that the group ends: the groups below have to know, too."""
+        moving, change = layer.state.moving, unpack(stored)
+        if moving.going or not isinstance(change, Reshape):
+            return
+        moving.going = stored
+        below = self.core.below(layer)
+        if below is not None and pack(change) not in below.memory.changes:
+            own = Own(tuple(self._own(layer, below)))
+            self.core.do(below, below.send_words((own, change), now))
+        self._leave_if_bound(layer, now)
+
+    def _own(self, layer: Layer, below: Layer) -> list[MessageId]:
+        """What has come by in this group alone: nobody above knows of it."""
+        return [
+            kept.message.id
+            for kept in below.in_order()
+            if layer.has_passed(kept.message.id) and layer.node.contains(kept.message)
+        ]
+
+    def _leave_if_bound(self, layer: Layer, now: float) -> None:
+        change = unpack(layer.state.moving.going)
+        is_bound = self.fencing.is_left(layer, now)
+        if isinstance(change, Reshape) and is_bound and layer in self.core.layers:
+            self._leave(layer, change, now)
+
+    def _leave(self, old: Layer, change: Reshape, now: float) -> None:
+        core, plan = self.core, self.core.plan
+        below, above = core.below(old), core.above(old)
+        parent = None if below is None else change.parent_of(below.node.index)
+        if above is not None:
+            above.state.out.reported.clear()  # that was the old group's word
+            above.state.out.had.clear()
+        if parent is None or (above is not None and above.node.index == parent):
+            core.remove(old)
+            if above is not None:
+                self.relay.reconcile(above, now)
+            return
+        node, group = plan.nodes[parent], change.group(parent)
+        new = self._founder_of(parent, now) if group in change.made else None
+        if new is None:
+            epoch = max(group.epoch, core.bound(parent))
+            contacts = process_set(group.founders)
+            new = joining(self.process, node, self.options, 0, epoch, contacts)
+        new.state.out.resend = list(old.state.out.resend)
+        new.memory.inherit(old.memory)
+        new.memory.forgotten = old.memory.forgotten & {*node.children}
+        new.memory.changes = [*old.memory.changes]
+        leads = self.process in node.founders[:1] and above is not None
+        core.replace(old, new, now, leads and above is not None and above.node.index == node.parent)
+
+    def _founder_of(self, index: int, now: float) -> Layer | None:
+        """A founder of a group of servers that is made by a change."""
+        node = self.core.plan.nodes[index]
+        whose = {one: self.core.plan.child_of(node, one) for one in node.founders}
+        batches = {one: child for one, child in whose.items() if child is not None}
+        if self.process not in batches or self.core.bound(index):
+            return None
+        new = founding_anew(self.process, node, self.options, 0, node.founders, batches)
+        new.state.sleep.patient_until = now + 3 * self.options.suspect_after_s
+        return new
+
+    def raised_over(self, layer: Layer, now: float) -> Layer | None:
+        """The new group of servers over a group that has just been made, at its first server."""
+        parent, view = layer.node.parent, layer.view
+        is_first = view is not None and view.number == 1 and not layer.state.epoch
+        if parent is None or not is_first:
+            return None
+        if layer.node.index not in self.core.plan.raised.get(parent, ()):
+            return None
+        return self._founder_of(parent, now)
+
+    # In a group below.
+
+    def follow(self, layer: Layer, change: Reshape, within: GroupMessageId) -> None:
+        """This group is below another one from now on, and never again below that one."""
+        stored = pack(change)
+        if stored in layer.memory.changes:
+            return
+        layer.memory.changes.append(stored)
+        self.fencing.note_left(layer, change.gone, within)
+        self.come_under(layer, stored)
+
+    def come_under(self, layer: Layer, stored: bytes) -> None:
+        change = unpack(stored)
+        if isinstance(change, Reshape):
+            parent = change.parent_of(layer.node.index)
+            layer.memory.follows = stored
+            layer.follow(parent)
+            if parent is not None:
+                group = change.group(parent)
+                layer.state.above = Servers(group.epoch, process_set(group.founders))
+
+
+def _in(layer: Layer) -> tuple[int, ...]:
+    return () if layer.view is None else tuple(member.process for member in layer.view.members)
