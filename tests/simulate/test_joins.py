@@ -65,6 +65,19 @@ def test_a_scenario_file_has_them(tmp_path: Any) -> None:
     assert growing().order_options.latecomers == (8, 7)  # type: ignore[attr-defined]
 
 
+@pytest.mark.parametrize(("talks_with", "group"), [([0, 1], 0), ([5, 3, 1], 1), ([], 0), ([6], 2)])
+def test_a_newcomer_lives_in_the_group_of_those_whom_it_talks_with(
+    talks_with: list[int], group: int
+) -> None:
+    """In a daisy: here it is the first of all, and would be in group 0 else."""
+    joins = [{"process": 8, "time_s": 1.5, "talks_with": talks_with}]
+    scenario = growing(joins=joins, options={"groups": [[0, 1, 2], [3, 4, 5], [6, 7]]})
+    summary = simulate(scenario)
+    assert summary.failure is None
+    grown = [told for told in summary.notices if "view 2" in told and "p8" in told]
+    assert [f"group {group}" in told for told in grown] == [True]
+
+
 def test_a_newcomer_may_crash_and_come_back() -> None:
     scenario = growing(crashes=[{"process": 7, "time_s": 5.0, "back_s": 6.0}])
     assert scenario.process_names[-1] == "p7'"

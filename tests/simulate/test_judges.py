@@ -5,6 +5,7 @@ what the oracle was told. The referee here is a third, which knows no excuse at 
 crashes and every cut heals, everything is delivered in order or the run has failed.
 """
 
+import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -18,10 +19,10 @@ from antecede.order import Deliver, Effect, Event, Notice, Order, Packet
 from antecede.orders.none import Unordered
 from antecede.orders.vector import Vector
 from antecede.protocols import names
-from antecede.simulate import Scenario, Summary, make_scenario, simulate
+from antecede.simulate import Scenario, make_scenario, simulate
 from antecede.simulate.books import Books
-from antecede.simulate.duty import Duty, duty
-from antecede.simulate.excuses import Excuses
+from antecede.simulate.duty import Duty, duty, owed_of
+from antecede.simulate.excuses import Excuses, mark, telling
 from antecede.simulate.judgement import UNDELIVERED, failures
 from antecede.simulate.notices import Chronicle
 from antecede.simulate.recorder import Recorder
@@ -106,18 +107,6 @@ def plain(**fields: Any) -> Scenario:
     return make_scenario({**data, **fields})
 
 
-def owed(scenario: Scenario, summary: Summary) -> int:
-    """As the command counts it."""
-    left = summary.leftover
-    match duty(scenario):
-        case Duty.NOTHING:
-            return 0
-        case Duty.ARRIVED:
-            return left.waiting
-        case Duty.SURVIVORS:
-            return left.disagreed + left.waiting + left.missing
-
-
 def difference(scenario: Scenario, order: type[Order] | None = None) -> str | None:
     """In what the judges differ from each other, or from the referee."""
     summary, outcome = simulate(scenario, order_type=order), judge(scenario, order)
@@ -131,22 +120,18 @@ def difference(scenario: Scenario, order: type[Order] | None = None) -> str | No
     to_others = [
         one for one in found if one.kind == UNDELIVERED and not _is_own(one.sentence, names_)
     ]
-    if len(to_others) != owed(scenario, summary):
-        return f"{len(to_others)} undelivered, and {owed(scenario, summary)} owed"
+    if len(to_others) != owed_of(scenario, summary.leftover):
+        return f"{len(to_others)} undelivered, and {owed_of(scenario, summary.leftover)} owed"
     verdict = books.finish()
     is_whole = not scenario.crashes and duty(scenario) is Duty.SURVIVORS
     has_lost = verdict.undelivered > 0 or (verdict.violations > 0 and scenario.promises_order)
-    if is_whole and has_lost and not found and not is_honest(order):
+    if is_whole and has_lost and not found:
         return f"{verdict.undelivered} undelivered, {verdict.violations} early, and no failure"
     return None
 
 
 def _is_own(sentence: str, processes: list[str]) -> bool:
     return any(sentence.startswith(f"{one} never delivered {one}:") for one in processes)
-
-
-def is_honest(order: type[Order] | None) -> bool:
-    return order is not None and order.__name__ == "Honest"
 
 
 def test_they_agree_on_drawn_runs() -> None:
@@ -163,20 +148,27 @@ def test_they_agree_on_broken_protocols(order: type[Order]) -> None:
     for protocol in ("none", "vector"):
         scenario = plain(protocol=protocol)
         assert difference(scenario, order) is None
-        assert (judge(scenario, order).failure is None) == is_honest(order)
+        assert judge(scenario, order).failure
 
 
-def _told_at_all(self: Excuses, message: MessageId) -> bool:
+@pytest.mark.parametrize("order", ORDERS, ids=lambda order: order.__name__)
+def test_what_a_dead_sender_alone_had_is_excused_if_it_is_told(order: type[Order]) -> None:
+    scenario = plain(protocol="vector", crashes=[{"process": 0, "time_s": 200.0}])
+    assert difference(scenario, order) is None
+    assert (judge(scenario, order).failure is None) == (order in (Telling, Honest, Selfish))
+
+
+def _told_at_all(self: Excuses, message: MessageId, process: int) -> bool:
     return any(notice.event is Event.GAP for notice in self._chronicle.notices)
 
 
-def _sent_by_a_survivor(self: Excuses, message: MessageId) -> bool:
+def _sent_by_a_survivor(self: Excuses, message: MessageId, process: int) -> bool:
     return bool(self._living >> message.sender & 1)
 
 
 @pytest.mark.parametrize("gap", [_told_at_all, _sent_by_a_survivor])
 def test_a_judge_that_excuses_too_much_is_found_out(
-    gap: Callable[[Excuses, MessageId], bool], monkeypatch: pytest.MonkeyPatch
+    gap: Callable[[Excuses, MessageId, int], bool], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Excuses, "gap", gap)
     assert any(difference(plain(protocol="vector"), order) for order in ORDERS)
@@ -202,6 +194,43 @@ def test_their_exit_statuses_agree(antecede: Antecede, tmp_path: Path) -> None:
         assert simulated.status == replayed.status, simulated.out + replayed.out
         statuses.append(simulated.status)
     assert set(statuses) == {0, 1}
+
+
+def test_both_tell_what_was_let_go_though_somebody_has_it(
+    antecede: Antecede, tmp_path: Path
+) -> None:
+    """Cuts that outlast `forget_after_s`: what is excused by that promise is not hidden."""
+    cuts = [(3.485, 12.2, range(6)), (13.684, 17.221, (0, 5)), (17.533, 24.134, (0, 4, 5))]
+    scenario = make_scenario(
+        {
+            "protocol": "daisy",
+            "processes": 9,
+            "options": {"sizes": [3], "tick_s": 0.3, "tidy_s": 0.0108, "forget_after_s": 5.53},
+            "workload": {"kind": "multicast", "size": 4, "cascade": 0.0785},
+            "messages": 59,
+            "rate": 0.25,
+            "network": {
+                "delay": "exponential:0.0227",
+                "loss": 0.0828,
+                "partitions": [
+                    {"start_s": start_s, "end_s": end_s, "sides": [[*side]], "packets": "lost"}
+                    for start_s, end_s, side in cuts
+                ],
+            },
+            "patience_s": 50.649,
+            "seed": 800000944,
+        }
+    )
+    file = tmp_path / "scenario.toml"
+    file.write_text(scenario.to_toml(), "utf-8")
+    replayed = antecede("fuzz", "--replay", file, "--json")
+    simulated = antecede("simulate", "--scenario", file, "--json")
+    let_go = json.loads(replayed.out)["let_go"]
+    assert let_go > 0
+    assert json.loads(simulated.out)["leftover"]["let_go"] == let_go
+    assert simulated.status == replayed.status == 0
+    told = antecede("simulate", "--scenario", file).out
+    assert "let go after forget_after_s though somebody has the message" in " ".join(told.split())
 
 
 # Stops: what was told, by whom, and who lives.
@@ -245,6 +274,56 @@ def test_a_group_that_has_lost_most_of_its_members_excuses_its_own_copies_alone(
     assert not any(0 in pair for pair in reached(found))
 
 
+def test_who_is_never_let_in_is_excused_where_it_has_said_so_and_nobody_is_left() -> None:
+    chronicle = Chronicle()
+    scenario = make_scenario({"protocol": "daisy", "processes": 6})
+    chronicle.add(3, Notice(Event.STOPPED, "group 0", members=0b110111), 20.0)
+    outside = process_set([3, 4])
+    assert Excuses(scenario, chronicle, 0b100111, 50.0, dict).outside(3, outside)
+    assert not Excuses(scenario, chronicle, 0b100011, 50.0, dict).outside(3, outside)
+    assert not Excuses(scenario, chronicle, 0b100111, 50.0, dict).outside(4, outside)
+
+
+def test_who_was_in_and_finds_nobody_who_lets_it_back_has_stopped() -> None:
+    """As long as one of those it asked lives, or somebody lets it in, it has not."""
+    chronicle = Chronicle()
+    scenario = make_scenario({"protocol": "daisy", "processes": 6})
+    for process in (3, 4):
+        chronicle.add(process, Notice(Event.VIEW, "group 1", 1, 0b111000), 0.1)
+    chronicle.add(3, Notice(Event.STOPPED, "group 1", members=0b110000), 20.0)
+    assert Excuses(scenario, chronicle, 0b110000, 50.0, dict).stopped == 0b001000
+    assert Excuses(scenario, chronicle, 0b100000, 50.0, dict).stopped == 0
+    chronicle.add(3, Notice(Event.VIEW, "group 1", 2, 0b001000), 30.0)
+    assert Excuses(scenario, chronicle, 0b110000, 50.0, dict).stopped == 0
+
+
+def test_who_stops_in_the_group_that_it_founded_has_no_excuse_if_most_of_it_live() -> None:
+    """Nobody tells of the views that all begin with."""
+    scenario = make_scenario({"protocol": "daisy", "processes": 3, "options": {"sizes": [3]}})
+    view = Notice(Event.VIEW, "group 0", 1, 0b111)
+    simulation = Simulation(scenario, Recorder(None, None), counts=False)
+    assert [*simulation.chronicle.founding.values()] == [view]
+    chronicle = Chronicle({"group 0": view})
+    chronicle.add(1, Notice(Event.STOPPED, "group 0"), 5.0)
+    assert Excuses(scenario, chronicle, 0b001, 50.0, dict).stopped == 0
+    assert Excuses(scenario, chronicle, 0b101, 50.0, dict).stopped == 0b010
+
+
+def test_a_view_that_only_the_dead_have_seen_is_no_majority() -> None:
+    """Of four, one who is dead had agreed with 2 and 3 to go on without 0, and told nobody."""
+    chronicle = Chronicle()
+    scenario = make_scenario({"protocol": "daisy", "processes": 4})
+    for process in range(4):
+        chronicle.add(process, Notice(Event.VIEW, "group 0", 1, 0b1111), 0.1)
+    chronicle.add(1, Notice(Event.VIEW, "group 0", 2, 0b1110), 4.0)
+    for process in (2, 3):
+        chronicle.add(process, Notice(Event.STOPPED, "group 0"), 6.0)
+    assert Excuses(scenario, chronicle, 0b0011, 50.0, dict).stopped == 0b1100
+    chronicle.add(2, Notice(Event.VIEW, "group 0", 2, 0b1110), 7.0)
+    chronicle.add(2, Notice(Event.STOPPED, "group 0"), 8.0)
+    assert Excuses(scenario, chronicle, 0b0011, 50.0, dict).stopped == 0
+
+
 def test_servers_that_have_lost_most_excuse_what_goes_through_them() -> None:
     """Inside of a group there is another way."""
     pairs = set(reached(excuses(0b001000, {0: "servers"})))
@@ -262,3 +341,122 @@ def test_what_somebody_has_delivered_can_come_from_there() -> None:
     found = excuses(0b000110, {0: "group 0"})
     assert found.stop(MessageId(1, 1), process_set([0]), 4)
     assert not found.stop(MessageId(1, 1), process_set([0, 5]), 4)
+
+
+# Gaps: what was told, who has the message, and for how long the faults lasted.
+
+
+def excused(
+    notice: Notice,
+    teller: int,
+    process: int,
+    holders: list[int],
+    cut_s: float,
+    dead: int = 0,
+    before: tuple[Notice, ...] = (),
+) -> tuple[bool, bool]:
+    """Whether a message of process 4 that is for this one is, where it is kept for 30 s; and
+    whether it is though somebody has it. Process 4 says that it has stopped, if others are dead;
+    who tells of the gap has said what is `before`."""
+    message = MessageId(4, 1)
+    chronicle = Chronicle()
+    for where, members in VIEWS.items():
+        chronicle.add(0, Notice(Event.VIEW, where, 1, members), 0.1)
+    for earlier in before:
+        chronicle.add(teller, earlier, 20.0)
+    chronicle.add(teller, notice, 40.0)
+    if dead:
+        chronicle.add(4, Notice(Event.STOPPED, "group 1"), 5.0)
+    states = {who: mark(message) if who in holders else b"" for who in range(6)}
+    cuts = [{"start_s": 1.0, "end_s": 1.0 + cut_s, "sides": [[1]]}]
+    scenario = make_scenario({"protocol": "daisy", "processes": 6, "network": {"partitions": cuts}})
+    told = {telling(teller, notice): states}
+    found = Excuses(scenario, chronicle, dead, 50.0, lambda: told)
+    return found.gap(message, process), found.let_go(message, process)
+
+
+BY_NAME = Notice(Event.GAP, "group 0", messages=(MessageId(4, 1),))
+OTHERS = Notice(Event.GAP, "servers", members=0b111000)
+
+
+@pytest.mark.parametrize(
+    ("notice", "teller", "process", "holders", "cut_s", "expected"),
+    [
+        (BY_NAME, 1, 1, [4], 35.0, True),
+        (BY_NAME, 1, 1, [4], 25.0, False),  # it should have been kept
+        (BY_NAME, 1, 1, [], 25.0, False),  # its sender, who lives, should have it
+        (BY_NAME, 1, 1, [], 35.0, True),  # nobody has it
+        (BY_NAME, 1, 2, [4], 35.0, False),  # another has told
+        (msgspec.structs.replace(BY_NAME, where="servers"), 0, 2, [4], 35.0, True),  # its server
+        (msgspec.structs.replace(BY_NAME, messages=(LOST,)), 1, 1, [4], 35.0, False),
+        (OTHERS, 0, 1, [4, 5], 35.0, True),  # they alone have it
+        (OTHERS, 0, 1, [2, 4], 35.0, False),
+        (OTHERS, 0, 1, [4], 25.0, False),
+    ],
+)
+def test_a_gap_excuses_what_was_not_to_be_kept(
+    notice: Notice, teller: int, process: int, holders: list[int], cut_s: float, expected: bool
+) -> None:
+    let_go = expected and bool(holders)
+    assert excused(notice, teller, process, holders, cut_s) == (expected, let_go)
+
+
+def test_who_speaks_for_others_when_it_tells_a_gap() -> None:
+    """One that serves them then, though it did not before; not one that has stopped."""
+    gap = msgspec.structs.replace(BY_NAME, where="servers")
+    another = Notice(Event.VIEW, "servers", 2, 0b001010)  # 1 serves, in the place of 0
+    stop = Notice(Event.STOPPED, "group 0")
+    assert excused(gap, 1, 0, [4], 35.0) == (False, False)
+    assert excused(gap, 1, 0, [4], 35.0, before=(another,)) == (True, True)
+    assert excused(gap, 1, 0, [4], 35.0, before=(another, stop)) == (False, False)
+    back = Notice(Event.RESUMED, "group 0", 1)
+    assert excused(gap, 1, 0, [4], 35.0, before=(another, stop, back)) == (True, True)
+
+
+def test_a_group_without_a_majority_for_good_is_a_fault_that_lasts() -> None:
+    assert excused(BY_NAME, 1, 1, [4], 25.0) == (False, False)
+    assert excused(BY_NAME, 1, 1, [4], 25.0, dead=0b101000) == (True, True)
+    assert excused(BY_NAME, 1, 1, [4], 25.0, dead=0b001000) == (False, False)  # two of three live
+
+
+def test_who_could_reach_those_who_go_on_has_no_excuse() -> None:
+    """The servers have gone on without 0, which is cut off no more."""
+    chronicle = Chronicle()
+    for process, members in ((0, 0b0001001), (3, 0b1001000)):
+        number = 1 + (process > 0)
+        chronicle.add(process, Notice(Event.VIEW, "servers", number, members), float(number))
+    chronicle.add(0, Notice(Event.STOPPED, "servers"), 5.0)
+
+    def stopped(cut_until_s: float) -> int:
+        cuts = [{"start_s": 1.0, "end_s": cut_until_s, "sides": [[0]]}]
+        network = {"partitions": cuts}
+        scenario = make_scenario({"protocol": "daisy", "processes": 7, "network": network})
+        return Excuses(scenario, chronicle, 0, 50.0, dict).stopped
+
+    assert stopped(100.0) == 1
+    assert stopped(20.0) == 0
+
+
+@pytest.mark.parametrize(("end_s", "is_over"), [(1000.0, False), (20.0, True)])
+def test_a_cut_is_not_over_because_packets_that_it_held_come_after_all(
+    end_s: float, is_over: bool
+) -> None:
+    """Of two groups of two, the servers cannot hear each other. Patience runs out before a cut ends
+    that lasts; then nothing happens but that its packets come."""
+    link = {"start_s": 0.5, "end_s": end_s, "sides": [[0], [2]], "packets": "held"}
+    scenario = make_scenario(
+        {
+            "protocol": "daisy",
+            "processes": 4,
+            "options": {"sizes": [2], "tick_s": 0.3},
+            "messages": 12,
+            "rate": 1.0,
+            "network": {"delay": "constant:0.05", "partitions": [link]},
+            "patience_s": 30.0,
+        }
+    )
+    assert judge(scenario).failure is None
+    simulation = Simulation(scenario, Recorder(None, None))
+    simulation.run()
+    assert bool(simulation.leftover().stopped) is not is_over
+    assert simulation.now >= end_s

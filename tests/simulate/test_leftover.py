@@ -5,8 +5,8 @@ import pytest
 from antecede.message import MessageId
 from antecede.order import Event, Notice
 from antecede.simulate import make_scenario, simulate
-from antecede.simulate.excuses import Excuses
-from antecede.simulate.leftover import Left, Leftover, explain
+from antecede.simulate.excuses import Excuses, Left
+from antecede.simulate.leftover import Leftover, explain
 from antecede.simulate.notices import Chronicle
 from tests.mutants import mutated
 from tests.mutants.daisy import RULES
@@ -20,12 +20,16 @@ class Excused(Excuses):
     def __init__(self, stopped: int, is_gap: bool) -> None:
         self.stopped = stopped
         self._is_gap = is_gap
+        self._lost_with, self._lacking = 0b10, 0b100
 
     def stop(self, message: MessageId, delivered: int, process: int) -> bool:
         return bool(self.stopped)
 
-    def gap(self, message: MessageId) -> bool:
+    def gap(self, message: MessageId, process: int) -> bool:
         return self._is_gap
+
+    def let_go(self, message: MessageId, process: int) -> bool:
+        return self._is_gap and message.number > 1
 
 
 @pytest.mark.parametrize(
@@ -41,8 +45,12 @@ class Excused(Excuses):
         (Left(MessageId(2, 1), OTHERS, 0, 0), 0b100, False, Leftover(stopped=2)),
         (Left(MessageId(0, 1), OTHERS, 0, 0b100), 0b100, False, Leftover(behind_stopped=2)),
         (Left(MessageId(3, 1), 0b10000, 0, 0), 0, True, Leftover(gap=1)),
+        (Left(MessageId(3, 2), 0b10000, 0, 0), 0, True, Leftover(let_go=1)),
         (Left(MessageId(3, 1), 0b10000, 0, 0), 0, False, Leftover(missing=1)),
-        (Left(MessageId(3, 1), 0b10000, 0b100, 0), 0, False, Leftover(waiting=1, missing=1)),
+        (Left(MessageId(3, 1), 0b01, 0b10000, 0), 0, False, Leftover(waiting=1, missing=1)),
+        (Left(MessageId(3, 1), 0b10000, 0b100, 0), 0, False, Leftover(lost=1, missing=1)),
+        (Left(MessageId(3, 1), 0b100, 0, 0), 0, False, Leftover(missing=1)),
+        (Left(MessageId(1, 1), 0b10000, 0, 0b100), 0, False, Leftover(lost=1)),
     ],
 )
 def test_the_first_reason_counts(

@@ -11,7 +11,7 @@ from antecede.errors import Misuse
 from antecede.explore.schedule import factory_of
 from antecede.fuzzing.drawing import draw
 from antecede.fuzzing.judging import judge
-from antecede.live.chosen import Chosen
+from antecede.live.protocol_choice import ProtocolChoice
 from antecede.message import Membership, Message, MessageId
 from antecede.order import Deliver, Effect, Packet, TakeBack, Transmit
 from antecede.orders import _recovering
@@ -58,6 +58,9 @@ def test_survivors_roll_back_and_the_trace_is_what_they_are_left_with(
     assert summary.undone.taken_back > 20
     assert summary.undone.void > 20
     assert summary.undone.lost_s > summary.undone.stopped_s > 0
+    views = [told.split(": ", 1)[1] for told in summary.notices if "view" in told]
+    first, second = "p0, p1, p2, p3, p4", "p0, p2, p3, p4"
+    assert views == [f"view 1 of the sites: {first}", f"view 2 of the sites: {second}"]
     [run] = read_trace(tmp_path / "trace.parquet").runs  # which checks every rule of the format
     verdict = judge_run(run)
     assert verdict.messages == summary.messages < 150
@@ -100,7 +103,7 @@ def test_nobody_goes_on_without_a_majority() -> None:
     assert summary.stopped == ("p3", "p4")
 
 
-@pytest.mark.parametrize("make", [Chosen, factory_of], ids=["live", "explore"])
+@pytest.mark.parametrize("make", [ProtocolChoice, factory_of], ids=["live", "explore"])
 def test_where_nothing_can_be_taken_back_it_is_refused(make: Callable[..., object]) -> None:
     with pytest.raises(Misuse, match="takes deliveries back"):
         make("pairs", {"recovery": "rollback"})

@@ -1,6 +1,7 @@
 """The shapes of traffic."""
 
 import gzip
+from collections import Counter
 from itertools import combinations, pairwise
 from pathlib import Path
 from typing import Any
@@ -41,6 +42,37 @@ def test_unicast_reaches_one_other(tmp_path: Path) -> None:
     _, trace = run(tmp_path, protocol="none", **fields)
     pairs = {(row.process, *row.destinations) for row in sends(trace)}
     assert pairs == {(p, q) for p in range(3) for q in range(3) if p != q}
+
+
+def test_who_talks_to_whom_is_drawn_by_shares(tmp_path: Path) -> None:
+    talks = [
+        {"sender": 0, "to": [1], "share": 6},
+        {"sender": 0, "to": [2, 3]},
+        {"sender": "p2", "to": ["p0"], "share": 3},
+    ]
+    fields = {"processes": 4, "messages": 4000, "workload": {"kind": "talks", "talks": talks}}
+    _, trace = run(tmp_path, protocol="none", **fields)
+    said = Counter((row.process, row.destinations) for row in sends(trace))
+    assert said.keys() == {(0, (1,)), (0, (2, 3)), (2, (0,))}
+    for whom, share in ((0, (1,)), 0.6), ((0, (2, 3)), 0.1), ((2, (0,)), 0.3):
+        assert said[whom] / 4000 == pytest.approx(share, abs=0.03)
+    assert sends(trace)[-1].time == pytest.approx(4000 / (4 * 10.0), rel=0.06)
+
+
+def test_only_who_is_there_talks() -> None:
+    talks = [{"sender": 0, "to": [1]}, {"sender": 1, "to": [5]}]
+    with pytest.raises(Misuse, match=r"workload\.talks\[1\].*5"):
+        make_scenario(
+            {"protocol": "none", "processes": 4, "workload": {"kind": "talks", "talks": talks}}
+        )
+    with pytest.raises(Misuse, match="'talks' addresses any set of processes"):
+        make_scenario(
+            {
+                "protocol": "vector",
+                "processes": 4,
+                "workload": {"kind": "talks", "talks": talks[:1]},
+            }
+        )
 
 
 def test_clients_ask_and_servers_answer(tmp_path: Path) -> None:

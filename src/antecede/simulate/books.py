@@ -8,7 +8,7 @@ from antecede.simulate.recorder import Recorder
 from antecede.simulate.scenario import Scenario
 from antecede.trace import TraceWriter
 from antecede.verify import OnlineOracle, Violation
-from antecede.verify.lesser import LesserOracle
+from antecede.verify.incomplete import ScopedOracle
 
 
 class Books(OnlineOracle):
@@ -63,13 +63,13 @@ class Books(OnlineOracle):
         return self._name(message)
 
 
-class LesserBooks(Books, LesserOracle):
+class ScopedBooks(Books, ScopedOracle):
     """The same where less than causal order is asked for."""
 
 
 def books_of(scenario: Scenario) -> Books:
     """The books of a run of this scenario."""
-    return Books(scenario) if scenario.incomplete is None else LesserBooks(scenario)
+    return Books(scenario) if scenario.incomplete is None else ScopedBooks(scenario)
 
 
 class Watched(Recorder):

@@ -2,12 +2,14 @@
 
 Order is promised whatever the network does, but for a protocol that needs FIFO channels: with
 losses they are none. That messages arrive is promised where nothing is lost and nobody crashes, and
-beyond that as far as the traits go.
+beyond that as far as the traits go. `antecede simulate`, `antecede fuzz` and
+campaigns judge by this.
 """
 
 from enum import Enum
 
 from antecede.order import Channels, Traits
+from antecede.simulate.leftover import Leftover
 from antecede.simulate.scenario import Scenario
 
 
@@ -54,6 +56,12 @@ def _owes_despite_crashes(scenario: Scenario) -> bool:
     return order.owes_despite(crashed)
 
 
-def owes_all(scenario: Scenario) -> bool:
-    """Whether everything has to be delivered, everywhere."""
-    return not scenario.crashes and duty(scenario) is Duty.SURVIVORS
+def owed_of(scenario: Scenario, left: Leftover) -> int:
+    """How many undelivered copies neither the faults nor what was told excuses."""
+    match duty(scenario):
+        case Duty.NOTHING:
+            return 0
+        case Duty.ARRIVED:
+            return left.waiting
+        case Duty.SURVIVORS:
+            return left.disagreed + left.waiting + left.missing

@@ -1,16 +1,29 @@
 """What excuses an undelivered copy or an early delivery, copy by copy.
 
-Two things do. A *stop*: a group has lost its majority for good, says so, and the copy has no other
-way. That is judged from the views that were told, who lives and which cuts last, not from the mere
-word of who has stopped. A *gap*: it was told that a message is lost, and none of the survivors had
-it when that was told: what is told of a message that somebody has excuses nothing, even if that one
-lets it go later. That is looked up: the run is repeated with a mark in every message, and the marks
-are sought in the states of the survivors. Nothing of the protocol takes part in either.
+Three things do. A *loss*: an application has crashed, and so has a router that may have had the
+only copy of what it sent. That copy is excused, and so is what has arrived where it is missing: a
+message may wait for more than what precedes it. A *stop*: a group has lost its majority for good,
+says so, and the copy has no other way; or nobody is left in a group who could let one in that asks
+for it, and says so. That is judged from the views that were told, who lives and which cuts last,
+not from the mere word of who has stopped. A *gap*: it was told that a message is lost, its sender
+is dead, and none of the survivors had it when that was told: what is told of a message that
+somebody has excuses nothing, even if that one lets it go later. That is looked up: the run is
+repeated with a mark in every message, and the marks are sought in the states of the survivors.
+Nothing of the protocol takes part in the last two.
+
+A protocol may say for how long messages are kept for one that is away (`forget_after_s`). Where
+faults have lasted for longer than that, two gaps excuse though somebody has the message: one that
+names the message, for the process that told it and those behind it; and one that names processes
+which are gone on without, for messages that these alone have and others lack. A group that has lost
+its majority for good is such a fault, for the gaps that name one of its members or a message. Such
+copies are counted apart (`Excuses.let_go`).
 """
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from hashlib import blake2b
+from math import inf
+from typing import NamedTuple
 
 from antecede.message import MessageId, ProcessSet, members, process_set
 from antecede.order import Event, Notice
@@ -21,6 +34,18 @@ MARK_BYTES = 12
 
 Telling = tuple[Notice, int]
 """A notice of a gap, and who told it, where it speaks of the teller alone; else -1."""
+States = Mapping[int, bytes]
+"""By survivor, its state when a gap was told."""
+
+
+class Left(NamedTuple):
+    """A message that was not delivered everywhere: who of the living has not received it, who holds
+    it; and who may have delivered it, the dead included."""
+
+    message: MessageId
+    unreceived: ProcessSet
+    held: ProcessSet
+    delivered: ProcessSet
 
 
 def mark(message: MessageId) -> bytes:
@@ -30,12 +55,12 @@ def mark(message: MessageId) -> bytes:
 
 def telling(process: int, notice: Notice) -> Telling:
     """A notice of a gap that several give is told once."""
-    return notice, -1 if notice.members or notice.messages else process
+    return notice, -1 if notice.members else process
 
 
 class Excuses:
     """What a run excuses. `states` gives, for every telling of a gap in the same run with a mark in
-    every message, the states of the survivors at that time, one after the other."""
+    every message, the states of the survivors at that time."""
 
     def __init__(
         self,
@@ -43,12 +68,24 @@ class Excuses:
         chronicle: Chronicle,
         dead: ProcessSet,
         over_s: float,
-        states: Callable[[], Mapping[Telling, bytes]],
+        states: Callable[[], Mapping[Telling, States]],
+        left: Iterable[Left] = (),
     ) -> None:
         self._chronicle = chronicle
         self._living = (1 << len(scenario.process_names)) - 1 & ~dead
         self._cuts = _lasting_cuts(scenario, over_s)
         self._states = states
+        order = scenario.order(0, scenario.membership, scenario.order_options)
+        self._lost_with = order.lost_with(dead)
+        self._lacking = 0
+        """Who lives and lacks something that is lost with its sender."""
+        for one in left if self._lost_with else ():
+            if self._lost_with >> one.message.sender & 1:
+                self._lacking |= (one.unreceived | one.held) & self._living
+        limit_s = getattr(scenario.order_options, "forget_after_s", inf)
+        self._are_faults_long = _outlasts(scenario, limit_s)
+        self._is_run_long = over_s > limit_s
+        self._lets_back = not scenario.traits.takes_back  # what is agreed void stays void
 
     def stop(self, message: MessageId, delivered: ProcessSet, process: int) -> bool:
         """Whether the message cannot reach the process from its sender, nor from any of those who
@@ -58,26 +95,50 @@ class Excuses:
         sources = (delivered | 1 << message.sender) & self._living & ~self.stopped
         return not any(part & sources and part >> process & 1 for part in self._connected)
 
+    def loss(self, message: MessageId, process: int, *, has_come: bool) -> bool:
+        """Whether the message may be lost with its sender, or has come and may wait for such."""
+        if self._lost_with >> message.sender & 1:
+            return True
+        return bool(has_come and self._lacking >> process & 1)
+
+    def outside(self, process: int, others: ProcessSet) -> bool:
+        """Whether one who is never let in, like others, has said so, and all it asked are dead."""
+        asked = self._chronicle.asked.get(process)
+        return asked is not None and not asked & self._living & ~others
+
     @cached_property
     def stopped(self) -> ProcessSet:
-        """Who has stopped in a group that has lost its majority, or is cut off from it."""
-        found = 0
-        for process, where in self._chronicle.stops:
-            if self._living >> process & 1 and not self._quorum(where) >> process & 1:
-                found |= 1 << process
+        """Who has stopped, and cannot go on: in a group that has lost its majority (`halted`), or
+        outside of one that has nobody left who would let it in."""
+        asking = process_set(self._chronicle.asked)
+        found = self.halted
+        for process in members(asking & self._living):
+            found |= self.outside(process, asking | self.halted) << process
         return found
 
     @cached_property
-    def _views(self) -> dict[str, Notice]:
-        """By group, the view that was installed last."""
-        last: dict[str, tuple[float, int]] = {}
-        found: dict[str, Notice] = {}
-        for notice, seen in self._chronicle.notices.items():
-            if notice.event is Event.VIEW and (at := (seen.first_s, notice.number)) >= last.get(
-                notice.where, (0.0, 0)
-            ):
-                last[notice.where], found[notice.where] = at, notice
+    def halted(self) -> ProcessSet:
+        """Who has stopped in a group that has lost its majority, or is cut off from it. One that
+        could reach those who go on without it has to find its way back, where it is let in."""
+        found = 0
+        for process, where in self._chronicle.stops:
+            bit, quorum = 1 << process & self._living, self._quorum(where)
+            parts = _parts(quorum | bit, self._cuts) if quorum else []
+            is_near = any(part & bit and part & quorum & ~bit for part in parts)
+            if not (is_near if self._lets_back else quorum & bit):
+                found |= bit
         return found
+
+    def _is_long(self, concerned: ProcessSet = -1) -> bool:
+        """Whether faults lasted for longer than messages are kept: those of the network, or that a
+        group to which one of these belongs has lost its majority for good."""
+        return self._are_faults_long or bool(self._is_run_long and self.halted & concerned)
+
+    @cached_property
+    def _views(self) -> dict[str, Notice]:
+        """By group, the view that was installed last by somebody who lives: where all are dead who
+        knew of a later one, the others are where they were."""
+        return self._last_views(inf, self._living)
 
     def _quorum(self, where: str) -> ProcessSet:
         """Those of the last view of a group who are most of it and hear each other, if any."""
@@ -90,7 +151,7 @@ class Excuses:
     @cached_property
     def _connected(self) -> list[ProcessSet]:
         """The parts of the system that are joined by groups which can go on."""
-        groups: dict[str, ProcessSet] = {}
+        groups = {where: view.members for where, view in self._chronicle.founding.items()}
         for notice in self._chronicle.notices:
             if notice.event is Event.VIEW:
                 groups[notice.where] = groups.get(notice.where, 0) | notice.members
@@ -101,22 +162,84 @@ class Excuses:
         ]
         return _united(joined)
 
-    def gap(self, message: MessageId) -> bool:
-        """Whether it was told that the message may be lost, and it was."""
+    def gap(self, message: MessageId, process: int) -> bool:
+        """Whether it was told that the message may be lost for this process, and it was."""
+        return self._holders(message, process) is not None
+
+    def let_go(self, message: MessageId, process: int) -> bool:
+        """Whether that excuses it though somebody had it: it was let go after `forget_after_s`."""
+        return bool(self._holders(message, process))
+
+    def _holders(self, message: MessageId, process: int) -> ProcessSet | None:
+        """Who had the message when the gap was told that excuses it; None if none does. A gap that
+        nobody could have filled comes before one that was let be. Where no fault was long, one that
+        lives has its own messages, or has let go of them too soon."""
+        found: ProcessSet | None = None
+        if self._living >> message.sender & 1 and not self._is_long():
+            return found
         if not any(notice.event is Event.GAP for notice in self._chronicle.notices):
-            return False
+            return found
         content = mark(message)
-        return any(
-            content not in states
-            for (notice, _), states in self._told.items()
-            if not (notice.members or notice.messages)
-            or message in notice.messages
-            or notice.members >> message.sender & 1
-        )
+        for (notice, teller), states in self._told.items():
+            is_named = message in notice.messages
+            if notice.members:
+                is_told = is_named or bool(notice.members >> message.sender & 1)
+                is_outside = not notice.members >> process & 1
+                gone = notice.members if is_outside and self._is_long(notice.members) else 0
+            else:
+                is_told = is_named or not notice.messages
+                is_behind = is_named and self._is_behind(teller, notice, process)
+                gone = -1 if is_behind and self._is_long() else 0
+            holders = process_set(who for who, state in states.items() if content in state)
+            if is_told and not holders & ~gone:
+                if not holders:
+                    return holders
+                found = holders
+        return found
+
+    def _is_behind(self, teller: int, notice: Notice, process: int) -> bool:
+        """Whether what this one has missed in a group that process may have missed: it is the same;
+        or it was not in that group itself when this was told, by one that had not stopped: who has
+        speaks for nobody."""
+        if teller == process:
+            return True
+        told_s = self._chronicle.notices[notice].last_s
+        last = self._last_views(told_s)
+        is_inside = notice.where in last and last[notice.where].members >> process & 1
+        return not is_inside and not self._chronicle.is_stopped(teller, told_s)
+
+    def _last_views(self, until_s: float, seen_by: ProcessSet = -1) -> dict[str, Notice]:
+        """By group, the view that one of these has installed last; founders, at the start."""
+        last: dict[str, tuple[float, int]] = {}
+        founding = self._chronicle.founding.items()
+        found = {where: notice for where, notice in founding if notice.members & seen_by}
+        for notice, seen in self._chronicle.notices.items():
+            if notice.event is not Event.VIEW or not seen.processes & seen_by:
+                continue
+            at = (seen.first_s, notice.number)
+            if at[0] <= until_s and at >= last.get(notice.where, (0.0, 0)):
+                last[notice.where], found[notice.where] = at, notice
+        return found
 
     @cached_property
-    def _told(self) -> Mapping[Telling, bytes]:
+    def _told(self) -> Mapping[Telling, States]:
         return self._states()
+
+
+def _outlasts(scenario: Scenario, limit_s: float) -> bool:
+    """Whether faults lasted for longer than this in one go. Who is away is missed after a while,
+    and back after as long; servers that crash are replaced after four times that."""
+    silence_s = getattr(scenario.order_options, "suspect_after_s", 0.0)
+    spans = [(cut.start_s, cut.end_s + silence_s) for cut in scenario.network.partitions]
+    spans += [(crash.time_s, crash.time_s + 5 * silence_s) for crash in scenario.crashes]
+    first_s, last_s = inf, -inf
+    for start_s, end_s in sorted(spans):
+        if start_s > last_s:
+            first_s = start_s
+        last_s = max(last_s, end_s)
+        if last_s - first_s - silence_s > limit_s:
+            return True
+    return False
 
 
 def _lasting_cuts(scenario: Scenario, over_s: float) -> list[tuple[ProcessSet, ...]]:

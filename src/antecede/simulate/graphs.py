@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from importlib import resources
 from importlib.resources.abc import Traversable
-from pathlib import Path
 
 from antecede.errors import BadFile, Misuse
+from antecede.files import path_of
 
 _SUFFIX = ".dag.csv.gz"
 _COLUMNS = ("event", "process", "seq", "parents")
@@ -59,7 +59,7 @@ def load_graph(name: str, session: str | None = None) -> Graph:
             )
         return _load(name, session, None)
     try:
-        modified = Path(name).stat().st_mtime_ns
+        modified = path_of(name).stat().st_mtime_ns
     except OSError as error:
         raise BadFile(name, [f"cannot be read: {error.strerror}"]) from None
     return _load(name, session, modified)
@@ -68,7 +68,7 @@ def load_graph(name: str, session: str | None = None) -> Graph:
 @lru_cache(maxsize=4)
 def _load(name: str, session: str | None, modified: int | None) -> Graph:
     """`modified` is None for a graph that ships; a file that has changed is read anew."""
-    file: Traversable = Path(name)
+    file: Traversable = path_of(name)
     if modified is None:
         file = resources.files("antecede") / "data" / f"{name}{_SUFFIX}"
     try:

@@ -10,7 +10,7 @@ from itertools import combinations
 
 import msgspec
 
-from antecede.message import MessageId, members
+from antecede.message import MessageId, members, process_set
 from antecede.order import Gives, Held, Order
 from antecede.simulate.books import Books
 from antecede.simulate.duty import Duty, duty
@@ -52,8 +52,11 @@ def failures(
     elif gives is Gives.FIFO:
         yield from _out_of_turn(books)
     yield from undelivered(duty(scenario), books, orders, excuses)
-    if duty(scenario) is Duty.SURVIVORS and not excuses.stopped:
+    if duty(scenario) is Duty.SURVIVORS and not excuses.halted:
+        others = process_set(simulation.outside)
         for process, since_s in simulation.outside.items():
+            if excuses.outside(process, others):
+                continue
             yield Failure(OUTSIDE, f"{books.names[process]} came at {since_s:g} s and is never in")
     if getattr(scenario.order_options, "total", False):
         yield from _disagreements(books)
@@ -65,7 +68,7 @@ def early(books: Books, excuses: Excuses) -> Iterator[Failure]:
     """Deliveries that overtook a message. One that is lost cannot be waited for: a protocol that
     says so may go on without it."""
     for violation, overtaken in books.early:
-        if not all(map(excuses.gap, overtaken)):
+        if not all(excuses.gap(message, violation.process) for message in overtaken):
             yield Failure(EARLY, books.witness(violation).sentence())
 
 
@@ -95,7 +98,11 @@ def undelivered(
             held = next((one for one in orders[process].held() if one.message == message), None)
             if owed is Duty.ARRIVED and held is None:
                 continue
-            if excuses.stop(message, books.delivered(message), process) or excuses.gap(message):
+            if excuses.stop(message, books.delivered(message), process):
+                continue
+            if excuses.gap(message, process):
+                continue
+            if excuses.loss(message, process, has_come=held is not None):
                 continue
             why = "" if held is None else _reason(held)
             sentence = f"{books.names[process]} never delivered {books.name(message)}{why}"

@@ -6,19 +6,9 @@ Each copy counts once, for the first reason that applies: the reasons add up to 
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from antecede.message import MessageId, ProcessSet, members
-from antecede.simulate.excuses import Excuses
+from antecede.message import ProcessSet, members
+from antecede.simulate.excuses import Excuses, Left
 from antecede.simulate.notices import some_of
-
-
-class Left(NamedTuple):
-    """A message that was not delivered everywhere: who of the living has not received it, who holds
-    it; and who may have delivered it, the dead included."""
-
-    message: MessageId
-    unreceived: ProcessSet
-    held: ProcessSet
-    delivered: ProcessSet
 
 
 class Leftover(NamedTuple):
@@ -33,7 +23,13 @@ class Leftover(NamedTuple):
     behind_stopped: int = 0
     """Others that would have to go through such a group."""
     gap: int = 0
-    """It was told that something is lost, and nobody that lives has the message."""
+    """It was told that something is lost, and that is so (`antecede.simulate.excuses`)."""
+    let_go: int = 0
+    """Somebody has the message, but faults outlasted `forget_after_s`, and it was told that it is
+    not kept any more."""
+    lost: int = 0
+    """Sent by one that crashed, and so did a router that may have had the only copy; or arrived,
+    and waiting for such."""
     disagreed: int = 0
     """The sender crashed, but somebody that lives has delivered the message."""
     waiting: int = 0
@@ -50,7 +46,9 @@ class Leftover(NamedTuple):
             "from_crashed": "from crashed senders, delivered by no survivor",
             "stopped": f"for or from {who}",
             "behind_stopped": f"that would have to go through {through}",
-            "gap": "that nobody has any more (a gap was told)",
+            "gap": "that are lost, as was told (a gap)",
+            "let_go": "let go after forget_after_s though somebody has the message, told by name",
+            "lost": "lost with their sender and a router, or waiting for such",
             "disagreed": "from crashed senders, though a survivor has delivered the message",
             "waiting": "arrived and waiting for others",
             "missing": "not arrived",
@@ -82,8 +80,10 @@ def _reason(one: Left, process: int, is_sender_dead: bool, excuses: Excuses) -> 
     if excuses.stop(one.message, one.delivered, process):
         concerned = excuses.stopped & (1 << process | 1 << one.message.sender)
         return "stopped" if concerned else "behind_stopped"
-    if excuses.gap(one.message):
-        return "gap"
+    if excuses.gap(one.message, process):
+        return "let_go" if excuses.let_go(one.message, process) else "gap"
+    if excuses.loss(one.message, process, has_come=bool(one.held >> process & 1)):
+        return "lost"
     if is_sender_dead:
         return "disagreed"
     return "waiting" if one.held >> process & 1 else "missing"

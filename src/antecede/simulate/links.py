@@ -67,7 +67,7 @@ class Lane:
         """The fates of the packets that a process sends together, one to each destination."""
         count = len(destinations)
         delays = self.delays(source, count)
-        for index, destination in enumerate(destinations):
+        for index, destination in enumerate(destinations if self._special_delays else ()):
             special = self._special_delays.get((source, destination))
             if special is not None:
                 delays[index] = special.one()

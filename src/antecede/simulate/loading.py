@@ -4,12 +4,12 @@ import os
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
 from antecede.errors import BadFile, Misuse
+from antecede.files import path_of, within
 from antecede.simulate.scenario import Scenario
 from antecede.topology.load import LARGEST
 
@@ -34,7 +34,7 @@ def load_scenario(path: str | os.PathLike[str]) -> Scenario:
 def read_toml(path: str | os.PathLike[str]) -> tuple[str, dict[str, Any]]:
     """The text of a TOML file and what it says."""
     try:
-        text = Path(path).read_text("utf-8")
+        text = path_of(path).read_text("utf-8")
         return text, tomllib.loads(text)
     except FileNotFoundError:
         raise BadFile(str(path), ["there is no such file"]) from None
@@ -49,7 +49,7 @@ def beside(path: str | os.PathLike[str], data: dict[str, Any], field: str) -> No
         return
     name = value.removeprefix(LARGEST)
     if "." in name or "/" in name:
-        data[field] = value.removesuffix(name) + str(Path(path).parent / name)
+        data[field] = value.removesuffix(name) + str(within(path, name))
 
 
 def mistakes_in(text: str, data: Mapping[str, Any], error: ValidationError) -> list[str]:

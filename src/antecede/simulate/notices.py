@@ -3,7 +3,8 @@
 All members of a group tell of the same view; one line stands for all of them.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 import msgspec
@@ -48,29 +49,47 @@ class Fault(NamedTuple):
 class Chronicle:
     """What is told while a run goes on."""
 
-    def __init__(self) -> None:
+    def __init__(self, founding: Mapping[str, Notice] = MappingProxyType({})) -> None:
+        self.founding = founding
+        """By group, the view that its founders began with, of which nobody tells."""
         self.notices: dict[Notice, Noticed] = {}
         self.faults: list[Fault] = []
+        self.asked: dict[int, ProcessSet] = {}
+        """Who said that nobody lets it in, and has not been since; and whom it had asked."""
         self._stopped: dict[tuple[int, str], float] = {}
         """Since when a process is cut off from most of a group."""
         self._stops: dict[Notice, Stop] = {}
         """Of those that have gone on since, by the notice with which they did."""
+        self._spells: list[tuple[int, float, float]] = []
+        """The same by process: from when until when it had stopped."""
 
     def add(self, process: int, notice: Notice, now: float) -> None:
         self.notices.setdefault(notice, Noticed(now, now, 0)).add(process, now)
-        if notice.event is Event.STOPPED:
+        if notice.event is Event.STOPPED and notice.members:
+            self.asked[process] = notice.members
+        elif notice.event is Event.STOPPED:
             self._stopped.setdefault((process, notice.where), now)
         elif notice.event in {Event.RESUMED, Event.VIEW}:
+            self.asked.pop(process, None)
             since = self._stopped.pop((process, notice.where), None)
             if since is not None:
                 stop = self._stops.setdefault(notice, Stop(since, since, 0))
                 stop.add(process, since)
                 stop.until_s = now
+                self._spells.append((process, since, now))
 
     @property
     def stops(self) -> Iterable[tuple[int, str]]:
         """Who is cut off from most of a group, as it says, and has not gone on."""
         return self._stopped
+
+    def is_stopped(self, process: int, time_s: float) -> bool:
+        """Whether a process was cut off from most of a group then, as it said."""
+        lasting = [since for (who, _), since in self._stopped.items() if who == process]
+        ended = [(since, until) for who, since, until in self._spells if who == process]
+        return any(since <= time_s for since in lasting) or any(
+            since <= time_s < until for since, until in ended
+        )
 
     def sentences(self, scenario: Scenario, last_s: float) -> tuple[str, ...]:
         """One a notice and a fault, in the order of time. `last_s`: when a message was sent,
@@ -94,7 +113,8 @@ class Chronicle:
 
     def _told(self, names: Sequence[str]) -> Iterator[tuple[float, str, str]]:
         for notice, noticed in self.notices.items():
-            if notice.event in {Event.STOPPED, Event.RESUMED}:
+            is_stop = notice.event is Event.STOPPED and not notice.members
+            if is_stop or notice.event is Event.RESUMED:
                 continue
             told = notice.sentence()
             if notice.members:

@@ -15,18 +15,25 @@ Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 class Part(BaseModel):
     """A part of a scenario: unknown keys are mistakes, and nothing changes after validation."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, populate_by_name=True, use_attribute_docstrings=True
+    )
 
 
 class Constant(Part):
     kind: Literal["constant"] = "constant"
+    """The distribution."""
     value_s: Seconds
+    """Every delay, in seconds."""
 
 
 class Uniform(Part):
     kind: Literal["uniform"] = "uniform"
+    """The distribution."""
     low_s: Seconds
+    """The shortest delay."""
     high_s: Seconds
+    """The longest delay."""
 
     @model_validator(mode="after")
     def _check_bounds(self) -> "Uniform":
@@ -37,15 +44,20 @@ class Uniform(Part):
 
 class Exponential(Part):
     kind: Literal["exponential"] = "exponential"
+    """The distribution."""
     mean_s: Positive
+    """The mean delay."""
 
 
 class Lognormal(Part):
     """Half of the delays exceed `median_s`; `sigma` is the standard deviation of the logarithm."""
 
     kind: Literal["lognormal"] = "lognormal"
+    """The distribution."""
     median_s: Positive
+    """The median delay."""
     sigma: Seconds
+    """The standard deviation of the logarithm."""
 
 
 _DELAYS: dict[str, type[Part]] = {
@@ -82,9 +94,13 @@ class Link(Part):
     """Links that differ from the others: from each of these processes to each of those."""
 
     source: list[ProcessRef] = Field(alias="from", min_length=1)
+    """The processes at one end."""
     to: list[ProcessRef] = Field(min_length=1)
+    """The processes at the other end."""
     delay: Delay | None = None
+    """Their delay, if it differs."""
     loss: Probability | None = None
+    """Their loss, if it differs."""
 
 
 class Partition(Part):
@@ -94,10 +110,15 @@ class Partition(Part):
     transport, or `lost`."""
 
     start_s: Seconds
+    """When it begins."""
     end_s: Positive
+    """When it heals."""
     sides: list[Annotated[list[ProcessRef], Field(min_length=1)]] = Field(min_length=1)
+    """Who is cut off from whom."""
     packets: Literal["held", "lost"] = "held"
+    """What becomes of packets sent across: held until it heals, or lost."""
     one_way: bool = False
+    """Only what the first side sends to the others is cut."""
 
     @model_validator(mode="after")
     def _check_interval(self) -> "Partition":
@@ -110,11 +131,18 @@ class Network(Part):
     """Links between all pairs of processes. Without `fifo` a packet may overtake another."""
 
     delay: Delay = Exponential(mean_s=0.1)
+    """How long a packet takes: `exponential:0.1`, `constant:S`, `uniform:LOW,HIGH` or
+    `lognormal:MEDIAN,SIGMA`."""
     loss: Probability = 0.0
+    """The share of packets that are lost."""
     duplication: Probability = 0.0
+    """The share of packets that arrive twice."""
     fifo: bool = False
+    """Whether packets of a link arrive in the order of sending."""
     links: list[Link] = []
+    """Links that differ from the others."""
     partitions: list[Partition] = []
+    """Cuts, while they last."""
 
 
 class Crash(Part):
@@ -122,8 +150,11 @@ class Crash(Part):
     comes back, under a name of its own, for it has forgotten everything."""
 
     process: ProcessRef
+    """Who crashes."""
     time_s: Seconds
+    """When."""
     back_s: Positive | None = None
+    """When it comes back, if it does."""
 
     @model_validator(mode="after")
     def _check_interval(self) -> "Crash":
@@ -138,8 +169,20 @@ class Join(Part):
     known: a protocol may place it near them."""
 
     process: ProcessRef
+    """Who comes later."""
     time_s: Positive
+    """When it asks to be let in."""
     talks_with: list[ProcessRef] = []
+    """With whom it will talk most."""
+
+
+class NewLink(Part):
+    """A link between two processes of a topology that is there from this time on."""
+
+    between: Annotated[list[ProcessRef], Field(min_length=2, max_length=2)]
+    """The two ends."""
+    time_s: Positive
+    """When."""
 
 
 class Regrouping(Part):
@@ -147,7 +190,9 @@ class Regrouping(Part):
     delivered; nothing is sent meanwhile. A group keeps its place; one that is given up is empty."""
 
     time_s: Positive
+    """When."""
     groups: list[list[ProcessRef]] = Field(min_length=1)
+    """The groups from then on."""
 
 
 class LabelsAsked(Part):
@@ -155,15 +200,20 @@ class LabelsAsked(Part):
     none, and is in no order then. One order of the protocol for each label."""
 
     kind: Literal["labels"] = "labels"
+    """Order within labels."""
     count: int = Field(default=2, ge=1)
+    """How many labels there are."""
     bypass: Probability = 0.0
+    """The share of messages without a label."""
 
 
 class PrioritiesAsked(Part):
     """A message has one of so many priorities, and waits for what is at least as urgent."""
 
     kind: Literal["priorities"] = "priorities"
+    """Order by urgency."""
     count: int = Field(default=2, ge=1)
+    """How many priorities there are."""
 
 
 class ContextsAsked(Part):
@@ -172,9 +222,13 @@ class ContextsAsked(Part):
     one, too, merged into it; or with `bypass` in none."""
 
     kind: Literal["contexts"] = "contexts"
+    """Order within conversations."""
     count: int = Field(default=2, ge=1)
+    """How many conversations each process holds."""
     merge: Probability = 0.0
+    """The share of messages that also follow another conversation."""
     bypass: Probability = 0.0
+    """The share of messages of no conversation."""
 
 
 Asked = Annotated[LabelsAsked | PrioritiesAsked | ContextsAsked, Field(discriminator="kind")]
@@ -185,7 +239,9 @@ class ByTime(Part):
     declared to take less."""
 
     kind: Literal["time"] = "time"
+    """Known by the clock."""
     delta_s: Positive
+    """How long every delivery takes at most."""
 
 
 class ByEvidence(Part):
@@ -193,7 +249,9 @@ class ByEvidence(Part):
     timestamps as they are printed, by citing once more to the sender, or by acknowledgements."""
 
     kind: Literal["evidence"] = "evidence"
+    """Known by what has arrived."""
     evidence: Literal["timestamps", "exempt", "acknowledge"] = "acknowledge"
+    """What counts as evidence."""
 
 
 FullyDelivered = Annotated[ByTime | ByEvidence, Field(discriminator="kind")]
@@ -203,8 +261,11 @@ class Layout(Part):
     """Groups in a shape; see `antecede.simulate.layouts`."""
 
     layout: Shape
+    """The shape."""
     count: int = Field(ge=1)
+    """How many groups."""
     size: int | None = Field(default=None, ge=1)
+    """How many members each has."""
 
 
 class Open(Part):
@@ -212,6 +273,7 @@ class Open(Part):
     send one more message, at once, with the probability `cascade`."""
 
     cascade: Probability = 0.0
+    """The probability that a delivery is answered by one more message."""
 
 
 class Local(Open):
@@ -220,12 +282,14 @@ class Local(Open):
     the next one around it, and so on; see `antecede.simulate.circles`."""
 
     local: Probability | None = None
+    """The probability that a message stays in the innermost part of the topology."""
 
 
 class Unicast(Local):
     """Each message goes to one other process."""
 
     kind: Literal["unicast"] = "unicast"
+    """To one other process."""
 
 
 class Multicast(Local):
@@ -233,8 +297,11 @@ class Multicast(Local):
     this probability (and at least one)."""
 
     kind: Literal["multicast"] = "multicast"
+    """To a random set."""
     size: int | None = Field(default=None, ge=1)
+    """How many destinations a message has."""
     probability: Probability | None = None
+    """With which probability each process is one."""
 
     @model_validator(mode="after")
     def _check_choice(self) -> "Multicast":
@@ -247,12 +314,14 @@ class Broadcast(Open):
     """Each message goes to everybody."""
 
     kind: Literal["broadcast"] = "broadcast"
+    """To everybody."""
 
 
 class Groups(Open):
     """Each message goes to a random group of its sender."""
 
     kind: Literal["groups"] = "groups"
+    """To a group of the sender."""
 
 
 class Requests(Part):
@@ -260,7 +329,9 @@ class Requests(Part):
     `rate`. The answer goes to the client as soon as the request is delivered."""
 
     kind: Literal["requests"] = "requests"
+    """Clients ask, servers answer."""
     servers: int = Field(default=1, ge=1)
+    """How many processes serve."""
 
 
 class Token(Part):
@@ -269,19 +340,46 @@ class Token(Part):
     the first processes."""
 
     kind: Literal["token"] = "token"
+    """Who has the token writes."""
     writes: int = Field(default=2, ge=1)
+    """How many writes before the token is handed on."""
     tokens: int = Field(default=1, ge=1)
+    """How many tokens there are."""
+
+
+class Talk(Part):
+    """What one process says to some others."""
+
+    sender: ProcessRef
+    """Who sends."""
+    to: list[ProcessRef] = Field(min_length=1)
+    """To whom."""
+    share: Positive = 1.0
+    """How often, against the others in the list."""
+
+
+class Talks(Part):
+    """Who talks to whom: each message is one of these, drawn by their shares. `rate` is the mean
+    over all processes; `antecede advise --trace` makes such a list of what was recorded."""
+
+    kind: Literal["talks"] = "talks"
+    """By a list of who talks to whom."""
+    talks: list[Talk] = Field(min_length=1)
+    """Who sends to whom, how often."""
 
 
 class Replay(Part):
     """A real causal graph: a process sends an event as soon as it has delivered all its causes."""
 
     kind: Literal["replay"] = "replay"
+    """A real causal graph again."""
     graph: str
+    """One that ships, by name, or a file."""
     session: str | None = None
+    """Which session of it, where it has several."""
 
 
 Workload = Annotated[
-    Unicast | Multicast | Broadcast | Groups | Requests | Token | Replay,
+    Unicast | Multicast | Broadcast | Groups | Requests | Token | Talks | Replay,
     Field(discriminator="kind"),
 ]

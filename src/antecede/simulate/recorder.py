@@ -24,7 +24,7 @@ from antecede.simulate.undoing import Undoing
 from antecede.trace import APP, CRASH, DELIVER, HOP, NO_STAMP, RECEIVE, SEND, VIEW, TraceWriter
 from antecede.trace.encoder import NOBODY, ROW_TYPE
 from antecede.verify import OnlineOracle, Violation
-from antecede.verify.lesser import LesserOracle
+from antecede.verify.incomplete import ScopedOracle
 from antecede.verify.scopes import Scope
 
 _FULL = 32_768 * RECORD.size
@@ -49,6 +49,8 @@ class Recorder:
         self.stamp_entries = Distribution()
         self.stamp_bytes = Distribution()
         self.hops = 0
+        self.bare_hops = 0
+        """Records of hops that carry no message."""
         self.hop_stamp_entries = Distribution()
         self.hop_stamp_bytes = Distribution()
         self.last_s = 0.0
@@ -68,9 +70,9 @@ class Recorder:
 
     @property
     def progress(self) -> int:
-        """A number that grows with every record but those of views: these may come and go for ever
-        without any message getting on."""
-        return (self._flushed + len(self.buffer)) // RECORD.size - self._views
+        """A number that grows with every record but those of views and of hops without a message:
+        these may come and go for ever without any message getting on."""
+        return (self._flushed + len(self.buffer)) // RECORD.size - self._views - self.bare_hops
 
     def membership(self, kind: int, process: int, time: float) -> None:
         """A crash, a join, a leave or a view at a process."""
@@ -111,7 +113,7 @@ class Recorder:
         """What the message that is sent next is ordered with respect to."""
         if self._writer is not None:
             self._scopes.append(scope.text)
-        if isinstance(self._oracle, LesserOracle):
+        if isinstance(self._oracle, ScopedOracle):
             self._oracle.scopes[message] = scope
 
     def take_back(

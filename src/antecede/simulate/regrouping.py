@@ -58,6 +58,8 @@ class Regroupings:
         self._orders, self._traffic, self._loop = orders, traffic, loop
         self._due: list[tuple[float, Membership]] = []
         self._waiting: list[Send] = []
+        self._quiet_since_s = 0.0
+        """When the last packet arrived that a flush has waited for."""
         self.done: list[Flushed] = []
 
     @property
@@ -84,9 +86,10 @@ class Regroupings:
     def _flush(self, process: int, now: float) -> None:
         arrival = self._loop.last_arrival()
         if arrival is not None:
+            self._quiet_since_s = arrival
             self._loop.schedule(arrival, process, self._flush)
         elif not self._loop.is_delivered():
-            if now > self._due[0][0] + self._patience_s:
+            if now > max(self._quiet_since_s, self._due[0][0]) + self._patience_s:
                 raise BrokenInvariant("nothing is on its way, and not everything is delivered")
             self._loop.schedule(now + POLL_S, process, self._flush)
         else:

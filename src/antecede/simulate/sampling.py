@@ -37,9 +37,11 @@ class Look(NamedTuple):
 
 
 class StateSampler:
-    """Sizes of states, and the traffic by each message."""
+    """Sizes of states, and the traffic by each message. `fewest` and `per_event`: how many events,
+    and how many bytes of the last snapshot for each more, are between two looks."""
 
-    def __init__(self) -> None:
+    def __init__(self, fewest: int = _FEWEST_EVENTS, per_event: int = _BYTES_PER_EVENT) -> None:
+        self._fewest, self._per_event = fewest, per_event
         self.looks: list[Look] = []
         self.carried: list[Carried] = []
         """Before each message."""
@@ -53,4 +55,4 @@ class StateSampler:
         self._turn += 1
         size = len(order.snapshot())
         self.looks.append(Look(len(self.carried), order.entries(), size))
-        self.due = events + max(_FEWEST_EVENTS, size // _BYTES_PER_EVENT)
+        self.due = events + max(self._fewest, size // self._per_event)

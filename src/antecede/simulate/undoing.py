@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from antecede.errors import counted
 from antecede.message import MessageId
 from antecede.simulate.records import ARRIVE, RECORD_TYPE, Sent
 from antecede.trace import DELIVER, RECEIVE, SEND
@@ -36,8 +37,9 @@ class Undone(NamedTuple):
     def sentence(self) -> str:
         """For people."""
         return (
-            f"{self.agreements:,} failures agreed on; {self.taken_back:,} deliveries taken back, "
-            f"by {self.lost_s:.3f} s at most; {self.void:,} messages void; stopped for "
+            f"{counted(self.agreements, 'failure')} agreed on; "
+            f"{counted(self.taken_back, 'delivery')} taken back, by {self.lost_s:.3f} s at most; "
+            f"{counted(self.void, 'message')} void; stopped for "
             f"{self.stopped_s:.3f} s at most."
         )
 

@@ -7,7 +7,9 @@ send, and to whom, follows from the chain of causes, not from the moment.
 """
 
 from abc import ABC, abstractmethod
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator
+from itertools import accumulate
 
 import msgspec
 import numpy as np
@@ -21,6 +23,7 @@ from antecede.simulate.parts import (
     Multicast,
     Open,
     Requests,
+    Talks,
     Token,
     Unicast,
 )
@@ -72,6 +75,10 @@ class Addresses(ABC):
         self.membership = scenario.applications
         self.senders = list(range(self.membership.size))
         """Who can send."""
+
+    def sender(self, chance: float) -> int:
+        """Who sends next, by a number below 1."""
+        return self.senders[int(chance * len(self.senders))]
 
     @abstractmethod
     def choose(self, process: int, key: int) -> tuple[ProcessSet, int]:
@@ -129,6 +136,34 @@ class ToSomeProcesses(Addresses):
         return process_set(others[place] for place in chosen.tolist()), NO_GROUP
 
 
+class ToThoseListed(Addresses):
+    """Who talks to whom, by shares."""
+
+    def __init__(self, scenario: Scenario, workload: Talks) -> None:
+        super().__init__(scenario)
+        self._to: dict[int, list[ProcessSet]] = {}
+        self._up_to: dict[int, list[float]] = {}
+        """By sender, the sums of shares up to each of its destinations."""
+        for talk in workload.talks:
+            sender = scenario.index(talk.sender)
+            self._to.setdefault(sender, []).append(scenario.members(talk.to))
+            sums = self._up_to.setdefault(sender, [])
+            sums.append((sums[-1] if sums else 0.0) + talk.share)
+        self._talking = sorted(self._to)
+        self._sums = list(accumulate(self._up_to[sender][-1] for sender in self._talking))
+
+    def sender(self, chance: float) -> int:
+        return self._talking[_place(self._sums, chance)]
+
+    def choose(self, process: int, key: int) -> tuple[ProcessSet, int]:
+        return self._to[process][_place(self._up_to[process], as_uniform(key))], NO_GROUP
+
+
+def _place(sums: list[float], chance: float) -> int:
+    """Where a number below 1 falls, by sums of shares."""
+    return min(bisect_right(sums, chance * sums[-1]), len(sums) - 1)
+
+
 class OpenTraffic(Traffic):
     """A Poisson process at every sender, and answers to deliveries. A message's tag is a number
     that follows from its chain of causes."""
@@ -157,8 +192,7 @@ class OpenTraffic(Traffic):
                     return
                 self._left -= 1
                 time += gap
-                senders = self._addresses.senders
-                yield self._send(time, senders[int(choice * len(senders))], key)
+                yield self._send(time, self._addresses.sender(choice), key)
 
     def delivered(self, process: int, tag: int, now: float, own: bool) -> Iterable[Send]:
         if own or not self._left or as_uniform(mix(tag, process)) >= self._cascade:
@@ -298,6 +332,8 @@ def traffic_of(scenario: Scenario) -> Traffic:
             return RequestTraffic(scenario, workload)
         case Multicast():
             return OpenTraffic(scenario, workload, ToSomeProcesses(scenario, workload))
+        case Talks():
+            return OpenTraffic(scenario, Open(), ToThoseListed(scenario, workload))
         case Token():
             return TokenTraffic(scenario, workload)
         case _:
