@@ -1,4 +1,4 @@
-"""The kernel agrees with the oracle and with the naive one on thousands of small executions with
+"""The kernel agrees with the oracle and with the naive one on hundreds of small executions with
 every kind of fault, whole, in shards and with narrow cells; and the comparison finds
 the bugs planted in it."""
 
@@ -75,16 +75,15 @@ def check_seed(seed: int) -> None:
     check_parts(execution, Random(seed))
 
 
-@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.integers(min_value=0, max_value=2**32))
 def test_agreement(seed: int) -> None:
     check_seed(seed)
 
 
-@pytest.mark.parametrize("block", range(4))
-def test_thousands(block: int) -> None:
+def test_hundreds() -> None:
     """The counts alone are quick to compare."""
-    for seed in range(block * 500, block * 500 + 500):
+    for seed in range(500):
         run = random_execution(Random(seed)).to_run()
         assert audit(run) == judge(run)
 
@@ -94,7 +93,7 @@ def test_the_faults_bite() -> None:
     in many; these two leave messages undelivered."""
     for fault in FAULTS:
         changed = broken = undelivered = 0
-        for seed in range(200):
+        for seed in range(100):
             random = Random(seed)
             execution = random_execution(random)
             faulty = fault(random, execution)
@@ -102,15 +101,20 @@ def test_the_faults_bite() -> None:
                 changed += 1
                 broken += bool(brute.early_deliveries(faulty))
                 undelivered += bool(brute.undelivered(faulty))
-        assert changed > 20, fault
-        assert broken > 10, fault
-        assert undelivered > 10, fault
+        assert changed > 10, fault
+        assert broken > 5, fault
+        assert undelivered > 5, fault
 
 
 def test_crashes_are_among_them() -> None:
     runs = [random_execution(Random(seed)).to_run() for seed in range(100)]
     verdicts = [audit(run) for run in runs if (run.events.kind == CRASH).any()]
     assert sum(verdict.undelivered_at_crashed > 0 for verdict in verdicts) > 5
+
+
+def test_more_processes_than_memory_holds() -> None:
+    with pytest.raises(Misuse, match=r"10,000,000 processes take up to .* --engine spark judges"):
+        passes.empty_cells(10**7, 10**7, np.dtype(np.uint16))
 
 
 @pytest.fixture
@@ -120,7 +124,7 @@ def always_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("always_compiled")
 def test_compiled() -> None:
-    for seed in range(200):
+    for seed in range(40):
         check_seed(seed)
 
 

@@ -7,7 +7,15 @@ import pytest
 from antecede.errors import BadTrace
 from antecede.message import MessageId
 from antecede.trace import HOP, rules
-from antecede.verify import WITNESS_LIMIT, OnlineOracle, Verdict, Violation, Witness, judge
+from antecede.verify import (
+    WITNESS_LIMIT,
+    Answer,
+    OnlineOracle,
+    Verdict,
+    Violation,
+    Witness,
+    judge,
+)
 from tests.trace.builders import Row, deliver, event, load, positioned, receive, send
 
 
@@ -49,7 +57,7 @@ def test_concurrent_messages_come_in_any_order() -> None:
         *[deliver("r", "p:1"), deliver("r", "q:1"), deliver("s", "q:1"), deliver("s", "p:1")],
     )
     assert verdict == Verdict(1, 2, 4, 0, 0, 0, ())
-    assert verdict.holds
+    assert verdict.answer is Answer.KEPT
 
 
 def test_one_violation_however_many_were_overtaken() -> None:
@@ -66,7 +74,7 @@ def test_reception_is_not_delivery() -> None:
         *[send("p", 1, "qr"), receive("q", "p:1"), send("q", 1, "r")],
         *[deliver("r", "q:1"), deliver("r", "p:1"), receive("r", "p:1")],
     )
-    assert verdict.holds
+    assert verdict.answer is Answer.KEPT
     assert verdict.undelivered == 1
 
 

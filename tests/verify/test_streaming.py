@@ -36,6 +36,7 @@ def rows_of(execution: Execution, random: Random, *, receptions: bool, timed: bo
         time = times[happened] if timed and random.random() < 0.9 else None
         if happened.kind == "send":
             to = random.sample(sorted(happened.destinations), len(happened.destinations))
+            to += random.choices(to, k=2) if to and random.random() < 0.2 else []
             told.append(send(process, message.number, to, time=time))
             if process not in to and random.random() < 0.3:
                 told.append(deliver(process, str(message), time=time))
@@ -62,7 +63,7 @@ def write(path: Path, tables: Sequence[pa.Table], random: Random) -> None:
         pq.write_table(
             part,
             path / f"{name}.parquet",
-            row_group_size=random.randint(1, 9),
+            row_group_size=random.choice([1, 4, 9, 20]),
             write_statistics=random.random() < 0.7,
             use_dictionary=random.random() < 0.7,
         )
@@ -77,17 +78,7 @@ def stream(path: Path, layer: int) -> Verdict | None:
 
 
 def in_memory(path: Path, layer: int) -> Verdict:
-    verdict = Verdict()
-    for run in read_trace(path).runs:
-        verdict += audit(run, layer)
-    return verdict
-
-
-def by_definition(path: Path, layer: int) -> Verdict:
-    verdict = Verdict()
-    for run in read_trace(path).runs:
-        verdict += judge(run, layer)
-    return verdict
+    return sum((audit(run, layer) for run in read_trace(path).runs), Verdict())
 
 
 def check_seed(folder: Path, seed: int) -> Verdict:
@@ -101,10 +92,10 @@ def check_seed(folder: Path, seed: int) -> Verdict:
     write(path, tables, random)
     layer = APP if random.random() < 0.9 else HOP
     found = stream(path, layer)
-    expected = in_memory(path, layer)
+    runs = read_trace(path).runs
     assert found is not None
-    same(found, expected, exact=len(tables) == 1)
-    plain = by_definition(path, layer)
+    same(found, sum((audit(run, layer) for run in runs), Verdict()), exact=len(tables) == 1)
+    plain = sum((judge(run, layer) for run in runs), Verdict())
     assert found.to_json() | {"delays": None} == plain.to_json() | {"delays": None}
     return found
 
@@ -121,7 +112,7 @@ def same(found: Verdict, expected: Verdict, *, exact: bool) -> None:
 
 
 @settings(
-    max_examples=40,
+    max_examples=20,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
@@ -131,18 +122,18 @@ def test_agreement(tmp_path_factory: pytest.TempPathFactory, seed: int) -> None:
 
 
 def test_many_seeds(tmp_path: Path) -> None:
-    verdicts = [check_seed(tmp_path, seed) for seed in range(100)]
-    assert sum(not verdict.holds for verdict in verdicts) > 30
-    assert sum(verdict.undelivered_at_crashed > 0 for verdict in verdicts) > 5
-    assert sum(verdict.delays.deliveries > 0 for verdict in verdicts) > 10
+    verdicts = [check_seed(tmp_path, seed) for seed in range(40)]
+    assert sum(verdict.violations > 0 for verdict in verdicts) > 15
+    assert sum(verdict.undelivered_at_crashed > 0 for verdict in verdicts) > 3
+    assert sum(verdict.delays.deliveries > 0 for verdict in verdicts) > 7
     witnesses = [witness for verdict in verdicts for witness in verdict.witnesses]
-    assert sum(witness.time is not None for witness in witnesses) > 30
-    assert sum(verdict.runs > 1 for verdict in verdicts) > 10
+    assert sum(witness.time is not None for witness in witnesses) > 20
+    assert sum(verdict.runs > 1 for verdict in verdicts) > 7
 
 
 def test_compiled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(compiled, "MUCH", 0)
-    for seed in range(15):
+    for seed in range(6):
         check_seed(tmp_path, seed)
 
 
@@ -150,7 +141,7 @@ def test_large_row_groups(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     """Which are read in parts."""
     monkeypatch.setattr(batches, "LARGE_GROUP", 3)
     monkeypatch.setattr(batches, "PART", 2)
-    for seed in range(20):
+    for seed in range(8):
         check_seed(tmp_path, seed)
 
 
@@ -197,7 +188,7 @@ BROKEN = [
 
 
 @pytest.mark.parametrize(("row", "change", "said"), BROKEN)
-@pytest.mark.parametrize("group", [1, 3, 100])
+@pytest.mark.parametrize("group", [1, 3])
 def test_errors_across_row_groups(
     row: int, change: Row, said: str, group: int, tmp_path: Path
 ) -> None:
@@ -223,7 +214,6 @@ def test_unusual_traces_are_left_to_the_reader(tmp_path: Path) -> None:
         "without the column": [one.drop_columns(["position"])],
         "out of order": [one.slice(1), one.slice(0, 1)],
         "in pieces": [one.slice(0, 1), two, one.slice(1)],
-        "twice in a list": [table(*positioned(send("p", 1, "qq"), deliver("q", "p:1")))],
     }
     for name, tables in cases.items():
         path = tmp_path / f"{name}.parquet"
@@ -291,18 +281,17 @@ def test_statistics_that_are_cut_short_are_not_believed(tmp_path: Path) -> None:
 
 
 def test_very_many_processes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """More than fit into two bytes are left to the reader."""
-    monkeypatch.setattr(intake, "MOST_PROCESSES", 2)
-    for names, expected in (("q", True), ("qr", False)):
-        path = tmp_path / f"{names}.parquet"
-        pq.write_table(table(*positioned(send("p", 1, names))), path)
-        assert (stream(path, APP) is not None) == expected
+    """More than fit into two bytes, from the beginning on or later."""
+    for most in (0, 3):
+        monkeypatch.setattr(intake, "NARROW", most)
+        for seed in range(10):
+            check_seed(tmp_path, 1000 * most + seed)
 
 
 BUGS = [
     (rows, "if seq[event] != next_seq[p]:", "if False:", "seq unchecked"),
     (rows, "position[event] <= before", "False", "positions unchecked"),
-    (rows, "what < 0 or what > VIEW", "False", "kinds unchecked"),
+    (rows, "what > VIEW", "False", "kinds unchecked"),
     (rows, "if s != p or (n", "if (n", "sends elsewhere"),
     (rows, "n != sent[s] + 1 and", "False and", "numbers unchecked"),
     (rows, "and not (listed[bit >> 3] >> (bit & 7)) & 1", "and False", "lists unchecked"),
@@ -312,10 +301,9 @@ BUGS = [
     (rows, "        if rank[copy] != NEVER:", "        if False:", "delivered twice"),
     (rows, "if q == p:", "if False:", "own copies count"),
     (rows, "    if in_order:", "    if True:", "lists out of order"),
-    (rows, "if column[copy] == column[copy - 1]:", "if False:", "twice in a list"),
+    (rows, "or column[copy] != column[kept - 1]:", "or True:", "twice in a list"),
     (rows, "if timed and arrival[copy] == NEVER:", "if timed:", "arrives again and again"),
-    (rows, "        if layer_code[layer[event * step]] != wanted:", "        if False:",
-     "layers mixed"),
+    (rows, "if many_layers and layer_code[layer[event]] != wanted:", "if False:", "layers mixed"),
     (rows, "crashed[p] = True", "crashed[p] = False", "crashes forgotten"),
     (streaming, 'crosses = (kind == DELIVER) & (column["process"] != column["sender"])',
      "crosses = kind == DELIVER", "times of other rows"),

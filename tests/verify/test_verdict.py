@@ -9,7 +9,7 @@ import pytest
 
 from antecede.errors import Misuse
 from antecede.trace import TraceWriter
-from antecede.verify import WITNESS_LIMIT, Verdict, Witness, verify_trace
+from antecede.verify import WITNESS_LIMIT, Answer, Verdict, Witness, verify_trace
 from tests.trace.builders import deliver, send, table
 
 FAULTY = [send("p", 1, "q"), send("p", 2, "q"), deliver("q", "p:2"), deliver("q", "p:1")]
@@ -21,6 +21,9 @@ def test_json(tmp_path: Path) -> None:
     pq.write_table(pa.concat_tables(runs), tmp_path / "t.parquet")
     verdict = verify_trace(tmp_path)
     assert json.loads(json.dumps(verdict.to_json())) == {
+        "answer": "broken",
+        "doubts": [],
+        "assumed": [],
         "runs": 2,
         "messages": 3,
         "deliveries": 3,
@@ -39,7 +42,7 @@ def test_json(tmp_path: Path) -> None:
             }
         ],
     }
-    assert not verdict.holds
+    assert verdict.answer is Answer.BROKEN
 
 
 def test_sentences() -> None:

@@ -1,6 +1,7 @@
 """Traces: the record of what happened in a run, and the contract between everything that writes
 one and everything that reads one."""
 
+from antecede.trace.assumed import Assumed, encode_assumed, read_assumed
 from antecede.trace.encoder import NO_STAMP
 from antecede.trace.events import NULL, Events, Run, Sources, Trace
 from antecede.trace.reader import read_metadata, read_trace, trace_from_tables
@@ -36,11 +37,14 @@ __all__ = [
     "SCHEMA",
     "SEND",
     "VIEW",
+    "Assumed",
     "Events",
     "Run",
     "Sources",
     "Trace",
     "TraceWriter",
+    "encode_assumed",
+    "read_assumed",
     "read_metadata",
     "read_trace",
     "trace_from_tables",

@@ -10,9 +10,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from antecede.files import path_of
 from antecede.trace.batch import Unusual, batch_of
 from antecede.trace.batches import constant_of
 from antecede.trace.events import Run
@@ -20,7 +22,7 @@ from antecede.trace.intake import Intake
 from antecede.trace.loader import Loader
 from antecede.trace.prepare import sorted_destinations
 from antecede.trace.reader import find_files, open_checked, read_tables, run_from_path
-from antecede.trace.schema import DELIVER, KINDS, LAYERS, SEND, VIEW
+from antecede.trace.schema import APP, DELIVER, KINDS, LAYERS, SEND, VIEW
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,11 +53,12 @@ class _Group:
 
 
 def read_around(
-    path: str | os.PathLike[str], run: str | None, message: str, reach: int
+    path: str | os.PathLike[str], run: str | None, message: str, layer: int, reach: int
 ) -> Around | None:
-    """About so many rows on either side of a send; nothing if that takes a look at all rows: where
-    row groups hold several runs, rows are out of order, or there is no such message."""
-    groups = list(_groups(Path(path)))
+    """About so many rows on either side of the send of a message, SENDER:NUMBER in this layer;
+    nothing if that takes a look at all rows: where row groups hold several runs, rows are out of
+    order, or there is no such message."""
+    groups = list(_groups(path_of(path)))
     names = {group.run for group in groups}
     if None in names or (run is None and len(names) != 1):
         return None
@@ -63,7 +66,7 @@ def read_around(
     sender, _, number = message.rpartition(":")
     if not number.isdecimal():
         return None
-    at = _find_send(chosen, sender, int(number))
+    at = _find_send(chosen, sender, int(number), layer)
     if at is None:
         return None
     first, stop = at, at + 1
@@ -80,12 +83,25 @@ def read_around(
         return None
     total = sum(group.rows for group in chosen)
     ends = (first == 0, stop == len(chosen))
-    return _hold_to_rules(found, sender, int(number), total, *ends)
+    return _hold_to_rules(found, (sender, int(number), layer), total, *ends)
+
+
+def find_first_send(path: str | os.PathLike[str], run: str | None, layer: int | None) -> str | None:
+    """The first message of a run, in any layer or this one, by the rows as they stand, or nothing
+    if the first row group of the run has none."""
+    for group in _groups(path_of(path)):
+        if run is None or group.run == run:
+            parquet = open_checked(group.file)
+            table = _read_sends(parquet, group.index, layer)
+            sends = table.slice(0, 1).to_pylist()
+            return f"{sends[0]['sender']}:{sends[0]['number']}" if sends else None
+    return None
 
 
 def _hold_to_rules(
-    run: Run, sender: str, number: int, rows: int, at_start: bool, at_end: bool
+    run: Run, wanted: tuple[str, int, int], rows: int, at_start: bool, at_end: bool
 ) -> Around | None:
+    sender, number, layer = wanted
     events = run.events
     if int(events.kind.max()) > VIEW or int(events.layer.max()) >= len(LAYERS):
         return None
@@ -100,6 +116,7 @@ def _hold_to_rules(
     start, destination = sorted_destinations(events, len(run.processes))
     held = replace(events, message=message, destination_start=start, destination=destination)
     sends = (events.kind == SEND) & (events.sender == list(run.processes).index(sender))
+    sends &= events.layer == layer
     behind = np.arange(len(events)) > np.argmax(sends & (events.number == number))
     cut_off = {run.processes[code] for code in np.unique(events.process[unknown & behind])}
     kept = replace(run, events=held.take(np.flatnonzero(~unknown)))
@@ -129,14 +146,28 @@ def _numbers(parquet: pq.ParquetFile, index: int) -> tuple[int, int] | None:
     return None
 
 
-def _find_send(groups: list[_Group], sender: str, number: int) -> int | None:
-    """The row group that has the send of a message, in whichever layer."""
+def _find_send(groups: list[_Group], sender: str, number: int, layer: int) -> int | None:
+    """The row group that has the send of a message."""
     for at, group in enumerate(groups):
         if group.numbers is not None and not group.numbers[0] <= number <= group.numbers[1]:
             continue
         parquet = open_checked(group.file)
-        table = parquet.read_row_group(group.index, columns=["kind", "sender", "number"])
-        found = pc.and_(pc.equal(table["number"], number), pc.equal(table["kind"], KINDS[SEND]))
-        if pc.any(pc.and_(found, pc.equal(table["sender"], sender))).as_py():
+        table = _read_sends(parquet, group.index, layer)
+        found = pc.and_(pc.equal(table["number"], number), pc.equal(table["sender"], sender))
+        if pc.any(found).as_py():
             return at
     return None
+
+
+def _read_sends(parquet: pq.ParquetFile, group: int, layer: int | None) -> pa.Table:
+    """The sends of a row group, in any layer or this one."""
+    wanted = ("kind", "sender", "number", "layer")
+    columns = [name for name in wanted if name in parquet.schema_arrow.names]
+    table = parquet.read_row_group(group, columns=columns)
+    table = table.filter(pc.equal(table["kind"], KINDS[SEND]))
+    if layer is None:
+        return table
+    if "layer" not in columns:
+        return table.slice(0, len(table) if layer == APP else 0)
+    of = pc.fill_null(table["layer"].cast(pa.string()), LAYERS[APP])
+    return table.filter(pc.equal(of, LAYERS[layer]))

@@ -22,8 +22,8 @@ class Unusual(Exception):
 
 @dataclass(frozen=True, eq=False)
 class Coded:
-    """A column of texts: `words[indices[i]]`, or null where the index is -1. A single index stands
-    for all rows."""
+    """A column of texts: `words[indices[i]]`, or null where the index is behind the last word. A
+    single index stands for all rows."""
 
     indices: Codes
     words: Sequence[str | None]
@@ -94,10 +94,10 @@ class Batch:
 def batch_of(events: Events, processes: Sequence[str]) -> Batch:
     """The events of a run in memory. Their kinds and layers are known ones."""
     columns: dict[str, Any] = {
-        "layer": Coded(fixed(events.layer.astype(np.int32)), LAYERS),
-        "kind": Coded(fixed(events.kind.astype(np.int32)), KINDS),
+        "layer": coded(events.layer, LAYERS),
+        "kind": coded(events.kind, KINDS),
         **{
-            name: Coded(fixed(getattr(events, name)), processes)
+            name: coded(getattr(events, name), processes)
             for name in ("process", "sender", "destination")
         },
         **{name: fixed(getattr(events, name)) for name in (*NUMBERS, "time")},
@@ -113,6 +113,13 @@ def batch_of(events: Events, processes: Sequence[str]) -> Batch:
         first_bit=0,
         destination_start=fixed(events.destination_start.astype(np.int32)),
     )
+
+
+def coded(codes: npt.NDArray[Any], words: Sequence[str | None]) -> Coded:
+    """A column of texts, of which negative ones are null."""
+    if len(codes) and int(codes.min()) < 0:
+        codes = np.where(codes < 0, len(words), codes)
+    return Coded(fixed(codes.astype(np.int32, copy=False)).view(np.uint32), words)
 
 
 def fixed(values: npt.NDArray[Any]) -> npt.NDArray[Any]:

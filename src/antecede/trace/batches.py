@@ -20,11 +20,19 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from antecede.errors import BadInput
+from antecede.files import path_of
 from antecede.trace import schema
-from antecede.trace.batch import NUMBERS, TEXTS, Batch, Coded, Unusual, fixed
+from antecede.trace.batch import NUMBERS, TEXTS, Batch, Coded, Unusual, coded, fixed
 from antecede.trace.events import NULL
 from antecede.trace.names import filled
-from antecede.trace.reader import HIVE_NULL, find_files, open_checked, run_from_path, unreadable
+from antecede.trace.reader import (
+    HIVE_NULL,
+    count_rows,
+    find_files,
+    open_checked,
+    run_from_path,
+    unreadable,
+)
 
 LARGE_GROUP: Final = 1_000_000
 """Row groups of more rows are read in parts,"""
@@ -37,7 +45,7 @@ EXACT: Final = 64
 def read_batches(path: str | os.PathLike[str], *, times: bool) -> Iterator[Batch]:
     """The rows of a trace in the order of its files; while one batch is looked at, the next is
     read."""
-    batches = _read_files(Path(path), times)
+    batches = _read_files(path_of(path), times)
     with ThreadPoolExecutor(1) as ahead:
         following = ahead.submit(next, batches, None)
         while True:
@@ -117,6 +125,17 @@ def read_again(file: Path, group: int, names: Sequence[str]) -> pa.Table:
     return parquet.read_row_group(group, columns=found, use_threads=False)
 
 
+def begins_with_receptions(path: str | os.PathLike[str]) -> bool:
+    """Whether there are receptions among the first rows of a trace. A damaged one says no."""
+    word = schema.KINDS[schema.RECEIVE]
+    try:
+        first = next(file for file in find_files(path_of(path)) if count_rows(file))
+        kinds = read_again(first, 0, ["kind"])["kind"]
+        return bool(pc.any(pc.equal(kinds.cast(pa.string()), word)).as_py())
+    except (StopIteration, BadInput, pa.ArrowException, OSError):
+        return False
+
+
 def _read_tables(parquet: pq.ParquetFile, group: int, columns: list[str]) -> Iterator[pa.Table]:
     """These columns of a row group, in parts if it is large."""
     if parquet.metadata.row_group(group).num_rows <= LARGE_GROUP:
@@ -184,7 +203,7 @@ def _by_run(batch: Batch, table: pa.Table, run: str | None) -> Iterator[Batch]:
     runs = _coded(_single(table["run"]))
     changes = np.flatnonzero(np.diff(runs.indices)) + 1
     for first, stop in pairwise([0, *changes.tolist(), len(batch)]):
-        name = runs.words[runs.indices[first]] if runs.indices[first] >= 0 else None
+        name = [*runs.words, None][runs.indices[first]]
         if name is None:
             raise Unusual("column 'run' is null")
         yield batch.part(name, first, stop)
@@ -195,7 +214,7 @@ def _single(column: pa.ChunkedArray) -> pa.Array:
 
 
 def _one_word(word: str) -> Coded:
-    return Coded(fixed(np.zeros(1, np.int32)), [word])
+    return coded(np.zeros(1), [word])
 
 
 def _coded(column: pa.Array) -> Coded:
@@ -203,5 +222,6 @@ def _coded(column: pa.Array) -> Coded:
         raise Unusual("a column has no type")
     if not pa.types.is_dictionary(column.type):
         column = column.dictionary_encode()
-    indices = filled(column.indices, pa.int32(), -1)
-    return Coded(fixed(indices), column.dictionary.to_pylist())
+    words = column.dictionary.to_pylist()
+    indices = filled(column.indices, pa.int32(), len(words))
+    return Coded(fixed(indices).view(np.uint32), words)

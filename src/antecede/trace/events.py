@@ -98,6 +98,10 @@ class Sources:
     skipped: Sequence[int] = ()
     """How many rows at the start of each were left out, where that is known to be any."""
 
+    def file(self, row: int) -> str:
+        """The file that has a row."""
+        return self.files[bisect_right(self.first_rows, row) - 1]
+
     def place(self, row: int) -> str:
         """A row as a person finds it, counted from 0 in its file."""
         file = bisect_right(self.first_rows, row) - 1

@@ -20,7 +20,8 @@ from antecede.trace.joined import Joined, Prepared
 from antecede.trace.names import Names
 from antecede.trace.schema import APP, KINDS, LAYERS
 
-MOST_PROCESSES: Final = int(np.iinfo(np.uint16).max)
+NARROW: Final = int(np.iinfo(np.uint16).max)
+"""Processes up to which a code has two bytes: fresh memory costs as much as the work."""
 
 _Table = dict[str, Any]
 
@@ -29,7 +30,6 @@ _MESSAGE: Final[_Table] = {
     "start": np.int64,
     **dict.fromkeys(("send", "deliveries"), np.int32),
 }
-# Fresh memory costs as much as the work, so processes are two bytes.
 _EVENT: Final[_Table] = {"at": np.uint16, "message": np.int32, "event_row": np.int32}
 _COPY: Final[_Table] = {
     "column": np.uint16,
@@ -37,6 +37,7 @@ _COPY: Final[_Table] = {
     **dict.fromkeys(("delivered", "received"), np.float64),
 }
 _ROW: Final[_Table] = {"crossing": np.int32}
+_PROCESS: Final = ("at", "column")
 _TIMES: Final = ("arrival", "arrived", "delivered", "received")
 _JOINS: Final = ("send", "deliveries", "at", "message", "delivery")
 
@@ -71,6 +72,7 @@ class Intake:
         self._whole = whole
         self._numbered = numbered
         self._order = 0 if ordered else rows.ORDER
+        self._count_sends: Callable[..., None] = loop_for(rows.count_sends, steps)
         self._message_of_row = np.zeros(0, np.int32)
         self.names = Names()
         self.next_seq, self.first_seq = np.zeros(0, np.int64), np.zeros(0, np.int64)
@@ -111,18 +113,19 @@ class Intake:
         """The rows that come next. Refuses what breaks a rule or is out of order."""
         layer_code, kind_code = (
             known_codes(LAYERS, batch.layer, APP),
-            known_codes(KINDS, batch.kind, -1),
+            known_codes(KINDS, batch.kind, len(KINDS)),
         )
         beyond = layer_code >= len(LAYERS)
         if beyond.any() and beyond[batch.layer.indices].any():
             raise Unusual("a layer is unknown")
-        process, sender, destination = (
-            np.array([*self.names.enter(column.words), -1], np.int32)
+        entered = [
+            self.names.enter(column.words)
             for column in (batch.process, batch.sender, batch.destination)
-        )
+        ]
         size = len(self.processes)
-        if size > MOST_PROCESSES:
-            raise Unusual("there are very many processes")
+        code = np.dtype(np.uint16 if size <= NARROW else np.uint32)
+        # Null is the largest code, which no process has.
+        process, sender, destination = (np.array([*codes, -1]).astype(code) for codes in entered)
         taken = rows.Rows(
             *(batch.layer.indices, layer_code, batch.process.indices, process),
             *(batch.kind.indices, kind_code, batch.sender.indices, sender),
@@ -139,7 +142,9 @@ class Intake:
             self._message_of_row = np.concatenate([self._message_of_row, more_rows])
         self._row[0] += len(batch)
         common = (self.next_seq, self.first_seq, self.crashed, self._position, self._row)
-        more = _More(size, batch, taken, fresh)
+        sends = np.zeros(size, np.int64)
+        self._count_sends(taken, sends)
+        more = _More(size, code, batch, sends, fresh)
         order = self._order
         for layer in self.layers:
             if layer.code in layer_code:
@@ -154,13 +159,15 @@ class Intake:
 class _More:
     """What a batch brings at most."""
 
-    def __init__(self, processes: int, batch: Batch, taken: rows.Rows, fresh: int) -> None:
+    def __init__(
+        self, processes: int, code: np.dtype[Any], batch: Batch, sends: Integers, fresh: int
+    ) -> None:
         self.processes = processes
+        self.code = code
+        """The type of their codes."""
         self.fresh = fresh
-        is_send = taken.kind_code == KINDS.index("send")
-        senders = taken.process_code[taken.process[is_send[taken.kind]]]
-        self.sends = np.bincount(senders[senders >= 0], minlength=processes)
         self.rows = len(batch)
+        self.sends = sends
         self.copies = int(batch.destination_start[-1] - batch.destination_start[0])
         self.expected = batch.expected / max(self.rows, 1)
         """How many times as much may come in all."""
@@ -176,7 +183,7 @@ class _Layer:
         self._unused = frozenset(unused)
         self.sent, self.base = np.zeros(0, np.int64), np.zeros(0, np.int64)
         self.progress = np.zeros(1, rows.PROGRESS)
-        self._first, self._message_of = np.zeros(1, np.int64), np.zeros(0, np.int32)
+        self._first, self._message_of = np.zeros(1, np.int64), np.zeros(0, np.uint32)
         self._handed_over = np.zeros((2, 0), np.int64)
         self.columns: dict[str, npt.NDArray[Any]] = {
             name: np.zeros(1 if name == "start" else 0, kind)
@@ -206,6 +213,8 @@ class _Layer:
         self.sent = _wider(self.sent, more.processes, more.fresh)
         self.base = _wider(self.base, more.processes, 1)
         sends = int(more.sends.sum())
+        for name in _PROCESS:
+            self.columns[name] = self.columns[name].astype(more.code, copy=False)
         for names, used, brought in (
             (_MESSAGE, self.count("messages") + 1, sends),  # `start` is one longer
             (_EVENT, self.count("events"), more.rows),
@@ -235,7 +244,7 @@ class _Layer:
         # At the beginning of a run, all that is expected; later on, twice as much at a time.
         spare = 2 if len(old) else max(2, math.ceil(1.25 * expected))
         self._first = np.concatenate([[0], np.cumsum(needed * spare + 16)])
-        self._message_of = np.empty(self._first[-1], np.int32)
+        self._message_of = np.empty(self._first[-1], np.uint32)
         for process, count in enumerate(self._known().tolist()):
             if count:
                 place, old_place = self._first[process], old_first[process]
@@ -254,10 +263,10 @@ class _Layer:
 
     def find(self, sender: Integers, number: Integers) -> Integers:
         """Which messages these are, -1 if they are not known."""
-        offset = number - self.base[sender]
         found = np.full(len(sender), -1)
-        known = np.flatnonzero((self.sent[sender] != rows.UNSEEN) & (offset >= 0))
-        found[known] = self._message_of[self._first[sender[known]] + offset[known]]
+        known = (number >= self.base[sender]) & (number <= self.sent[sender])
+        sender, number = sender[known], number[known]
+        found[known] = self._message_of[self._first[sender] + number - self.base[sender]]
         return found
 
     def joined(self, processes: int, *, timed: bool) -> Joined:
@@ -284,11 +293,11 @@ class _Layer:
         )
 
 
-def known_codes(known: Sequence[str], column: Coded, null: int) -> npt.NDArray[np.int32]:
+def known_codes(known: Sequence[str], column: Coded, null: int) -> npt.NDArray[np.uint8]:
     """Codes of words of which few are known: their place among these, or one beyond."""
     places = {word: place for place, word in enumerate(known)}
     codes = [null if word is None else places.get(word, len(known)) for word in column.words]
-    return np.array([*codes, null], np.int32)
+    return np.array([*codes, null], np.uint8)
 
 
 def _wider(values: npt.NDArray[Any], size: int, fresh: int) -> npt.NDArray[Any]:

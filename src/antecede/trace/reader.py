@@ -4,7 +4,7 @@ What stands in the columns is the business of `antecede.trace.loader` and `antec
 """
 
 import os
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator, Mapping
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from antecede.errors import BadFile
+from antecede.files import path_of
 from antecede.trace import schema
 from antecede.trace.events import Trace
 from antecede.trace.loader import STAMPS, Loader
@@ -22,7 +23,7 @@ HIVE_NULL = "__HIVE_DEFAULT_PARTITION__"
 def read_trace(path: str | os.PathLike[str], *, stamps: bool = True) -> Trace:
     """The trace in a Parquet file or a folder of Parquet files, checked against every rule of the
     format. Without `stamps`, how much ordering information messages carried is left out."""
-    root = Path(path)
+    root = path_of(path)
     files = find_files(root)
     loader = Loader(stamps=stamps, rows=count_rows(root))
     for file in files:
@@ -42,18 +43,25 @@ def trace_from_tables(tables: Iterable[pa.Table], source: str) -> Trace:
 
 def count_rows(path: str | os.PathLike[str]) -> int:
     """How many rows a trace has, by the footers of its files."""
-    return sum(open_file(file).metadata.num_rows for file in find_files(Path(path)))
+    return sum(open_file(file).metadata.num_rows for file in find_files(path_of(path)))
 
 
 def read_metadata(path: str | os.PathLike[str]) -> dict[str, str]:
     """What the recorder noted about the run in the footer of a trace file."""
-    found = open_file(Path(path)).metadata.metadata or {}
+    return told_by(open_file(path_of(path)).metadata.metadata or {}, str(path))
+
+
+def told_by(metadata: Mapping[bytes, bytes], source: str) -> dict[str, str]:
+    """The notes among the metadata of a file, or of a table that was read from one."""
     prefix, version = schema.METADATA_PREFIX.encode(), schema.VERSION_KEY.encode()
-    return {
-        key.removeprefix(prefix).decode(): text.decode()
-        for key, text in found.items()
-        if key.startswith(prefix) and key != version
-    }
+    try:
+        return {
+            key.removeprefix(prefix).decode(): text.decode()
+            for key, text in metadata.items()
+            if key.startswith(prefix) and key != version
+        }
+    except UnicodeDecodeError as error:
+        raise BadFile(source, [f"a note in the footer is no UTF-8 text: {error}"]) from None
 
 
 def find_files(root: Path) -> list[Path]:
@@ -116,11 +124,12 @@ def read_tables(
     groups: Iterable[int] | None = None,
     only: Container[str] = schema.SCHEMA.names,
 ) -> Iterator[pa.Table]:
-    """The row groups of a file, or those chosen, each with a column `run`; and of the others all,
-    or only some."""
+    """The row groups of a file, or those chosen, each with a column `run`; and of the others all
+    but `ordered`, or only some."""
     parquet = open_checked(file)
     run = run_from_path(file)
-    wanted = [name for name in schema.SCHEMA.names if name in only or name == "run"]
+    known = (*schema.SCHEMA.names, schema.ORDERED)
+    wanted = [name for name in known if name in only or name == "run"]
     wanted = [name for name in wanted if stamps or name not in STAMPS]
     columns = [name for name in wanted if name in parquet.schema_arrow.names]
     for group in range(parquet.num_row_groups) if groups is None else groups:

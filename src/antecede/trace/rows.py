@@ -48,7 +48,9 @@ PROGRESS: Final = np.dtype(
 
 class Rows(NamedTuple):
     """Some rows as they come out of a file. Words are indices into a dictionary, of which a column
-    of codes says what they mean here; null is index -1, which finds the last code."""
+    of codes says what they mean here; null is the index behind the last word, and its code is one
+    that no process has. What is an index here is unsigned, which spares the loop a look whether it
+    counts from the end."""
 
     layer: Column
     """A single index stands for all rows."""
@@ -119,11 +121,14 @@ def take(rows: Rows, record: Record, wanted: int, todo: int) -> int:
     """The rows of one layer, or why they were not taken."""
     if todo & ORDER and not follow(rows, record):
         return REFUSED
-    step = 0 if len(rows.layer) == 1 else 1
+    many_layers = len(rows.layer) > 1
+    if len(rows.layer) == 1 and rows.layer_code[rows.layer[0]] != wanted:
+        return TAKEN
     layer, layer_code = rows.layer, rows.layer_code
     kind, kind_code = rows.kind, rows.kind_code
     process, process_code = rows.process, rows.process_code
     sender, sender_code = rows.sender, rows.sender_code
+    nobody = sender_code[len(sender_code) - 1]
     number, time = rows.number, rows.time
     listed, first_bit = rows.listed, rows.first_bit
     destination, destination_code = rows.destination, rows.destination_code
@@ -151,7 +156,7 @@ def take(rows: Rows, record: Record, wanted: int, todo: int) -> int:
     keeps_row = len(event_row) > 0
     numbers_rows = len(message_of_row) > 0
     for event in range(len(number)):
-        if layer_code[layer[event * step]] != wanted:
+        if many_layers and layer_code[layer[event]] != wanted:
             continue
         what = kind_code[kind[event]]
         if what > DELIVER:
@@ -159,7 +164,7 @@ def take(rows: Rows, record: Record, wanted: int, todo: int) -> int:
         p = process_code[process[event]]
         s = sender_code[sender[event]]
         n = number[event]
-        if s < 0 or n < 1:
+        if s == nobody or n < 1:
             return REFUSED
         if what == SEND:
             if s != p or (n != sent[s] + 1 and sent[s] != UNSEEN):
@@ -215,7 +220,7 @@ def take(rows: Rows, record: Record, wanted: int, todo: int) -> int:
             continue
         if n > sent[s]:
             return REFUSED
-        m = message_of[first[s] + n - base[s]]
+        m = np.int64(message_of[first[s] + n - base[s]])
         if marking and m < border:
             crossing[progress[0]["crossings"]] = before + event
             progress[0]["crossings"] += 1
@@ -268,13 +273,14 @@ def follow(rows: Rows, record: Record) -> bool:
     """What concerns rows of all layers: known kinds, local order, positions that grow."""
     kind, kind_code = rows.kind, rows.kind_code
     process, process_code = rows.process, rows.process_code
+    nobody = process_code[len(process_code) - 1]
     seq, position = rows.seq, rows.position
     next_seq, first_seq, crashed = record.next_seq, record.first_seq, record.crashed
     before = record.position[0]
     for event in range(len(seq)):
         what = kind_code[kind[event]]
         p = process_code[process[event]]
-        if p < 0 or what < 0 or what > VIEW or position[event] <= before:
+        if p == nobody or what > VIEW or position[event] <= before:
             return False
         if seq[event] != next_seq[p]:
             if next_seq[p] != UNSEEN or seq[event] < 0:
@@ -288,6 +294,17 @@ def follow(rows: Rows, record: Record) -> bool:
     return True
 
 
+def count_sends(rows: Rows, sends: Column) -> None:
+    """Count the sends of every process, in whichever layer."""
+    kind, kind_code = rows.kind, rows.kind_code
+    process, process_code = rows.process, rows.process_code
+    nobody = process_code[len(process_code) - 1]
+    for event in range(len(kind)):
+        p = process_code[process[event]]
+        if kind_code[kind[event]] == SEND and p != nobody:
+            sends[p] += 1
+
+
 def address(
     destination: Column,
     code: Column,
@@ -297,14 +314,15 @@ def address(
     column: Column,
     first: int,
 ) -> int:
-    """Put the destinations of a send at p, other than p, into `column` from `first` on, in order;
-    gives the end of them, or -1 if one is null or named twice."""
+    """Put the destinations of a send at p, other than p, into `column` from `first` on, in order
+    and each once; gives the end of them, or -1 if one is null."""
+    nobody = code[len(code) - 1]
     end = first
     in_order = True
     before = -1
     for place in range(begin, stop):
         q = code[destination[place]]
-        if q < 0:
+        if q == nobody:
             return -1
         if q == p:
             continue  # a copy that a process sends to itself orders nothing
@@ -324,10 +342,12 @@ def address(
                 column[to] = column[to - gap]
                 to -= gap
             column[to] = q
-    for copy in range(first + 1, end):
-        if column[copy] == column[copy - 1]:
-            return -1
-    return end
+    kept = first
+    for copy in range(first, end):
+        if kept == first or column[copy] != column[kept - 1]:
+            column[kept] = column[copy]
+            kept += 1
+    return kept
 
 
 def find_copy(column: Column, first: int, stop: int, p: int) -> int:
@@ -337,8 +357,10 @@ def find_copy(column: Column, first: int, stop: int, p: int) -> int:
         return -1
     copy = first
     if length <= SHORT:
-        for place in range(first, stop - 1):
+        place, last = np.uint64(first), np.uint64(stop - 1)
+        while place < last:
             copy += column[place] < p
+            place += np.uint64(1)
     else:
         while length > 1:  # without a branch on what it finds, which nobody could foretell
             half = length >> 1

@@ -49,6 +49,26 @@ ORDERED: Final = "ordered"
 """A column that a file may have besides: what a message is ordered with respect to. Who does not
 know it reads the rest (`antecede.verify.scopes`)."""
 
+_LOCAL: Final = pa.list_(
+    pa.struct([("text", pa.string()), ("time", pa.float64()), ("place", pa.string())])
+)
+EXTRA: Final = pa.schema(
+    [
+        ("message", pa.string()),
+        ("text", pa.string()),
+        ("place", pa.string()),
+        ("before", _LOCAL),
+        ("after", _LOCAL),
+    ]
+)
+"""Columns that traces made from logs have besides: the log's own name of the message, what it says
+of the event and where, and what the process did by itself right before and after. Nothing is judged
+by them."""
+
+CLOCK_KEY: Final = "clock"
+UNIX: Final = "unix"
+"""In the footer: times are seconds since 1970 (UTC), and are shown as times."""
+
 STRING_COLUMNS: Final = ("run", "layer", "process", "kind", "sender")
 OPTIONAL_COLUMNS: Final = ("layer", "time", "position", "stamp_entries", "stamp_bytes")
 """A file may leave these out; they then read as null."""
@@ -67,6 +87,10 @@ def check_schema(file: str, schema: pa.Schema, run_from_path: bool) -> None:
                 )
         elif field.name not in OPTIONAL_COLUMNS and not (field.name == "run" and run_from_path):
             mistakes.append(f"column '{field.name}' is missing, expected {_shown(field.type)}")
+    if ORDERED in schema.names and not _readable_as(schema.field(ORDERED).type, pa.string()):
+        mistakes.append(
+            f"column '{ORDERED}' has type {schema.field(ORDERED).type}, expected string"
+        )
     if mistakes:
         raise BadFile(file, mistakes)
 

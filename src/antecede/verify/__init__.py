@@ -5,11 +5,13 @@ from antecede.verify.check import ENGINES, verify_into, verify_trace
 from antecede.verify.delays import Delays
 from antecede.verify.explanation import Explanation, Predecessor, explain
 from antecede.verify.oracle import OnlineOracle, Violation, judge
-from antecede.verify.verdict import WITNESS_LIMIT, Verdict, Witness
+from antecede.verify.tables import verify_table
+from antecede.verify.verdict import WITNESS_LIMIT, Answer, Verdict, Witness
 
 __all__ = [
     "ENGINES",
     "WITNESS_LIMIT",
+    "Answer",
     "Delays",
     "Explanation",
     "OnlineOracle",
@@ -21,5 +23,6 @@ __all__ = [
     "explain",
     "judge",
     "verify_into",
+    "verify_table",
     "verify_trace",
 ]

@@ -32,6 +32,12 @@ class Subject:
     look_up_times: Callable[[Offsets], Times] | None = None
     """Finds when copies were delivered, where that was not kept."""
 
+    @property
+    def own_only(self) -> int:
+        """All deliveries, if each is at the sender itself: then events are nothing but sends."""
+        joined = self.joined
+        return self.deliveries if len(joined.prepared.process) == len(joined.send) else 0
+
     def message(self, message: int) -> str:
         """A message as people write it."""
         sender = self.processes[self.joined.sender(message)]
@@ -101,6 +107,7 @@ def verdict_on(subject: Subject, judged: Judgement, witnesses: int = WITNESS_LIM
         undelivered_at_crashed=int(np.count_nonzero(subject.crashed[judged.missing])),
         witnesses=tuple(find_witnesses(subject, early)),
         delays=judged.delays,
+        own_only=subject.own_only,
     )
 
 

@@ -9,14 +9,15 @@ from antecede.errors import Misuse
 from antecede.trace.batch import Unusual
 from antecede.trace.events import Run
 from antecede.trace.reader import read_trace
-from antecede.trace.schema import APP, LAYERS, ORDERED
+from antecede.trace.schema import APP, LAYERS
 from antecede.verify.audit import Judgement, Subject, judge_copies, subject_of, verdict_on
 from antecede.verify.findings import findings_of, write_findings
-from antecede.verify.lesser import audit_lesser, judge_lesser
+from antecede.verify.incomplete import audit_scoped, find_scoped, judge_scoped
 from antecede.verify.oracle import judge
 from antecede.verify.output import output_folder
 from antecede.verify.scopes import Scopes, has_scopes, read_scopes
 from antecede.verify.streaming import stream_runs
+from antecede.verify.told import tell_verdict
 from antecede.verify.verdict import WITNESS_LIMIT, Verdict
 
 ENGINES: Final = ("local", "oracle")
@@ -29,26 +30,31 @@ def verify_trace(path: Path_, layer: str = "app", engine: str = "local") -> Verd
     definition (`oracle`), which is slow."""
     if engine not in ENGINES:
         raise Misuse(f"there is no engine '{engine}'; the engines are {' and '.join(ENGINES)}")
-    code = layer_code(layer)
-    if code == APP and has_scopes(path):
-        return _verify_scoped(path, audit_lesser if engine == "local" else judge_lesser)
+    return tell_verdict(path, _judge(path, layer_code(layer), engine), layer)
+
+
+def _judge(path: Path_, layer: int, engine: str) -> Verdict:
+    if layer == APP and has_scopes(path):
+        return _verify_scoped(path, audit_scoped if engine == "local" else judge_scoped)
     if engine == "local":
-        return verify_runs(path, code, lambda *_: None)
-    return sum((judge(run, code) for run in read_trace(path, stamps=False).runs), Verdict())
+        return verify_runs(path, layer, lambda *_: None)
+    return sum((judge(run, layer) for run in read_trace(path, stamps=False).runs), Verdict())
 
 
 def _verify_scoped(path: Path_, by: Callable[[Run, Scopes], Verdict]) -> Verdict:
     """The verdict on a trace whose messages say what they are ordered with respect to."""
+    return sum((by(run, scopes) for run, scopes in _scoped_runs(path)), Verdict())
+
+
+def _scoped_runs(path: Path_) -> Iterator[tuple[Run, Scopes]]:
     scopes = read_scopes(path)
-    runs = read_trace(path, stamps=False).runs
-    return sum((by(run, scopes.get(run.name, {})) for run in runs), Verdict())
+    for run in read_trace(path, stamps=False).runs:
+        yield run, scopes.get(run.name, {})
 
 
 def verify_into(path: Path_, out: Path_, layer: str = "app", *, force: bool = False) -> Verdict:
     """The same verdict, with all findings in the folder `out`."""
     code = layer_code(layer)
-    if code == APP and has_scopes(path):
-        raise Misuse(f"{path} has the column '{ORDERED}': --out is for causal order; leave it out")
     with output_folder(out, force=force) as output:
         folder = output.findings or Path()
 
@@ -56,8 +62,22 @@ def verify_into(path: Path_, out: Path_, layer: str = "app", *, force: bool = Fa
             if len(judged.early):
                 write_findings(folder / f"{index}.parquet", findings_of(subject, judged.early))
 
-        verdict = verify_runs(path, code, keep)
+        if code == APP and has_scopes(path):
+            verdict = _scoped_into(path, folder)
+        else:
+            verdict = verify_runs(path, code, keep)
+        verdict = tell_verdict(path, verdict, layer)
         output.write(verdict)
+    return verdict
+
+
+def _scoped_into(path: Path_, folder: Path) -> Verdict:
+    verdict = Verdict()
+    for index, (run, scopes) in enumerate(_scoped_runs(path)):
+        found = find_scoped(run, scopes)
+        verdict += found.verdict
+        if len(found.early):
+            write_findings(folder / f"{index}.parquet", found.early)
     return verdict
 
 

@@ -7,6 +7,7 @@ by one.
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from antecede.trace.events import Run
 from antecede.trace.joined import NEVER, Integers, Joined, Times
@@ -21,6 +22,10 @@ class Copies:
     """The copies of all messages to others, message by message. A time is not a number where the
     thing did not happen or was not recorded."""
 
+    joined: Joined
+    """The run that they are the copies of."""
+    early: npt.NDArray[np.bool_]
+    """Which were delivered too early."""
     violations: int
     undelivered: int
     sent: Times
@@ -35,8 +40,11 @@ def examine(run: Run, layer: int = APP) -> Copies:
     joined = prepare(events, len(run.processes))
     prepared = joined.prepared
     last = last_predecessors(prepared)
+    early = last > prepared.rank
     return Copies(
-        violations=int(np.count_nonzero(last > prepared.rank)),
+        joined=joined,
+        early=early,
+        violations=int(np.count_nonzero(early)),
         undelivered=int(np.count_nonzero(prepared.rank == NEVER)),
         sent=np.repeat(events.time[joined.row[joined.send]], np.diff(prepared.start)),
         received=joined.received,

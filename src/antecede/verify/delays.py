@@ -89,16 +89,16 @@ def total_delays(
     rank of delivery and by rank of arrival."""
     first, stop, _ = (chosen or slice(None)).indices(len(last_delivered))
     prepared = joined.prepared
+    steps = 3 * len(prepared.rank)
     places = np.zeros((2, len(prepared.column_of) + 1), np.int64)
-    for row, rank in enumerate((prepared.rank, joined.arrival)):
-        ranked = prepared.column if (rank != NEVER).all() else prepared.column[rank != NEVER]
-        np.cumsum(np.bincount(ranked, minlength=places.shape[1] - 1), out=places[row, 1:])
+    loop_for(count_ranks, steps)(prepared.column, prepared.rank, joined.arrival, places[:, 1:])
+    np.cumsum(places, axis=1, out=places)
     sums = np.zeros(3)
     copies = Timed(
         *(prepared.column, prepared.rank, joined.arrival, joined.delivered, joined.received),
         *(last_delivered, last_arrived, places, np.empty(places[0, -1]), np.empty(places[1, -1])),
     )
-    deliveries = loop_for(add_up, 3 * len(prepared.rank))(copies, sums, first, stop)
+    deliveries = loop_for(add_up, steps)(copies, sums, first, stop)
     return Delays(int(deliveries), *(float(part) for part in sums))
 
 
@@ -116,6 +116,13 @@ class Timed(NamedTuple):
     places: Column
     delivered_at: Column
     arrived_at: Column
+
+
+def count_ranks(column: Column, rank: Column, arrival: Column, counts: Column) -> None:
+    """How many copies have a rank in each column: of delivery, and of arrival."""
+    for copy in range(len(rank)):
+        counts[0, column[copy]] += rank[copy] != NEVER
+        counts[1, column[copy]] += arrival[copy] != NEVER
 
 
 def add_up(copies: Timed, sums: Column, first: int, stop: int) -> int:

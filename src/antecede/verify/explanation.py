@@ -2,8 +2,8 @@
 
 import math
 import os
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Final
 
 import numpy as np
@@ -11,6 +11,8 @@ import numpy as np
 from antecede.compiled import loop_for
 from antecede.errors import Misuse
 from antecede.trace.around import read_around
+from antecede.trace.assumed import Assumed, read_assumed
+from antecede.trace.called import find_called, is_absolute, read_called, time_text
 from antecede.trace.events import Events, Run
 from antecede.trace.joined import NEVER, Column, Joined, Offsets
 from antecede.trace.reader import count_rows, read_trace
@@ -18,7 +20,8 @@ from antecede.trace.schema import DELIVER, RECEIVE, SEND
 from antecede.verify.audit import Subject, find_witnesses, subject_of
 from antecede.verify.check import layer_code
 from antecede.verify.delays import split_times
-from antecede.verify.verdict import Witness
+from antecede.verify.told import name_witnesses
+from antecede.verify.verdict import Answer, Witness, answer_of, assumed_to_json, doubts_of
 
 WHOLE: Final = 1_000_000
 """Rows up to which a trace is read as a whole; of a longer one, so many"""
@@ -59,6 +62,21 @@ class Explanation:
     looked_at: tuple[int, int] | None = None
     """Of how many rows the answer is, and how many there are, where it is not of all of them. What
     was lost, or is under way, since long before is not seen there."""
+    assumed: tuple[Assumed, ...] = ()
+    """What the maker of the trace had to assume,"""
+    names: Mapping[str, str] = field(default_factory=dict)
+    """what the log that it was made from calls the messages,"""
+    is_absolute: bool = False
+    """and whether times count from 1970."""
+
+    @property
+    def answer(self) -> Answer:
+        """Whether this delivery kept causal order. What was sent long before it and is delivered
+        long after it stands in no row around it."""
+        if self.looked_at and not self.violation:
+            return Answer.CANNOT_TELL
+        proofs = (self.violation,) if self.violation else ()
+        return answer_of(proofs, doubts_of(self.delivered, 0, self.assumed), proofs)
 
     @property
     def held_s(self) -> float | None:
@@ -68,7 +86,8 @@ class Explanation:
 
     def to_json(self) -> dict[str, Any]:
         """What `explain --json` prints."""
-        told = asdict(self)
+        told = {"answer": str(self.answer), **asdict(self), "names": dict(self.names)}
+        told["assumed"] = [assumed_to_json(one) for one in self.assumed]
         told["violation"] = self.violation.to_json() if self.violation else None
         return {**told, "held_s": self.held_s}
 
@@ -76,7 +95,7 @@ class Explanation:
         """The same for a person."""
         told = [self._what_happened()]
         if self.waited_for:
-            names = ", ".join(_described(waited) for waited in self.waited_for)
+            names = ", ".join(self._described(waited) for waited in self.waited_for)
             told.append(f"While it waited, {self.process} delivered what it depends on: {names}.")
         elif self.delivered and self.held_s:
             told.append("It waited for no other message.")
@@ -87,29 +106,54 @@ class Explanation:
                 f"longer than needed. {self.own_s:.6g} s was its own: causality did not require it."
             )
         if self.violation:
-            told.append(f"Causal order was BROKEN: {self.violation.sentence()}.")
+            perhaps = "Perhaps causal" if self.answer is Answer.CANNOT_TELL else "Causal"
+            told.append(f"{perhaps} order was BROKEN: {self.violation.sentence()}.")
         if self.missing and (more := self.missing[1:] if self.violation else self.missing):
-            names = ", ".join(_described(missed) for missed in more)
+            names = ", ".join(self._described(missed) for missed in more)
             lead = "It also overtook" if self.violation else "It depends on what is missing there:"
             told.append(f"{lead} {names}.")
         if self.looked_at:
             some, rows = self.looked_at
             told.append(f"This is what {some:,} of {rows:,} rows say, those around the message.")
+        if self.delivered and self.answer is Answer.CANNOT_TELL:
+            told.append("Whether that kept causal order cannot be told:")
+            told += [f"  {one.sentence()}" for one in self.assumed if one.doubt]
+            if self.looked_at:
+                told.append("  what overtakes by more than these rows, antecede verify finds")
         return told
 
     def _what_happened(self) -> str:
-        subject = f"{self.process} received {self.message}{_at(self.received_s)}"
+        message = self._name(self.message)
+        subject = f"{self.process} received {message}{self._at(self.received_s)}"
         if self.received_s is None:
-            subject = f"Nobody noted when {self.process} received {self.message}"
+            subject = f"Nobody noted when {self.process} received {message}"
         if not self.delivered:
             verb = "; it" if self.received_s is None else " and"
-            return f"{subject}{verb} never delivered it."
+            ever = "did not deliver it in these rows" if self.looked_at else "never delivered it"
+            return f"{subject}{verb} {ever}."
         if self.held_s is None:
             verb = "; it" if self.received_s is None else " and"
-            return f"{subject}{verb} delivered it{_at(self.delivered_s)}."
-        return f"{subject} and delivered it{_at(self.delivered_s)}: " + (
+            return f"{subject}{verb} delivered it{self._at(self.delivered_s)}."
+        return f"{subject} and delivered it{self._at(self.delivered_s)}: " + (
             f"held for {self.held_s:.6g} s." if self.held_s else "at once."
         )
+
+    def _name(self, message: str) -> str:
+        return self.names.get(message, message)
+
+    def _at(self, time: float | None) -> str:
+        return "" if time is None else f" at {time_text(time, absolute=self.is_absolute)}"
+
+    def _described(self, predecessor: Predecessor) -> str:
+        times = [
+            f"{verb}{self._at(time)}"
+            for verb, time in (
+                ("arrived", predecessor.received_s),
+                ("delivered", predecessor.delivered_s),
+            )
+            if time is not None
+        ]
+        return self._name(predecessor.message) + (f" ({', '.join(times)})" if times else "")
 
 
 def explain(
@@ -119,12 +163,31 @@ def explain(
     run: str | None = None,
     layer: str = "app",
 ) -> Explanation:
-    """What happened to a message, given as SENDER:NUMBER, at one of its destinations."""
+    """What happened to a message, given as SENDER:NUMBER or as the log calls it that the trace was
+    made from, at one of its destinations."""
     code = layer_code(layer)
-    if count_rows(path) > WHOLE and (found := _explain_around(path, process, message, run, code)):
-        return found
-    chosen = _choose_run(read_trace(path, stamps=False).runs, run)
-    return _explain(chosen.layer(code), subject_of(chosen, code), process, message)
+    run, message = find_called(path, message, run, layer)
+    found = None
+    if count_rows(path) > WHOLE:
+        found = _explain_around(path, process, message, run, code)
+    if found is None:
+        chosen = _choose_run(read_trace(path, stamps=False).runs, run)
+        found = _explain(chosen.layer(code), subject_of(chosen, code), process, message)
+    return _in_words_of_the_log(path, replace(found, assumed=read_assumed(path)), layer)
+
+
+def _in_words_of_the_log(
+    path: str | os.PathLike[str], told: Explanation, layer: str
+) -> Explanation:
+    messages = [told.message, *(one.message for one in (*told.waited_for, *told.missing))]
+    called = read_called(path, {(told.run, message) for message in messages}, layer)
+    (violation,) = name_witnesses(path, (told.violation,), layer) if told.violation else (None,)
+    return replace(
+        told,
+        names={message: name for (_, message), name in called.names.items()},
+        violation=violation,
+        is_absolute=is_absolute(path),
+    )
 
 
 def _explain_around(
@@ -135,7 +198,7 @@ def _explain_around(
     something that only all rows can tell."""
     reach = REACH
     while True:
-        around = read_around(path, run, message, reach)
+        around = read_around(path, run, message, layer, reach)
         if around is None or process not in around.run.processes:
             return None
         events = around.run.layer(layer)
@@ -206,7 +269,9 @@ def _explain(events: Events, subject: Subject, process: str, message: str) -> Ex
 
 def _find_process(subject: Subject, name: str) -> int:
     if name not in subject.processes:
-        raise Misuse(f"there is no process '{name}' in run '{subject.name}'")
+        known = sorted(subject.processes)
+        listed = ", ".join(known[:10]) + (" ..." if len(known) > 10 else "")
+        raise Misuse(f"there is no process '{name}' in run '{subject.name}'; there are {listed}")
     return list(subject.processes).index(name)
 
 
@@ -302,19 +367,3 @@ def _predecessor(subject: Subject, copy: int) -> Predecessor:
 
 def _known(time: float) -> float | None:
     return None if math.isnan(time) else float(time)
-
-
-def _at(time: float | None) -> str:
-    return "" if time is None else f" at {time:.6g} s"
-
-
-def _described(predecessor: Predecessor) -> str:
-    times = [
-        f"{verb}{_at(time)}"
-        for verb, time in (
-            ("arrived", predecessor.received_s),
-            ("delivered", predecessor.delivered_s),
-        )
-        if time is not None
-    ]
-    return predecessor.message + (f" ({', '.join(times)})" if times else "")

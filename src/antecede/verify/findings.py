@@ -1,18 +1,23 @@
 """The table of all early deliveries, whichever engine found them."""
 
-import os
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Self
+from types import TracebackType
+from typing import Any, Final, NamedTuple, Self
 
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from antecede.files import aside
+from antecede.trace.events import Run
 from antecede.trace.joined import Offsets
-from antecede.verify.audit import Subject
+from antecede.trace.schema import APP
+from antecede.verify.audit import Subject, judge_copies, subject_of, verdict_on
+from antecede.verify.verdict import WITNESS_LIMIT, Verdict
 
 FINDINGS: Final = pa.schema(
     [
@@ -64,6 +69,21 @@ def findings_of(subject: Subject, early: Offsets) -> pa.Table:
     )
 
 
+class Found(NamedTuple):
+    """The verdict on a run, or on a part of it, and all its early deliveries."""
+
+    verdict: Verdict
+    early: pa.Table
+
+
+def find_early(run: Run, layer: int = APP, witnesses: int = WITNESS_LIMIT) -> Found:
+    """Judge one layer of a run by causal order."""
+    subject = subject_of(run, layer)
+    judged = judge_copies(subject.joined)
+    verdict = verdict_on(subject, judged, witnesses)
+    return Found(verdict, findings_of(subject, judged.early))
+
+
 def write_findings(file: Path, table: pa.Table) -> None:
     with FindingsWriter(file) as writer:
         writer.add(table)
@@ -74,8 +94,8 @@ class FindingsWriter:
     there are none, it leaves no file."""
 
     def __init__(self, file: Path) -> None:
-        self._file = file
-        self._partial = file.with_name(f".{file.name}.partial-{os.getpid()}")
+        self._aside = ExitStack()
+        self._partial = self._aside.enter_context(aside(file))
         self._writer: pq.ParquetWriter | None = None
 
     def add(self, table: pa.Table) -> None:
@@ -85,10 +105,12 @@ class FindingsWriter:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
         if self._writer:
             self._writer.close()
-            if kind is None:
-                self._partial.replace(self._file)
-            else:
-                self._partial.unlink()
+        self._aside.__exit__(kind, error, traceback)

@@ -58,6 +58,7 @@ class OnlineOracle:
         self._logs: list[list[int]] = [[] for _ in processes]
         self._crashed: ProcessSet = 0
         self._deliveries = 0
+        self._is_own_only = True
         self._count = 0
         self._violations: list[Violation] = []
 
@@ -90,6 +91,7 @@ class OnlineOracle:
         self._deliveries += 1
         if process == sender:
             return None
+        self._is_own_only = False
         past = self._past_of[index]
         overtaken = past & self._awaited[process]
         self._awaited[process] ^= 1 << index
@@ -124,6 +126,7 @@ class OnlineOracle:
             undelivered=sum(missing.bit_count() for missing in left),
             undelivered_at_crashed=sum((m & self._crashed).bit_count() for m in left),
             witnesses=tuple(self.witness(violation) for violation in self._violations),
+            own_only=self._deliveries if self._is_own_only else 0,
         )
 
     def witness(self, violation: Violation) -> Witness:

@@ -6,10 +6,21 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from tempfile import mkdtemp
+from tempfile import TemporaryDirectory, mkdtemp
 from typing import Final
+from uuid import uuid4
 
-from antecede.errors import CannotWrite, Misuse
+from antecede.errors import Misuse
+from antecede.files import (
+    PARTIAL,
+    complaining,
+    is_stored,
+    name_aside,
+    path_of,
+    remove_tree,
+    sizes_in,
+    write_whole,
+)
 from antecede.verify.verdict import Verdict
 
 VERDICT: Final = "verdict.json"
@@ -20,9 +31,9 @@ _WORK: Final = "work"
 class Output:
     """A folder under construction, or only a place to work in."""
 
-    def __init__(self, folder: Path, *, kept: bool) -> None:
+    def __init__(self, folder: Path, *, kept: bool, work: Path | None = None) -> None:
         self._folder = folder
-        self.work = folder / _WORK
+        self.work = (folder if work is None else work) / _WORK
         self.work.mkdir()
         self.findings = folder / FINDINGS if kept else None
         if self.findings:
@@ -30,16 +41,15 @@ class Output:
 
     def write(self, verdict: Verdict) -> None:
         text = json.dumps(verdict.to_json(), indent=2, ensure_ascii=False)
-        with (self._folder / VERDICT).open("w", encoding="utf-8") as file:
-            file.write(text + "\n")
-            file.flush()
-            os.fsync(file.fileno())
+        write_whole(self._folder / VERDICT, text + "\n", durable=True)
 
 
 @contextmanager
-def output_folder(out: str | os.PathLike[str] | None, *, force: bool = False) -> Iterator[Output]:
+def output_folder(
+    out: str | os.PathLike[str] | None, *, force: bool = False, shared: bool = False
+) -> Iterator[Output]:
     """Where a verification may write. It takes the name `out` when all went well; whatever happens,
-    nothing else is left."""
+    nothing else is left. `shared`: processes of other machines work there, too."""
     if out is None:
         folder = Path(mkdtemp(prefix="antecede-verify-"))
         try:
@@ -47,28 +57,51 @@ def output_folder(out: str | os.PathLike[str] | None, *, force: bool = False) ->
         finally:
             shutil.rmtree(folder, ignore_errors=True)
         return
-    target = Path(out)
+    target = path_of(out)
     refuse_existing(target, force)
-    folder = target.with_name(f".{target.name}.partial-{os.getpid()}")
+    if is_stored(target):
+        with complaining(target), TemporaryDirectory(prefix="antecede-verify-") as work:
+            yield from _stored(target, force, None if shared else Path(work))
+        return
+    folder = name_aside(target)
     shutil.rmtree(folder, ignore_errors=True)
     try:
-        folder.mkdir(parents=True)
-        output = Output(folder, kept=True)
-        yield output
-        shutil.rmtree(output.work)
-        refuse_existing(target, force)
-        _swap(folder, target)
-    except OSError as error:
-        raise CannotWrite(str(target), error.strerror or str(error)) from error
+        with complaining(target):
+            folder.mkdir(parents=True)
+            output = Output(folder, kept=True)
+            yield output
+            shutil.rmtree(output.work)
+            refuse_existing(target, force)
+            _swap(folder, target)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
 
+def _stored(target: Path, force: bool, work: Path | None) -> Iterator[Output]:
+    """The same in a store: the verdict goes first and comes last, so a folder that has one is
+    whole."""
+    folder = target / f"{PARTIAL}-{uuid4().hex}"
+    try:
+        output = Output(folder, kept=True, work=work)
+        yield output
+        refuse_existing(target, force)
+        (target / VERDICT).unlink(missing_ok=True)
+        remove_tree(target / FINDINGS)
+        for file in sorted((folder / FINDINGS).iterdir()):
+            file.rename(target / FINDINGS / file.name)
+        (folder / VERDICT).rename(target / VERDICT)
+    finally:
+        remove_tree(folder)
+
+
 def refuse_existing(target: Path, force: bool) -> None:
     """Raise an error if this folder may not be written."""
-    if target.exists() and not force:
+    there = target.exists()
+    if is_stored(target):  # where a folder that was emptied can still be there
+        there = any(not name.startswith(PARTIAL) for name in sizes_in(target))
+    if there and not force:
         raise Misuse(f"{target} exists already; use --force to replace it")
-    if target.exists() and not (target / VERDICT).is_file():
+    if there and not (target / VERDICT).is_file():
         raise Misuse(f"{target} is no verdict of ours; --force replaces nothing else")
 
 

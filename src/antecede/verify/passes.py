@@ -13,11 +13,14 @@ import numpy as np
 import numpy.typing as npt
 
 from antecede.compiled import loop_for
+from antecede.errors import Misuse
 from antecede.trace.joined import NEVER, Integers, Offsets, Prepared
 from antecede.verify.kernel import Cells, lowest_ranks, scan
 
 NARROW_FROM: Final = 256
 """Columns from which on cells of 16 bits are faster than cells of 32."""
+SHARD: Final = 2048
+"""Destinations from which on Spark deals them out to several tasks."""
 
 Chosen = npt.NDArray[np.bool_]
 
@@ -85,8 +88,16 @@ def empty_cells(processes: int, width: int, cells: np.dtype[Any]) -> Cells:
     """The cells of a pass that is yet to begin, without what belongs to its messages."""
     pool = max(4, processes)
     nothing = np.empty(0, np.int32)
+    try:
+        rows = np.zeros((processes + pool, width), cells)
+    except MemoryError as error:
+        needed = (processes + pool) * width * cells.itemsize / 2**30
+        raise Misuse(
+            f"{processes:,} processes take up to {needed:,.0f} GiB of memory, more than there is; "
+            f"--engine spark judges {SHARD:,} destinations at a time"
+        ) from error
     return Cells(
-        rows=np.zeros((processes + pool, width), cells),
+        rows=rows,
         base=np.zeros(width, np.int64),
         here=np.zeros(width, np.int64),
         row_of=nothing,

@@ -15,18 +15,21 @@ Null stands for a label without a name. Without the column all is causal order.
 
 import os
 from collections.abc import Mapping
-from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
+import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from antecede.errors import BadTrace
-from antecede.trace.reader import find_files, open_file
+from antecede.files import path_of
+from antecede.trace.reader import find_files, open_file, read_tables
 from antecede.trace.schema import ORDERED
 
 RULE = "ordered is a label, a priority, what comes before, or none"
+
+COLUMNS = ("run", "layer", "sender", "number", "kind", ORDERED)
+"""Those that say it."""
 
 Name = tuple[str, int]
 """A message: its sender, and its number."""
@@ -80,28 +83,25 @@ def parse(text: str | None, where: str) -> Scope:
 
 def has_scopes(path: str | os.PathLike[str]) -> bool:
     """Whether a trace says what messages are ordered with respect to."""
-    return any(ORDERED in open_file(file).schema_arrow.names for file in find_files(Path(path)))
+    return any(ORDERED in open_file(file).schema_arrow.names for file in find_files(path_of(path)))
 
 
 def read_scopes(path: str | os.PathLike[str]) -> dict[str, dict[Name, Scope]]:
     """By run, the scopes of the application's messages."""
     found: dict[str, dict[Name, Scope]] = {}
-    for file in find_files(Path(path)):
-        names = set(open_file(file).schema_arrow.names)
-        wanted = ("run", "layer", "sender", "number", "kind", ORDERED)
-        table = pq.read_table(file, columns=[name for name in wanted if name in names])
-        if "layer" in names:
-            table = table.filter(pc.fill_null(pc.equal(table["layer"], "app"), True))
-        sends = table.filter(pc.equal(table["kind"], "send"))
-        texts = sends[ORDERED].to_pylist() if ORDERED in names else [None] * len(sends)
-        rows = zip(
-            sends["run"].to_pylist(),
-            sends["sender"].to_pylist(),
-            sends["number"].to_pylist(),
-            texts,
-            strict=True,
-        )
-        for run, sender, number, text in rows:
-            where = f"run '{run}', message {sender}:{number}"
-            found.setdefault(run, {})[sender, number] = parse(text, where)
+    for file in find_files(path_of(path)):
+        for table in read_tables(file, stamps=False, only=COLUMNS):
+            add_scopes(found, table)
     return found
+
+
+def add_scopes(found: dict[str, dict[Name, Scope]], table: pa.Table) -> None:
+    """Those in some rows of a trace."""
+    if "layer" in table.column_names:
+        table = table.filter(pc.fill_null(pc.equal(table["layer"], "app"), True))
+    sends = table.filter(pc.equal(table["kind"], "send"))
+    texts = sends[ORDERED] if ORDERED in table.column_names else pa.nulls(len(sends))
+    columns = (sends["run"], sends["sender"], sends["number"], texts)
+    for run, sender, number, text in zip(*(one.to_pylist() for one in columns), strict=True):
+        where = f"run '{run}', message {sender}:{number}"
+        found.setdefault(run, {})[sender, number] = parse(text, where)

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from antecede.trace.batch import Unusual
-from antecede.trace.batches import read_again, read_batches
+from antecede.trace.batches import begins_with_receptions, read_again, read_batches
 from antecede.trace.intake import Intake, TimesNeeded
 from antecede.trace.joined import Joined, Offsets, Times
 from antecede.trace.names import Names, filled
@@ -37,10 +37,10 @@ def stream_runs(path: str | os.PathLike[str], layer: int) -> Iterator[Subject]:
     their positions or a run is in several pieces, and where a rule is broken."""
     done = 0
     try:
-        for subject in take_runs(path, layer, times=False):
+        for subject in take_runs(path, layer, times=begins_with_receptions(path)):
             yield subject
             done += 1
-    except TimesNeeded:  # which the very first receptions tell
+    except TimesNeeded:  # the first receptions came late
         for index, subject in enumerate(take_runs(path, layer, times=True)):
             if index >= done:
                 yield subject

@@ -1,7 +1,7 @@
 """Less than causal order, judged: exactly what the messages' scopes ask for (`scopes`).
 
-Twice, and without common code. `LesserOracle` goes by the definition: it keeps, for every message,
-the set of those that it follows. `audit_lesser` makes of a run several that the kernel judges as it
+Twice, and without common code. `ScopedOracle` goes by the definition: it keeps, for every message,
+the set of those that it follows. `find_scoped` makes of a run several that the kernel judges as it
 judges any run:
 
 - a label is a run of its own, of its messages alone;
@@ -11,9 +11,11 @@ judges any run:
   in it; the processes of the trace only deliver. What precedes what is then as the scopes say.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 from math import isnan
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -24,8 +26,14 @@ from antecede.trace.events import Events, Run
 from antecede.trace.joined import NEVER
 from antecede.trace.reader import trace_from_tables
 from antecede.trace.schema import APP, CRASH, DELIVER, SCHEMA, SEND
-from antecede.verify.audit import Subject, audit, find_witnesses, subject_of
+from antecede.verify.audit import (
+    Subject,
+    audit,
+    find_witnesses,
+    subject_of,
+)
 from antecede.verify.delays import Delays
+from antecede.verify.findings import FINDINGS, Found, find_early, findings_of
 from antecede.verify.oracle import OnlineOracle, Violation
 from antecede.verify.passes import enter_only, last_predecessors
 from antecede.verify.scopes import NO_LABEL, Name, Scope, Scopes
@@ -36,7 +44,7 @@ _URGENCY = "priority"
 UNSENT = "what a message is ordered after has been sent before it"
 
 
-class LesserOracle(OnlineOracle):
+class ScopedOracle(OnlineOracle):
     """The oracle, for messages with scopes. Give it those before the sends."""
 
     def __init__(self, processes: Sequence[str], run: str = "") -> None:
@@ -121,9 +129,9 @@ class LesserOracle(OnlineOracle):
         return path[::-1]
 
 
-def judge_lesser(run: Run, scopes: Scopes) -> Verdict:
+def judge_scoped(run: Run, scopes: Scopes) -> Verdict:
     """The verdict by the definition."""
-    oracle = LesserOracle(run.processes, run.name)
+    oracle = ScopedOracle(run.processes, run.name)
     codes = {name: code for code, name in enumerate(run.processes)}
     oracle.scopes = {MessageId(codes[s], number): scope for (s, number), scope in scopes.items()}
     events = run.layer(APP)
@@ -142,32 +150,44 @@ def judge_lesser(run: Run, scopes: Scopes) -> Verdict:
     return oracle.finish()
 
 
-def audit_lesser(run: Run, scopes: Scopes) -> Verdict:
+def audit_scoped(run: Run, scopes: Scopes) -> Verdict:
     """The verdict by the kernel."""
+    return find_scoped(run, scopes).verdict
+
+
+def find_scoped(run: Run, scopes: Scopes) -> Found:
+    """The verdict by the kernel, and all early deliveries."""
     events = run.layer(APP)
     scope_of = [
         scopes.get((run.processes[sender], number), NO_LABEL)
         for sender, number in zip(events.sender.tolist(), events.number.tolist(), strict=True)
     ]
     is_message = events.sender >= 0
-    verdict = Verdict(runs=1)
+    verdict, early = Verdict(runs=1), [FINDINGS.empty_table()]
 
-    def of(wanted: Iterable[bool]) -> Run:
-        return _only(run, events, np.fromiter(wanted, bool, len(events)) | ~is_message)
+    def add(judge_part: Callable[[Run], Found], wanted: Iterable[bool]) -> None:
+        nonlocal verdict
+        part = _only(run, events, np.fromiter(wanted, bool, len(events)) | ~is_message)
+        found, names = judge_part(part), _numbers(run, part)
+        verdict = _plus(verdict, found.verdict, names)
+        early.append(_renumbered(found.early, names))
 
-    kinds = {scope.kind for scope in scope_of}
     for label in sorted({scope.label for scope in scope_of if scope.kind == "label"}):
-        part = of(scope.kind == "label" and scope.label == label for scope in scope_of)
-        verdict = _plus(verdict, audit(part), _numbers(run, part))
-    if "priority" in kinds:
-        part = of(scope.kind == "priority" for scope in scope_of)
-        verdict = _plus(verdict, _by_priority(part, scopes), _numbers(run, part))
-    for kind in sorted(kinds & {"after", "none"}):
-        part = of(scope.kind == kind for scope in scope_of)
-        counted = audit(part)
-        found = _by_context(part, scopes) if kind == "after" else Verdict()
-        verdict = _plus(verdict, _with_findings(counted, found), _numbers(run, part))
-    return verdict
+        add(find_early, (scope.kind == "label" and scope.label == label for scope in scope_of))
+    kinds = {scope.kind for scope in scope_of}
+    for kind, judge_part in (
+        ("priority", partial(_by_priority, scopes)),
+        ("after", partial(_by_context, scopes)),
+        ("none", _by_nothing),
+    ):
+        if kind in kinds:
+            add(judge_part, (scope.kind == kind for scope in scope_of))
+    return Found(verdict, pa.concat_tables(early))
+
+
+def _by_nothing(part: Run) -> Found:
+    """Counted alone."""
+    return _with_findings(part, Found(Verdict(), FINDINGS.empty_table()))
 
 
 def _only(run: Run, events: Events, wanted: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> Run:
@@ -213,12 +233,24 @@ def _renamed(witness: Witness, names: dict[str, str]) -> Witness:
     return replace(witness, first=path[0], second=path[-1], path=path)
 
 
-def _with_findings(counted: Verdict, found: Verdict) -> Verdict:
-    """The counts of the one, and what was found out by the other."""
-    return replace(counted, violations=found.violations, witnesses=found.witnesses, delays=Delays())
+def _renumbered(early: pa.Table, names: dict[str, str]) -> pa.Table:
+    """The same with the numbers of the whole run."""
+    rows = early.to_pylist()
+    for row in rows:
+        row["number"] = int(names[f"{row['sender']}:{row['number']}"].rpartition(":")[2])
+    return pa.Table.from_pylist(rows, FINDINGS)
 
 
-def _by_priority(part: Run, scopes: Scopes) -> Verdict:
+def _with_findings(part: Run, found: Found) -> Found:
+    """The counts of a part, and what was found out otherwise."""
+    other = found.verdict
+    verdict = replace(
+        audit(part), violations=other.violations, witnesses=other.witnesses, delays=Delays()
+    )
+    return Found(verdict, found.early)
+
+
+def _by_priority(scopes: Scopes, part: Run) -> Found:
     subject = subject_of(part, APP)
     joined, prepared = subject.joined, subject.joined.prepared
     original = {renamed: name for name, renamed in _original(part).items()}
@@ -232,26 +264,29 @@ def _by_priority(part: Run, scopes: Scopes) -> Verdict:
         np.int64,
     )
     of_copy = np.repeat(priority, np.diff(prepared.start))
-    early, witnesses = 0, list[Witness]()
+    early, witnesses = list[np.ndarray[Any, np.dtype[np.int64]]](), list[Witness]()
     for level in np.unique(of_copy):
         passed = enter_only(prepared, of_copy >= level)
         last = last_predecessors(passed)
         is_early = (of_copy == level) & (last > prepared.rank) & (prepared.rank != NEVER)
         copies = np.flatnonzero(is_early)
-        early += len(copies)
+        early.append(copies)
         entered = Subject(**{**vars(subject), "joined": replace(joined, prepared=passed)})
         first = first_early(joined, copies, WITNESS_LIMIT - len(witnesses))
         witnesses += find_witnesses(entered, first)
     missing = prepared.column[prepared.rank == NEVER]
-    return Verdict(
+    findings = [FINDINGS.empty_table(), *(findings_of(subject, copies) for copies in early)]
+    verdict = Verdict(
         runs=1,
         messages=len(joined.send),
         deliveries=subject.deliveries,
-        violations=early,
+        violations=sum(map(len, early)),
         undelivered=len(missing),
         undelivered_at_crashed=int(np.count_nonzero(subject.crashed[missing])),
         witnesses=tuple(witnesses),
+        own_only=subject.own_only,
     )
+    return Found(verdict, pa.concat_tables(findings))
 
 
 def _original(part: Run) -> dict[Name, Name]:
@@ -265,8 +300,8 @@ def _original(part: Run) -> dict[Name, Name]:
     }
 
 
-def _by_context(part: Run, scopes: Scopes) -> Verdict:
-    """Violations alone: the run in which every history that is held is a process."""
+def _by_context(scopes: Scopes, part: Run) -> Found:
+    """By the run in which every history that is held is a process."""
     renamed = _original(part)
     rows = _Rows(part.name)
     holder: dict[Name, str] = {}
@@ -286,7 +321,8 @@ def _by_context(part: Run, scopes: Scopes) -> Verdict:
         message = (names[int(events.sender[event])], int(events.number[event]))
         if kind == DELIVER:
             if process != message[0]:
-                rows.add(f"at {process}", "deliver", sends[message])
+                row = rows.add(f"at {process}", "deliver", sends[message])
+                row["time"] = None if isnan(events.time[event]) else float(events.time[event])
             continue
         follows = scopes[original[message]].after
         before = [renamed[one] for one in follows if one in renamed]
@@ -309,10 +345,10 @@ def _by_context(part: Run, scopes: Scopes) -> Verdict:
         holder[message], last[history] = history, message
         past_of[message] = len(past_of), inside
         past[history] = inside | 1 << len(past_of) - 1
-    found = audit(rows.run())
+    found = find_early(rows.run())
     back = {(s["sender"], s["number"]): message for message, s in sends.items()}
     witnesses = []
-    for witness in found.witnesses:
+    for witness in found.verdict.witnesses:
         path = []
         for step in witness.path:
             sender, _, number = step.rpartition(":")
@@ -321,7 +357,12 @@ def _by_context(part: Run, scopes: Scopes) -> Verdict:
         witnesses.append(
             replace(witness, process=process, first=path[0], second=path[-1], path=tuple(path))
         )
-    return replace(found, witnesses=tuple(witnesses))
+    early = found.early.to_pylist()
+    for row in early:
+        row["process"] = row["process"].removeprefix("at ")
+        row["sender"], row["number"] = back[row["sender"], row["number"]]
+    verdict = replace(found.verdict, witnesses=tuple(witnesses))
+    return _with_findings(part, Found(verdict, pa.Table.from_pylist(early, FINDINGS)))
 
 
 class _Rows:

@@ -1,17 +1,18 @@
 """Less than causal order, judged by both engines, and by a third that only this test has."""
 
-from itertools import pairwise
+from itertools import pairwise, product
 from pathlib import Path
 from random import Random
 from typing import NamedTuple
 
+import pyarrow.parquet as pq
 import pytest
 
 from antecede.errors import BadTrace, Misuse
 from antecede.simulate import load_scenario, make_scenario, simulate
 from antecede.trace import DELIVER, SEND, TraceWriter, read_trace
 from antecede.trace.encoder import ROW
-from antecede.verify import Verdict, judge, verify_trace
+from antecede.verify import Verdict, judge, verify_into, verify_trace
 from antecede.verify.scopes import Scope, parse
 
 NAMES = ["a", "b", "c", "d"]
@@ -57,8 +58,8 @@ class Execution:
             self.events.append((SEND, process, message))
             flying += [(one, message) for one in to if chance.random() < 0.95]
 
-    def write(self, path: Path) -> None:
-        with TraceWriter(path, "r", NAMES, scoped=True) as writer:
+    def write(self, path: Path, run: str = "r") -> None:
+        with TraceWriter(path, run, NAMES, scoped=True) as writer:
             packed = [ROW.pack(kind, 0, p, *m, float(i)) for i, (kind, p, m) in self.numbered()]
             sends = [self.sent[m] for kind, _, m in self.events if kind == SEND]
             bits = [(sum(1 << one for one in sent.to), -1, -1) for sent in sends]
@@ -107,6 +108,11 @@ class Execution:
                 here.add((process, message))
         return found
 
+    def findings(self) -> list[tuple[str, str, int]]:
+        """The same as the table of findings has it."""
+        apart = [(process, *message.split(":")) for process, message in self.early()]
+        return sorted((process, sender, int(number)) for process, sender, number in apart)
+
 
 def name(message: Id) -> str:
     return f"{NAMES[message[0]]}:{message[1]}"
@@ -144,6 +150,24 @@ def test_both_engines_find_exactly_what_the_definition_does(
             assert verdict.messages == len(execution.sent)
             assert verdict.runs == 1
     assert broken > 10
+
+
+def test_all_findings_are_kept(tmp_path: Path) -> None:
+    found = 0
+    for place, (seed, kinds) in enumerate(product(range(8), KINDS)):
+        execution, path = Execution(seed, kinds), tmp_path / f"{place}.parquet"
+        execution.write(path)
+        verify_into(path, tmp_path / "out", force=True)
+        assert kept(tmp_path / "out") == execution.findings()
+        found += len(execution.findings())
+    assert found > 20
+
+
+def kept(out: Path) -> list[tuple[str, str, int]]:
+    """The table of findings that a verification has left, without runs and times."""
+    rows = pq.read_table(out / "findings").to_pylist()
+    assert all(row["time"] is not None for row in rows)
+    return sorted((row["process"], row["sender"], row["number"]) for row in rows)
 
 
 def test_whoever_does_not_know_the_column_reads_the_rest(tmp_path: Path) -> None:
