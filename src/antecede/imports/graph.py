@@ -9,19 +9,24 @@ effects in the file, so that order is causal; another one need not be.
 """
 
 import csv
-import gzip
-import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
 from antecede.errors import BadFile
+from antecede.files import path_of
 from antecede.imports.imported import Imported, Rows
-from antecede.trace import DELIVER, SEND
+from antecede.imports.reading import LONGEST, UNREADABLE, open_text, read_lines
+from antecede.trace import DELIVER, SEND, Assumed
 
 COLUMNS: Final = ("event", "process", "seq", "parents")
 FILE_ORDER: Final = "file"
+MADE: Final = Assumed(
+    "deliveries",
+    "a graph has no deliveries: they were made up, each as late as causality allows",
+    "the verdict is on the chosen order, not on a system",
+)
 
 
 @dataclass
@@ -40,8 +45,8 @@ class _Session:
 def import_graph(path: str | Path, order: str = FILE_ORDER) -> Imported:
     """The sessions of a graph, delivered in the order of the file or of a column."""
     sessions: dict[str, _Session] = {}
-    for line, row in _read(Path(path), order):
-        name = row.get("channel") or Path(path).name.partition(".")[0]
+    for line, row in _read(path_of(path), order):
+        name = row.get("channel") or path_of(path).name.partition(".")[0]
         session = sessions.setdefault(name, _Session(name))
         try:
             event, parents = int(row["event"]), [int(parent) for parent in row["parents"].split()]
@@ -56,7 +61,7 @@ def import_graph(path: str | Path, order: str = FILE_ORDER) -> Imported:
         _add(session, line, row["process"], parents, place)
     rows = [_deliver_all(session) for session in sessions.values()]
     tables = [run.table() for run in rows]
-    return Imported(str(path), tables, [run.lines for run in rows])
+    return Imported(str(path), tables, (MADE,))
 
 
 def _add(session: _Session, line: int, process: str, parents: list[int], place: float) -> None:
@@ -84,14 +89,14 @@ def _deliver_all(session: _Session) -> Rows:
         waiting = list(_members(past & ~known[process]))
         for event in sorted(waiting, key=lambda event: (session.places[event], event)):
             if session.processes[event] != process:
-                rows.add(line, process, DELIVER, messages[event])
+                rows.add(f"line {line}", process, DELIVER, messages[event])
         known[process] |= past
 
     for event, process in enumerate(session.processes):
         catch_up(process, session.pasts[event], session.lines[event])
         numbers[process] = numbers.get(process, 0) + 1
         messages.append((process, numbers[process]))
-        rows.add(session.lines[event], process, SEND, messages[-1], others[process])
+        rows.add(f"line {session.lines[event]}", process, SEND, messages[-1], others[process])
         known[process] |= 1 << event
     for process in everybody:
         catch_up(process, (1 << len(messages)) - 1, session.lines[-1])
@@ -110,11 +115,11 @@ def _members(bits: int) -> Iterator[int]:
 
 def _read(path: Path, order: str) -> Iterator[tuple[int, dict[str, str]]]:
     """The rows of the file with their lines."""
-    opened = gzip.open if path.suffix == ".gz" else open
+    csv.field_size_limit(LONGEST)
     wanted = (*COLUMNS, *(() if order == FILE_ORDER else (order,)))
     try:
-        with opened(path, "rt", newline="", encoding="utf-8-sig") as text:
-            reader = csv.DictReader(text)
+        with open_text(path) as text:
+            reader = csv.DictReader(read_lines(text, str(path)), strict=True)
             found = list(reader.fieldnames or ())
             if missing := [name for name in wanted if name not in found]:
                 raise BadFile(
@@ -124,7 +129,7 @@ def _read(path: Path, order: str) -> Iterator[tuple[int, dict[str, str]]]:
                 )  # fmt: skip
             for row in reader:
                 yield reader.line_num, row
-    except (OSError, EOFError, UnicodeError, zlib.error, csv.Error) as error:
+    except (*UNREADABLE, csv.Error) as error:
         raise BadFile(str(path), [f"cannot be read as a graph: {error}"]) from error
 
 

@@ -1,0 +1,1 @@
+"""A shop of three services over TCP, recorded and judged."""

@@ -1,0 +1,1 @@
+"""A small application over Redis, instrumented with OpenTelemetry."""
