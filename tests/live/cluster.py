@@ -49,10 +49,15 @@ class Process:
     def do(self, what: str, **details: Any) -> None:
         self.tell(json.dumps({"do": what, **details}))
 
-    async def until(self, condition: Callable[[dict[str, Any]], bool], since: int = 0) -> Any:
+    async def until(
+        self,
+        condition: Callable[[dict[str, Any]], bool],
+        since: int = 0,
+        seconds: float = ENOUGH_S,
+    ) -> Any:
         """Something that it says, or has said since then."""
         try:
-            async with asyncio.timeout(ENOUGH_S):
+            async with asyncio.timeout(seconds):
                 while True:
                     for said in self.said[since:]:
                         if condition(said):
@@ -111,7 +116,7 @@ class Cluster:
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             cwd=ROOT,
-            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            env={**os.environ, "PYTHONPATH": f"{ROOT}:{ROOT / 'src'}"},
         )
         started = Process(name, process, text)
         self._all.append(started)

@@ -25,7 +25,7 @@ from antecede.live import (
 )
 
 CONFIG = GroupConfig(
-    tick_s=0.1, suspect_after_s=1.5, flush_timeout_s=1.5, retry_s=0.4, retry_limit_s=1.5
+    tick_s=0.1, suspect_after_s=1.5, flush_timeout_s=1.5, retry_s=0.4, retry_limit_s=1.5, patience=5
 )
 
 
@@ -49,6 +49,7 @@ class Application:
         self.life = settings["life"]
         self.padding = "." * settings.get("padding", 0)
         self.stalls = settings.get("stalls", False)
+        self.dies_at = settings.get("dies_at", 0)
         folder = Path(settings["folder"])
         self.seen = Notes(folder / f"{self.name}.{self.life}.seen")
         self.sent = Notes(folder / f"{self.name}.{self.life}.sent")
@@ -64,8 +65,8 @@ class Application:
                     self.seen.write(event.sender, event.number, text["token"], text["after"])
                     self.last[event.sender] = event.number
                     self.tokens.append(text["token"])
-                    if len(self.tokens) % 50 == 0:
-                        say(event="progress", count=len(self.tokens))
+                    if len(self.tokens) == self.dies_at:
+                        os.kill(os.getpid(), signal.SIGKILL)
                 case ViewChange():
                     say(event="view", group="durable", members=event.members)
                 case StateWanted():
@@ -105,6 +106,7 @@ async def run(settings: dict[str, Any]) -> None:
         "durable",
         name=application.name,
         listen=("127.0.0.1", settings.get("port", 0)),
+        advertise=settings.get("advertise"),
         security=PLAIN_TCP,
         peers=[("127.0.0.1", port) for port in settings.get("peers", ())],
         seeds=[f"127.0.0.1:{port}" for port in settings.get("seeds", ())],

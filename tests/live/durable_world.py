@@ -15,13 +15,13 @@ from typing import Any
 import msgspec
 
 from antecede.groups import MemberId, View
+from antecede.live.durable.admission import Admission
 from antecede.live.durable.journal import Durability, Journal
 from antecede.live.durable.remembered import Remembered
-from antecede.live.durable.threshold import Threshold
 from antecede.live.events import Gap, State, StateWanted
-from antecede.live.ordering.effects import Delivery, ViewChanged
+from antecede.live.ordering.effects import Delivery, ToPeers, ViewChange
 from antecede.live.ordering.items import Carried, Report, Settle, decode_items, encode_item
-from antecede.live.ordering.offers import Given, Past, Subject, encode_content
+from antecede.live.ordering.offers import Given, Subject, encode_content
 from antecede.live.ordering.session import Session
 from antecede.live.outputs import (
     Dropped,
@@ -32,7 +32,6 @@ from antecede.live.outputs import (
     Recall,
     Told,
     ToPeer,
-    ToPeers,
 )
 from antecede.live.roster import Entry, Habits, Roster
 from antecede.live.transport.outgoing import array_head
@@ -59,8 +58,10 @@ class Process:
         self.me = MemberId(number, 0)
         self.roster = Roster()
         self.session: Session | None = None
-        self.threshold: Threshold | None = None
+        self.admission: Admission | None = None
         self.is_alive = False
+        self.is_excluded = False
+        """Whether it has all that it had in memory, and no life."""
         self.staged: list[Any] = []
         self.inbox: deque[tuple[Any, int, bool]] = deque()
         self.handed = self.taken = self.written = 0
@@ -78,6 +79,10 @@ class Process:
         """Begin a life, up to where others have to know of it."""
         self.me = MemberId(self.number, incarnation)
         self.is_alive = True
+        if self.is_excluded:
+            assert self.admission is not None
+            self.is_excluded = False
+            return self.admission.habits
         self.staged, self.inbox = [], deque()
         remembered = None
         if self.path is not None:
@@ -92,33 +97,41 @@ class Process:
         else:
             self.seen = []
             self.lives.append([])
-        self.threshold = Threshold(
+        self.admission = Admission(
             self.name,
             self.roster,
             remembered,
             wants_state=self.world.wants_state,
             group_is_named=lambda index: False,
         )
-        self.threshold.host.part_bytes = 200
-        return self.threshold.habits
+        self.admission.host.part_bytes = 200
+        return self.admission.habits
 
     def join(self, view: View) -> None:
-        assert self.threshold is not None
+        assert self.admission is not None
         self.session = Session(
             self.me,
             lambda process, membership: create(self.world.protocol, process, membership),
             name_of=lambda member: self.roster.name_of(member.process),
-            sent=self.threshold.remembered.reached if self.threshold.remembered else 0,
+            sent=self.admission.remembered.reached if self.admission.remembered else 0,
         )
         self.session.audience = deque()
-        self.threshold.begin(self.session)
+        self.admission.begin(self.session)
         self.install(view)
+
+    def be_excluded(self) -> None:
+        """The others go on without it. What it has done is in its log."""
+        self.commit()
+        self.is_alive, self.is_excluded = False, True
+        self.session = None
+        self.staged = []
+        self.inbox = deque((event, position, False) for event, position, _ in self.inbox)
 
     def crash(self) -> None:
         self.is_alive = False
         if self.journal is not None:
             self.journal.close()
-        self.session = self.threshold = None
+        self.session = self.admission = None
         kept = self.world.numbers_in_log(self)
         for sent in [one for one in self.world.sent if one[0] == self.name]:
             if self.path is not None and sent[2] > kept:
@@ -131,8 +144,8 @@ class Process:
         self.pass_on(self.session.install(view, 0.0))
 
     def pass_on(self, effects: Sequence[Any]) -> None:
-        assert self.threshold is not None
-        self.threshold.pass_on(effects, self.staged)
+        assert self.admission is not None
+        self.admission.pass_on(effects, self.staged)
 
     def commit(self) -> None:
         """The end of a turn."""
@@ -157,22 +170,21 @@ class Process:
                 rows, after, more = self.journal.past(
                     output.marks, output.after, output.upto, output.part_bytes
                 )
-                past = Past(rows, output.past.lacking, output.past.lasts)
-                content = encode_content(past)
+                content = encode_content(msgspec.structs.replace(output.past, rows=rows))
                 given = Given(output.life, output.view, Subject.PAST, True, after, more, content)
                 self.world.links[self.name, output.name].append((self.me, encode_item(given)))
             case Recall():
                 assert self.journal is not None
-                assert self.threshold is not None
+                assert self.admission is not None
                 found = self.journal.own(output.after, output.upto)
-                self.threshold.outbox.recalled(found, self.staged)
+                self.admission.outbox.recalled(found, self.staged)
                 self.world.resend(self)
             case Kept():
                 self.inbox.append((output.delivery, output.position, output.is_counted))
             case Delivery() | State() | StateWanted() | Gap():
                 self.inbox.append((output, 0, True))
-            case ViewChanged() | Told():
-                change = output if isinstance(output, ViewChanged) else output.change
+            case ViewChange() | Told():
+                change = output if isinstance(output, ViewChange) else output.change
                 self.inbox.append((change, 0, False))
             case Dropped() | Moved():
                 pass
@@ -192,7 +204,7 @@ class Process:
         elif isinstance(event, Delivery):
             assert event.member is not None
             if is_counted:
-                self.session.take(event.member, event.payload)
+                self.session.take((event,))
             self.see(self.world.identity(event), position)
             self.handed = position or self.handed
         else:
@@ -204,9 +216,9 @@ class Process:
             self.lives[-1].append(what)
 
     def give_state(self, event: StateWanted) -> None:
-        assert self.threshold is not None
+        assert self.admission is not None
         listed = [what for what, _ in self.seen if isinstance(what, tuple)]
-        self.staged += self.threshold.host.give(event.view, encode_content(listed))
+        self.staged += self.admission.host.give(event.view, encode_content(listed))
 
     def take_state(self, event: State) -> None:
         """What older members have seen counts as seen."""
@@ -232,7 +244,9 @@ class World:
         kept_messages: int = 10_000,
         wants_state: bool = False,
         begins_in_peace: bool = True,
+        spares_nobody: bool = False,
     ) -> None:
+        self.spares_nobody = spares_nobody
         self.folder = folder
         self.random = random.Random(seed)
         self.protocol = protocol
@@ -307,6 +321,13 @@ class World:
 
     def crash(self, process: Process) -> None:
         process.crash()
+        self.go_on_without(process)
+
+    def exclude(self, process: Process) -> None:
+        process.be_excluded()
+        self.go_on_without(process)
+
+    def go_on_without(self, process: Process) -> None:
         self.restarts += 1
         for (source, to), items in self.links.items():
             if source == process.name:
@@ -336,8 +357,8 @@ class World:
         return [one for one in self.processes if one.is_alive]
 
     def send(self, process: Process) -> None:
-        session, threshold = process.session, process.threshold
-        if session is None or threshold is None or not session.is_open or not threshold.is_open:
+        session, admission = process.session, process.admission
+        if session is None or admission is None or not session.is_open or not admission.is_open:
             return
         series = 0 if process.path is not None else process.me.incarnation
         sent = (process.name, series, session.sent + 1)
@@ -347,7 +368,7 @@ class World:
         self.sent[sent] = frozenset(past)
         self.sent_in[sent] = self.views[self.installed[process.name]].number
         effects = session.send(b"x" * self.random.randint(1, 60), None, 0.0)
-        threshold.outbox.note_sent(b"x", None, None, process.staged)
+        admission.outbox.note_sent(b"x", None, None, process.staged)
         process.pass_on(effects)
 
     def carry_one(self) -> bool:
@@ -360,14 +381,14 @@ class World:
             return False
         source, to = self.random.choice(ready)
         receiver, (member, item) = self.named(to), self.links[source, to].popleft()
-        session, threshold = receiver.session, receiver.threshold
+        session, admission = receiver.session, receiver.admission
         assert session is not None
-        assert threshold is not None
+        assert admission is not None
         (decoded,) = decode_items(array_head(1) + item, self.stamp_type)
         if isinstance(decoded, Carried | Settle | Report):
             receiver.pass_on(session.receive(member, [decoded], 0.0))
         else:
-            threshold.receive(source, decoded, receiver.staged)  # type: ignore[arg-type]
+            admission.receive(source, decoded, receiver.staged)  # type: ignore[arg-type]
         self.resend(receiver)
         return True
 
@@ -375,14 +396,14 @@ class World:
         return self.processes[int(name[1:])]
 
     def resend(self, process: Process) -> None:
-        if process.threshold is not None and process.threshold.outbox.has_to_resend:
-            process.threshold.outbox.resend(0.0, process.staged)
+        if process.admission is not None and process.admission.outbox.has_to_resend:
+            process.admission.outbox.resend(0.0, process.staged)
 
     def tick(self, process: Process) -> None:
-        if process.session is None or process.threshold is None:
+        if process.session is None or process.admission is None:
             return
         process.pass_on(process.session.report())
-        process.threshold.tick(0, process.staged)
+        process.admission.tick(0, process.staged)
         self.resend(process)
 
     def install_one(self) -> bool:
@@ -403,15 +424,20 @@ class World:
             self.crash_one()
 
     def crash_one(self) -> None:
-        """Somebody, as long as somebody stays who can tell the others what they missed."""
+        """Somebody, as long as somebody stays who can tell the others what they missed; or
+        whoever it is."""
         process = self.random.choice(self.alive())
+        if self.spares_nobody:
+            if len(self.alive()) > 1:
+                self.random.choice((self.crash, self.exclude))(process)
+            return
         others = [one for one in self.alive() if one is not process]
         telling = [
             one
             for one in others
             if (one.path is not None or self.wants_state)
-            and one.threshold is not None
-            and one.threshold.is_open
+            and one.admission is not None
+            and one.admission.is_open
         ]
         if len(others) > 1 and telling:
             self.crash(process)
@@ -446,18 +472,22 @@ class World:
         """Everything that is under way arrives, and applications take it."""
         rounds = 0
         while rounds < 3 or not all(
-            one.threshold and one.threshold.is_open for one in self.alive()
+            one.admission and one.admission.is_open for one in self.alive()
         ):
             rounds += 1
             assert rounds < 300, "somebody waits for ever"
-            quiet = False
-            while not quiet:
-                quiet = not self.install_one()
-                for process in self.alive():
-                    quiet = quiet and not process.staged
-                    process.commit()
-                quiet = not self.carry_one() and quiet
+            self.go_on()
+
+    def go_on(self) -> None:
+        """Everything that is under way arrives, whether or not members wait for something."""
+        quiet = False
+        while not quiet:
+            quiet = not self.install_one()
             for process in self.alive():
-                while process.inbox:
-                    process.take()
-                self.tick(process)
+                quiet = quiet and not process.staged
+                process.commit()
+            quiet = not self.carry_one() and quiet
+        for process in self.alive():
+            while process.inbox:
+                process.take()
+            self.tick(process)

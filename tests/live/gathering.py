@@ -33,9 +33,9 @@ async def gathered(*names: str, **settings: Any) -> AsyncIterator[list[Group]]:
 
         async def live(name: str, peers: list[tuple[str, int]], ready: asyncio.Event) -> None:
             chosen = {"config": CONFIG, **settings}
-            special = chosen.pop("special", {}).get(name, {})
+            chosen |= chosen.pop("special", {}).get(name, {})
             async with join(
-                "room", name=name, listen=HERE, security=PLAIN_TCP, peers=peers, **chosen, **special
+                "room", name=name, listen=HERE, security=PLAIN_TCP, peers=peers, **chosen
             ) as member:
                 members.append(member)
                 ready.set()

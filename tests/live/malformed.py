@@ -6,19 +6,20 @@ from collections.abc import Iterator
 from typing import Any
 
 from antecede.groups import GroupConfig
-from antecede.live.chosen import Chosen
 from antecede.live.events import Settings
 from antecede.live.group import Group
+from antecede.live.member_machine import MemberMachine
 from antecede.live.ordering.items import Direct, Introduce, Membership, Report, encode_item
 from antecede.live.ordering.offers import Floor, Given, Mark, Stored, Subject, Wanted
 from antecede.live.outputs import Identity
+from antecede.live.protocol_choice import ProtocolChoice
+from antecede.live.pump import Pump
 from antecede.live.roster import Habits
 from antecede.live.transport.frames import FRAME_LIMIT, HELLO_LIMIT, Kind, encode_data, encode_frame
 from antecede.live.transport.handshake import encode
 from antecede.live.transport.incoming import Listener, _Accepted
 from antecede.live.transport.outgoing import array_head
 from antecede.live.transport.tls import PLAIN_TCP
-from antecede.live.viewed import Viewed
 from tests.live.served import hello
 
 
@@ -42,13 +43,18 @@ class Wire(asyncio.Transport):
     def close(self) -> None:
         self.closed = True
 
+    def get_write_buffer_size(self) -> int:
+        return 0
+
     def is_closing(self) -> bool:
         return self.closed
 
 
-def machine() -> Viewed:
+def machine() -> MemberMachine:
     identity = Identity("server", ("127.0.0.1", 1), 1)
-    return Viewed(identity, Chosen("vector", {}), GroupConfig(transfers_state=True), founds=True)
+    return MemberMachine(
+        identity, ProtocolChoice("vector", {}), GroupConfig(transfers_state=True), founds=True
+    )
 
 
 PROTOCOL = machine().protocol_text
@@ -57,7 +63,7 @@ PROTOCOL = machine().protocol_text
 def member() -> Group:
     """A real group of one, whose links lead nowhere."""
     core = machine()
-    return Group("room", core, Listener(PLAIN_TCP), (), Settings(), lambda name: True, None)
+    return Group(Pump("room", core, Listener(PLAIN_TCP), (), Settings(), lambda name: True, None))
 
 
 _ITEMS = (
@@ -129,10 +135,11 @@ async def fuzz(seed: int, count: int) -> dict[str, int]:
     """Try so many, and check after each that nothing stays behind. Raises where something does."""
     chance = random.Random(seed)
     group = member()
-    listener = group._listener
-    listener.groups[group.name] = group
+    pump = group.pump
+    listener = pump._listener
+    listener.groups[group.name] = pump
     tally = {"closed": 0, "open": 0}
-    group._carry_out(group._core.start(0.0))
+    pump.carry_out(pump.core.start(0.0))
     for at, (connection, wire) in enumerate(attempts(listener, chance, count)):
         tally["closed" if wire.closed else "open"] += 1
         if connection._decoder.pending > 4 + HELLO_LIMIT and connection._peer is None:
@@ -144,9 +151,9 @@ async def fuzz(seed: int, count: int) -> dict[str, int]:
     await _settle(group)
     if listener.connections or listener.strangers:
         raise AssertionError("connections that have ended are remembered")
-    if group._failure is not None:
-        raise group._failure
-    if len(group.received) > 2000:
+    if pump.failure is not None:
+        raise pump.failure
+    if len(pump.received) > 2000:
         raise AssertionError("names are remembered for ever")
     return tally
 
@@ -155,6 +162,6 @@ async def _settle(group: Group) -> None:
     """What a running group does now and then."""
     group.take_ready()
     for name in list(group.links):
-        group._dialled.hang_up(name)
+        group.pump._dialled.hang_up(name)
     await asyncio.sleep(0)
-    group._alarm.cancel()
+    group.pump._alarm.cancel()

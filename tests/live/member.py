@@ -15,7 +15,7 @@ from antecede.order import Addressing
 from antecede.protocols import find
 
 CONFIG = GroupConfig(
-    tick_s=0.1, suspect_after_s=2.5, flush_timeout_s=2.5, retry_s=0.4, retry_limit_s=1.5
+    tick_s=0.1, suspect_after_s=2.5, flush_timeout_s=2.5, retry_s=0.4, retry_limit_s=1.5, patience=5
 )
 """Patient, for machines that have much else to do."""
 OPTIONS = {"piggyback": {"cleanup_interval_s": 0.2}}

@@ -14,6 +14,7 @@ from antecede.live.transport.handshake import VERSION, Hello, Refusal, Welcome, 
 from antecede.live.transport.incoming import Listener, Received
 from antecede.live.transport.outgoing import Address, LinkLimits, Outgoing
 from antecede.live.transport.tls import PLAIN_TCP, Certificates, Security
+from antecede.live.transport.turns import Turns
 
 ENOUGH_S = 60.0
 """For anything that must not hang; nothing waits for it to pass."""
@@ -34,6 +35,9 @@ class Notebook:
         self.items: list[bytes] = []
         self.members: tuple[str, ...] = ()
         self.may_join: Callable[[str], bool] = lambda name: True
+
+    def key_for(self, name: str, incarnation: int) -> bytes:
+        return b""
 
     def take(self, sender: str, incarnation: int, items: memoryview) -> None:
         try:
@@ -128,6 +132,7 @@ async def linked(
         limits or LinkLimits(),
         lambda link, welcome: None,
         lambda: None,
+        Turns(),
     )
     task = asyncio.get_running_loop().create_task(link.run())
     try:

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import pty
 import subprocess
 import sys
 from pathlib import Path
@@ -93,7 +94,7 @@ def test_chat_shows_what_order_is_for(without_order: bool, first: str, tmp_path:
         flag = ["--without-order"] * without_order
         async with cluster(tmp_path) as nodes:
             alice = await nodes.spawn(
-                "alice", "-c", MAIN, "chat", "alice", "--slow", "carol=4", *flag, text=True
+                "alice", "-c", MAIN, "chat", "alice", "--slow", "carol=6", *flag, text=True
             )
             greeting = await alice.until(lambda said: "--to" in said["line"])
             to = greeting["line"].split("--to ")[1].split()[0]
@@ -107,12 +108,57 @@ def test_chat_shows_what_order_is_for(without_order: bool, first: str, tmp_path:
             alice.tell("question")
             await bob.until(lambda said: said["line"] == "alice: question")
             bob.tell("answer")
+            if not without_order:
+                await carol.until(lambda said: said["line"] == "bob's line waits for alice's")
             await carol.until(lambda said: said["line"] == "alice: question")
             await carol.until(lambda said: said["line"] == "bob: answer")
             return [said["line"] for said in carol.said if ": " in said["line"]]
 
     lines = [line for line in asyncio.run(run()) if line.startswith(("alice: ", "bob: "))]
     assert lines[0] == first
+    assert sorted(lines) == ["alice: question", "bob: answer"]  # Nothing appears twice.
+
+
+def test_the_demo_shows_three_screens(antecede: Antecede, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("antecede.cli._chat_demo.LAG_S", 4.0)  # Also on a busy machine.
+    told = antecede("chat", "--demo")
+    assert told.status == 0
+    ordered, unordered = told.out.split("Without order")
+    carol = [line for line in ordered.splitlines() if line.startswith(" " * 40)]
+    assert [line.strip() for line in carol] == [
+        "bob's line waits for alice's", "alice: Who wants tea?", "bob: Me!",
+    ]  # fmt: skip
+    carol = [line for line in unordered.splitlines() if line.startswith(" " * 40)]
+    assert [line.strip() for line in carol] == ["bob: Me!", "alice: Who wants tea?"]
+    for half in (ordered, unordered):
+        assert (half.count("alice: Who"), half.count("bob: Me!")) == (3, 3)
+    assert "what are you called?" in antecede("chat").err
+
+
+def test_what_is_typed_in_a_terminal_appears_once() -> None:
+    """The terminal echoes it; then it is shown in its place, and the echo is gone."""
+    ours, theirs = pty.openpty()
+    chat = subprocess.Popen(
+        [sys.executable, "-c", MAIN, "chat", "alice"],
+        stdin=theirs, stdout=theirs, stderr=theirs, cwd=ROOT, close_fds=True,
+    )  # fmt: skip
+    os.close(theirs)
+    seen = ""
+    try:
+        while "here now: alice" not in seen:
+            seen += os.read(ours, 4096).decode()
+        os.write(ours, b"hello\n")
+        while seen.count("hello") < 2:
+            seen += os.read(ours, 4096).decode()
+        os.write(ours, b"\x04")  # The end of the input.
+        assert chat.wait(ENOUGH_S) == 0
+    finally:
+        chat.kill()
+        chat.wait()
+        os.close(ours)
+    echo, shown = seen.split("hello")[1:3]
+    assert "\x1b[1A\r\x1b[2K" in echo
+    assert "hello" not in shown
 
 
 @pytest.mark.parametrize("lines", ["", "one\ntwo\n", "x" * 100_000 + "\n"])

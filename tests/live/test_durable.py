@@ -162,13 +162,11 @@ def test_killed_while_it_catches_up(tmp_path: Path) -> None:
             load(found.members.values(), count=300, pause_s=0)
             for member in found.members.values():
                 await member.says("sent")
-            settings = {"frame_bytes": 60_000}
-            member = await found.start("c", "a", **settings)
-            await member.says("progress")
-            member.signal(signal.SIGKILL)
+            dying = await found.start("c", "a", frame_bytes=60_000, dies_at=50)
+            assert await dying.over() == -signal.SIGKILL
             del found.members["c"]
-            assert len(found.seen("c")) < 600
-            await found.return_("c", **settings)
+            assert len(found.seen("c")) == 50
+            await found.return_("c", frame_bytes=60_000)
             await found.until_all_seen("a", "b", "c")
             assert not problems(found, "a", "b", "c")
 

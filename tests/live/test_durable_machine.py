@@ -1,15 +1,19 @@
 """Durable members on random schedules: nothing lost, nothing doubled, causal order over all lives;
 and what the checker says when something is broken on purpose."""
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 
-from antecede.live.durable.had import Had
+from antecede.live.durable.admission import Admission
+from antecede.live.durable.deduplication import Had
 from antecede.live.durable.hosting import Host
 from antecede.live.durable.outbox import Outbox
-from antecede.live.durable.threshold import Threshold
-from antecede.live.durable.wishing import Wishing
+from antecede.live.durable.remembered import Remembered
+from antecede.live.durable.state_request import StateRequest
+from antecede.live.ordering.offers import PastRow
+from antecede.live.outputs import Output
 from tests.live.durable_checks import problems, state_problems
 from tests.live.durable_world import World, last_sent
 
@@ -57,9 +61,123 @@ def test_without_sending_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 def test_with_the_past_after_the_present(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A newcomer that does not wait for what it missed."""
-    monkeypatch.setattr(Wishing, "is_done", property(lambda wishing: True))
+    monkeypatch.setattr(StateRequest, "is_done", property(lambda wishing: True))
     found = found_with_a_bug(tmp_path)
     assert any("lacks" in problem for problem in found)
+
+
+def all_who_knew_go(folder: Path, *, together: bool) -> list[str]:
+    """p1 and p2 go while p0 (and p3, if they come `together`) waits for the past, and return:
+    what p1 sent before had come to p2 alone. Where p3 comes later, it is after p2, and p0 goes
+    before p1 returns, so that the most senior member has everything and p3 has not."""
+    folder.mkdir(parents=True)
+    world = World(folder, 0, durable=4, others=0)
+    p0, p1, p2, p3 = world.processes
+    for one in (p0, p3):
+        world.exclude(one)
+        world.drain()
+    world.send(p1)
+    world.drain()
+    for one in (p1, p2):
+        assert one.admission is not None
+        one.admission.host.asked = lambda *_: []  # type: ignore[method-assign]  # too busy
+    for one in (p0, p3) if together else (p0,):
+        world.come(one)
+    world.go_on()
+    world.send(p1)
+    world.go_on()
+    for one in (p2, p1):
+        assert one.admission is not None
+        del one.admission.host.asked
+        world.exclude(one)
+        world.go_on()
+    world.drain()
+    for one in (p2,) if together else (p2, p3):
+        world.come(one)
+        world.drain()
+    # Nobody knew, or who answers was not whole and says so.
+    assert [gap.senders for gap in p0.gaps] == [("p1", "p2", "p3")]
+    assert [gap.senders for gap in p3.gaps] == [("p1", "p2") if together else ("p1",)]
+    if not together:
+        world.exclude(p0)
+        world.drain()
+    world.come(p1)
+    world.drain()
+    if not together:
+        world.come(p0)
+        world.drain()
+    for one in world.processes:
+        assert one.journal is not None
+        one.journal.close()
+    return problems(world, causal=False, certain=False)
+
+
+def whoever_goes(folder: Path, seeds: Iterable[int]) -> list[str]:
+    """Killed or excluded, and perhaps all who knew what others have missed."""
+    found = []
+    for seed in seeds:
+        (folder / str(seed)).mkdir(parents=True)
+        world = World(folder / str(seed), seed, durable=3 + seed % 2, others=0, spares_nobody=True)
+        world.run(steps=600, changes=0.08)
+        causal = not any(process.gaps for process in world.processes)
+        found += problems(world, causal=causal, certain=False)
+        for process in world.processes:
+            if process.journal is not None:
+                process.journal.close()
+    return found
+
+
+def test_all_who_knew_the_past_go(tmp_path: Path) -> None:
+    assert not all_who_knew_go(tmp_path / "together", together=True)
+    assert not all_who_knew_go(tmp_path / "apart", together=False)
+    assert not whoever_goes(tmp_path, (8, 16, 18, 24, 46))
+
+
+def test_with_the_last_message_for_all_before_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Remembered, "whole", lambda kept, source, _: kept.last.get(source, 0))
+    assert all_who_knew_go(tmp_path / "together", together=True)
+    assert whoever_goes(tmp_path, (8,))
+
+
+def test_with_what_the_most_senior_has_for_what_all_have(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def of_the_first(request: StateRequest) -> int | None:
+        first = request._company.durable_others[:1]
+        return request._known_there.get(first[0]) if first else None
+
+    monkeypatch.setattr(StateRequest, "known_there", property(of_the_first))
+    assert all_who_knew_go(tmp_path / "apart", together=False)
+
+
+def test_with_nothing_of_the_past_before_the_last(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a log brings closes no hole."""
+    deliver = Admission._deliver_past
+
+    def beyond(admission: Admission, kept: Remembered, row: PastRow, out: list[Output]) -> None:
+        if row.number > kept.last.get((row.sender, row.series), 0):
+            deliver(admission, kept, row, out)
+
+    monkeypatch.setattr(Admission, "_deliver_past", beyond)
+    assert whoever_goes(tmp_path, (46,))
+
+
+def test_with_a_later_life_for_a_former_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A newcomer that refuses a junior, because its former life was senior."""
+    refuse = Host.refuse
+
+    def by_name(host: Host, lives: Iterable[tuple[str, int]]) -> list[Output]:
+        names = {name for name, _ in lives}
+        return refuse(host, [(name, one.life) for name, one in host._early if name in names])
+
+    monkeypatch.setattr(Host, "refuse", by_name)
+    assert whoever_goes(tmp_path, (18,))
 
 
 def test_the_order_that_others_keep(tmp_path: Path) -> None:
@@ -116,7 +234,7 @@ def test_newcomers_have_what_the_others_have(tmp_path: Path) -> None:
 
 def test_a_state_of_another_view(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A newcomer that delivers what the state of the second giver contains already."""
-    monkeypatch.setattr(Threshold, "_is_in_state", lambda *_: False)
+    monkeypatch.setattr(Admission, "_is_in_state", lambda *_: False)
     found, _ = with_states(tmp_path, 60)
     assert any("twice" in problem for problem in found)
 

@@ -41,7 +41,7 @@ MUTANTS = {
     "who hears of a group tells its first members": Mutant(
         "        return [(name, item) for name in names] if was_asking else []\n",
         "        return []\n",
-        142,
+        599,
         "no group",
     ),
 }
@@ -92,6 +92,20 @@ def test_one_group_whatever_happens() -> None:
     assert [world.run() for world in worlds] == [""] * len(worlds)
     assert sum(world.founded for world in worlds) > len(worlds)
     assert {world.is_durable for world in worlds} == {True, False}
+
+
+def test_slow_machines_found_a_group_too() -> None:
+    """Answers take longer than the first rounds wait; and all seeds have to answer. With rounds
+    that never wait for longer, there is none."""
+
+    def run(seed: int, make: MakeBootstrap) -> str:
+        world = World(seed, make)
+        world.delay_s, world.expect = 0.5, len(world.names)
+        return world.run()
+
+    assert [run(seed, Bootstrap) for seed in range(8)] == [""] * 8
+    impatient = planted("MOST_SLACK: Final = 16", "MOST_SLACK: Final = 1")
+    assert any("no group" in run(seed, impatient) for seed in range(8))
 
 
 class Table:

@@ -1,7 +1,7 @@
 """The frame decoder: whole frames whatever the cuts, and a clear end for everything else."""
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from antecede.live.transport.frames import (
@@ -17,6 +17,7 @@ from antecede.live.transport.frames import (
 frames = st.lists(st.tuples(st.sampled_from(list(Kind)), st.binary(max_size=60)), max_size=8)
 
 
+@settings(suppress_health_check=[HealthCheck.too_slow])  # A busy machine is no fault.
 @given(frames, st.data())
 def test_cuts_do_not_matter(sent: list[tuple[Kind, bytes]], data: st.DataObject) -> None:
     stream = b"".join(encode_frame(kind, body) for kind, body in sent)

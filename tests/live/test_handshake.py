@@ -1,12 +1,14 @@
 """Who is let in, who is not, and what those who are not may learn."""
 
 import asyncio
+import dataclasses
 from pathlib import Path
 
 import pytest
 import trustme
 
 from antecede.errors import BadFile
+from antecede.live.transport import incoming
 from antecede.live.transport.frames import Kind, encode_frame
 from antecede.live.transport.handshake import VERSION, Hello, Refusal, Refused, Welcome, encode
 from antecede.live.transport.tls import Certificates
@@ -175,3 +177,49 @@ def test_a_key_under_a_password_does_not_ask(tmp_path: Path, authority: trustme.
     )
     with pytest.raises(BadFile, match="locked"):
         Certificates(good.authority, good.certificate, locked).server()
+
+
+def test_revoked_certificates_are_cut_off(
+    tmp_path: Path, authority: trustme.CA, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The list is read again: who is on it is let in no more, and a link that stands is ended."""
+    monkeypatch.setattr(incoming, "_CERTIFICATES_S", 0.05)
+    revoked = tmp_path / "revoked"
+    revoked.write_text("# nobody yet\n")
+    server = dataclasses.replace(certificates(tmp_path, authority, "server"), revoked=revoked)
+    mallory = certificates(tmp_path, authority, "mallory")
+
+    async def run() -> None:
+        async with listening(Notebook(), security=server) as (listener, address):
+            async with connected(address, mallory) as raw:
+                assert isinstance(await raw.greet(hello("mallory")), Welcome)
+                (connection,) = listener.connections.values()
+                assert connection.certificate is not None
+                revoked.write_text(f"serial={connection.certificate['serialNumber']}\n")
+                assert await raw.is_closed()
+            async with connected(address, mallory) as raw:
+                assert await raw.greet(hello("mallory")) == Refusal("refused")
+
+    asyncio.run(run())
+    revoked.write_text("no serial\n")
+    with pytest.raises(BadFile, match="line 1"):
+        server.why_not({"notAfter": "Jan  1 00:00:00 2999 GMT", "serialNumber": "01"})
+    revoked.unlink()
+    with pytest.raises(BadFile, match="cannot be read"):
+        server.why_not({"notAfter": "Jan  1 00:00:00 2999 GMT", "serialNumber": "01"})
+    assert "expired" in server.why_not({"notAfter": "Jan  1 00:00:00 1999 GMT"})
+
+
+def test_a_handshake_that_takes_too_long_is_ended(
+    tmp_path: Path, authority: trustme.CA, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The time runs from accept, before any TLS."""
+    monkeypatch.setattr(incoming, "_HELLO_S", 0.2)
+    server = certificates(tmp_path, authority, "server")
+
+    async def run() -> None:
+        async with listening(Notebook(), security=server) as (_, there), connected(there) as raw:
+            raw.write(b"\x16")
+            assert await raw.is_closed()
+
+    asyncio.run(run())

@@ -90,9 +90,9 @@ def test_a_former_member_that_is_dead_is_not_dialled_for_ever(
             address = b.address
             await b.leave(1.0)
             await until(a, lambda event: members_of(event) == ("a",))
-            a._dialled.hang_up("b")
+            a.pump._dialled.hang_up("b")
             await b.close()
-            a._dialled.redial("b")  # As if it had said something just before.
+            a.pump._dialled.redial("b")  # As if it had said something just before.
             assert a.links["b"].address == address
             while "b" in a.links:
                 await asyncio.sleep(0.02)

@@ -10,8 +10,9 @@ from antecede.groups import MemberId
 from antecede.live import Delivery
 from antecede.live.durable.journal import Durability, Journal, Synchronous
 from antecede.live.durable.remembered import Outgone
+from antecede.live.events import Excluded
 from antecede.live.ordering.offers import HadOf, Mark
-from antecede.live.outputs import Begun, Kept, Learnt, Raised, Reached, Reborn
+from antecede.live.outputs import Begun, Kept, Learnt, Raised, Reached
 
 
 def opened(
@@ -138,7 +139,7 @@ def test_a_log_of_another_format_is_refused(tmp_path: Path) -> None:
     database = sqlite3.connect(tmp_path / "log")
     database.execute("PRAGMA user_version = 9")
     database.close()
-    with pytest.raises(BadFile, match="format 9, this is 2"):
+    with pytest.raises(BadFile, match="format 9, this is 4"):
         opened(tmp_path / "log")
 
 
@@ -154,7 +155,7 @@ def test_a_damaged_log_is_refused(tmp_path: Path, harm: str) -> None:
     else:
         middle = len(content) // 2
         path.write_bytes(content[:middle] + b"\xa5" * 5000 + content[middle + 5000 :])
-    with pytest.raises(BadFile, match=r"damaged: .*restore it from a copy, or remove it"):
+    with pytest.raises(BadFile, match=r"damaged: .*restore it from a copy if .*, or remove it"):
         opened(path)
 
 
@@ -185,7 +186,7 @@ def test_a_clock_that_was_set_back(tmp_path: Path) -> None:
         journal = opened(tmp_path / "log")
         numbers.append(journal.begin_life(now_ms))
         if now_ms == 2000:
-            journal.write([Reborn(2001)], None)
+            journal.write([Excluded(2001)], None)
         journal.close()
     assert numbers == [1000, 2000, 2002]
 
@@ -205,3 +206,65 @@ def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:
         opened(tmp_path)
     with pytest.raises(Misuse, match="0 messages or more"):
         Durability(kept_messages=-1)
+
+
+def test_an_empty_log_is_refused(tmp_path: Path) -> None:
+    """None is ever made so: whoever emptied it has lost messages."""
+    (tmp_path / "log").touch()
+    with pytest.raises(BadFile, match="is empty"):
+        opened(tmp_path / "log")
+
+
+def test_the_end_of_a_log_that_was_removed_is_refused(tmp_path: Path) -> None:
+    """It would become a part of the new one."""
+    journal = opened(tmp_path / "log")
+    journal.write([Begun(), kept(1)], None)
+    (tmp_path / "copy-wal").write_bytes((tmp_path / "log-wal").read_bytes())
+    journal.close()
+    with pytest.raises(BadFile, match=r"is not there, though its end is, copy-wal;.*remove"):
+        opened(tmp_path / "copy")
+
+
+@pytest.mark.parametrize(
+    ("table", "change"),
+    [
+        ("inbox", "payload = x'ff'"), ("outbox", "payload = x'ff'"), ("marks", "last = last + 1"),
+        ("had", "number = number + 1"), ("meta", "value = 7 WHERE key = 'taken'"),
+    ],
+)  # fmt: skip
+def test_a_changed_row_is_noticed(tmp_path: Path, table: str, change: str) -> None:
+    journal = opened(tmp_path / "log")
+    had = HadOf("b", 7, 1, (3,))
+    learnt = Learnt(lasts=(Mark("b", 7, 4),), lacks=(), had=(had,))
+    journal.write([Begun(), Outgone(1, None, None, b"true"), kept(1), learnt], 1)
+    journal.close()
+    opened(tmp_path / "log").close()
+    database = sqlite3.connect(tmp_path / "log")
+    assert database.execute(f"UPDATE {table} SET {change}").rowcount
+    database.commit()
+    database.close()
+    with pytest.raises(BadFile, match=f"in {table} was changed"):
+        opened(tmp_path / "log")
+
+
+@pytest.mark.parametrize("end", [False, True])
+def test_a_damaged_write_ahead_file_is_noticed(tmp_path: Path, end: bool) -> None:
+    """Not so its end, which a power cut may leave half written."""
+    journal = opened(tmp_path / "log")
+    journal.write([Begun()], None)
+    for number in range(1, 6):
+        journal.write([kept(number)], None)
+    for name in ("log", "log-wal"):  # As a process that is killed leaves them.
+        (tmp_path / f"copy{name}").write_bytes((tmp_path / name).read_bytes())
+    journal.close()
+    wal = tmp_path / "copylog-wal"
+    whole = bytearray(wal.read_bytes())
+    whole[-100 if end else len(whole) // 2] ^= 1
+    wal.write_bytes(whole)
+    if end:
+        journal = opened(tmp_path / "copylog")
+        assert journal.remembered.position == 4
+        journal.close()
+    else:
+        with pytest.raises(BadFile, match="is damaged, and"):
+            opened(tmp_path / "copylog")

@@ -7,8 +7,8 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from antecede.errors import Misuse
-from antecede.live.transport import incoming
+from antecede.errors import AntecedeError, Misuse
+from antecede.live.transport import incoming, turns, visitors
 from antecede.live.transport.frames import (
     FRAME_LIMIT,
     HELLO_LIMIT,
@@ -19,7 +19,9 @@ from antecede.live.transport.frames import (
 )
 from antecede.live.transport.handshake import Welcome, encode
 from antecede.live.transport.incoming import Listener
+from antecede.live.transport.links import LinkOwner, Links
 from antecede.live.transport.outgoing import LinkLimits, array_head
+from antecede.live.transport.tls import PLAIN_TCP
 from tests.live.served import (
     ENOUGH_S,
     Notebook,
@@ -180,8 +182,97 @@ def test_a_peer_that_gets_on_with_a_frame_is_not_taken_for_dead() -> None:
     assert connections == 1
 
 
+def test_few_hands_are_shaken_at_one_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And who accepts a connection and says nothing does not keep the others waiting for long."""
+    monkeypatch.setattr(turns, "HANDSHAKE_S", 0.05)
+    under_way = most = 0
+
+    async def shake(free: turns.Turns) -> None:
+        nonlocal under_way, most
+        with await free.wait() as turn:
+            turn.is_connected()
+            under_way += 1
+            most = max(most, under_way)
+            await asyncio.sleep(0)
+            under_way -= 1
+
+    async def say_nothing(free: turns.Turns) -> None:
+        with await free.wait() as turn:
+            turn.is_connected()
+            await asyncio.Event().wait()
+
+    async def run() -> None:
+        free = turns.Turns(2)
+        silent = [asyncio.create_task(say_nothing(free)) for _ in range(4)]
+        await asyncio.sleep(0)
+        await asyncio.gather(*(shake(free) for _ in range(10)))
+        for task in silent:
+            task.cancel()
+        await asyncio.wait(silent)
+        await asyncio.gather(*(shake(free) for _ in range(10)))
+
+    asyncio.run(run())
+    assert most == 2
+
+
+def test_who_is_known_is_dialled_when_there_is_something_to_say() -> None:
+    async def run() -> None:
+        def fail(error: AntecedeError) -> None:
+            raise error
+
+        owner = LinkOwner(
+            "g", "a", lambda receiver, number: hello(), lambda name, life, key: None, lambda: None,
+            fail, lambda name: False, lambda: True,
+        )  # fmt: skip
+        links = Links(owner, [], PLAIN_TCP, LinkLimits())
+        here, there = ("127.0.0.1", 1), ("127.0.0.1", 2)
+        links.know("b", here, dials=False)
+        assert not links.by_name
+        links.redial("b")
+        first = links.by_name["b"]
+        links.know("b", here, dials=False)
+        assert links.by_name["b"] is first
+        links.know("b", there, dials=False)  # It has moved.
+        assert links.by_name["b"].address == there
+        links.seek(here)
+        links.meet("c", 1, here)  # Who listens there is known: nobody else is looked for.
+        links.seek(here)
+        assert [link.peer for link in links._tasks] == ["b", "c"]
+        links.drop()
+        await links.ended()
+
+    asyncio.run(run())
+
+
+def test_who_asks_at_a_second_address_of_a_peer_keeps_its_link() -> None:
+    """A seed is found by an address, and members tell another: it is the same process."""
+    group = Notebook()
+
+    async def run() -> None:
+        async with listening(group) as (_, (host, port)):
+            owner = LinkOwner(
+                "room", "client", lambda receiver, link: hello(receiver=receiver, link=link),
+                lambda name, life, key: None, lambda: None, lambda error: None,
+                lambda name: False, lambda: False,
+            )  # fmt: skip
+            links = Links(owner, [], PLAIN_TCP, LinkLimits(), keeps_asking=True)
+            links.know("server", (host, port))
+            link = links.by_name["server"]
+            await until(lambda: link.connected)
+            links.seek(("localhost", port))
+            await until(lambda: len(links._tasks) == 1)
+            link.put(encode(b"x"))
+            await until(lambda: group.items == [b"x"])
+            assert not link.reconnections
+            links.drop()
+            await links.ended()
+
+    asyncio.run(run())
+
+
 def test_strangers_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(incoming, "_STRANGERS", 3)
+    """The newest count: who means to talk gets through."""
+    monkeypatch.setattr(visitors, "_MOST_OF_AN_ADDRESS", 3)
 
     async def run() -> None:
         async with listening(Notebook()) as (listener, address):
@@ -191,7 +282,8 @@ def test_strangers_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
                 opened.append(await raw.__aenter__())
                 expected = min(len(opened), 3)
                 await until(lambda: len(listener.strangers) == expected)  # noqa: B023
-            assert await opened[-1].is_closed()
+            assert await opened[0].is_closed()
+            assert isinstance(await opened[-1].greet(hello()), Welcome)
             for raw in raws:
                 await raw.__aexit__(None, None, None)
 

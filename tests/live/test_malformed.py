@@ -5,6 +5,8 @@ import tracemalloc
 
 import pytest
 
+from antecede.errors import BrokenInvariant
+from antecede.live.pump import Pump
 from antecede.live.transport.incoming import _Accepted
 from tests.live.malformed import fuzz
 
@@ -28,9 +30,15 @@ def test_what_stays_behind_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
         with pytest.raises(AssertionError, match="much was said"):
             asyncio.run(fuzz(seed=1, count=200))
     with monkeypatch.context() as planted:
-        planted.setattr("antecede.live.pump.decode_items", lambda items, kind: 1 / 0)
-        with pytest.raises(ZeroDivisionError):
+        planted.setattr(Pump, "take", lambda self, *items: self._act(lambda: 1 / 0))
+        with pytest.raises(BrokenInvariant, match="ZeroDivision"):
             asyncio.run(fuzz(seed=1, count=200))
+
+
+def test_an_error_of_ours_ends_the_peer_that_met_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("antecede.live.pump.decode_items", lambda items, kind: 1 / 0)
+    tally = asyncio.run(fuzz(seed=1, count=200))
+    assert tally["closed"] > 100
 
 
 def test_malformed_input_leaves_nothing_behind() -> None:

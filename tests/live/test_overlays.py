@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from antecede.errors import BadFile, Misuse
 from antecede.live import PLAIN_TCP, Delivery, Event, Group, Refused, finish, join_overlay
 from antecede.order import Notice
 from antecede.simulate import load_scenario
@@ -26,6 +27,32 @@ messages = 10
 """
 GRAPH = """<graphml xmlns="http://graphml.graphdrawing.org/xmlns"><graph edgedefault="undirected">
 <node id="west"/><node id="east"/><edge source="west" target="east"/></graph></graphml>"""
+TWINS = """
+protocol = "separators"
+topology = "twins.graphml"
+attach = ["west", "east", "east"]
+messages = 10
+[options]
+forwarding = "all"
+"""
+TWIN_GRAPH = GRAPH.replace(
+    '<edge source="west" target="east"/>',
+    '<node id="north"/><node id="south"/>'
+    + "".join(
+        f'<edge source="{end}" target="{router}"/>'
+        for end in ("west", "east")
+        for router in ("north", "south")
+    ),
+)
+"""West and east, joined by two routers that stand in for each other."""
+MEMORY = """routes = "shortest"
+write_ahead = true
+recovery = "memory"
+tidy = 0
+regions = [[1, 2, 3, 4, 5]]
+"""
+"""What p0 knows is left out of all that goes to the others, and nobody else can put it back."""
+P0_RETURNS = 'crashes = [{ process = "p0", time_s = 1, back_s = 9 }]\n'
 DAISY = """
 protocol = "daisy"
 processes = 4
@@ -52,6 +79,7 @@ async def start(nodes: Cluster, folder: Path, text: str) -> dict[str, Process]:
     file = folder / "scenario.toml"
     file.write_text(text)
     (folder / "line.graphml").write_text(GRAPH)
+    (folder / "twins.graphml").write_text(TWIN_GRAPH)
     scenario = load_scenario(file)
     names = scenario.process_names
     ports = free_ports(len(names))
@@ -95,13 +123,13 @@ async def leave(*processes: Process) -> None:
         assert await process.over() == 0
 
 
-def test_routers(tmp_path: Path) -> None:
+def test_routers_and_the_death_of_one_that_another_stands_in_for(tmp_path: Path) -> None:
+    """Nothing is lost, whenever it happens: they talk on while north is killed."""
+
     async def run() -> None:
         async with cluster(tmp_path) as nodes:
-            every = await start(nodes, tmp_path, LINE)
-            p0, p1, p2 = (every[f"p{number}"] for number in range(3))
-            routers = [process for name, process in every.items() if name not in ("p0", "p1", "p2")]
-            assert routers
+            every = await start(nodes, tmp_path, TWINS)
+            p0, p1, p2, west, east, north, south = every.values()
             p0.tell("first")
             for process in (p1, p2):
                 await delivered(process, "first")
@@ -110,15 +138,17 @@ def test_routers(tmp_path: Path) -> None:
             for number in range(20):
                 for process in (p0, p1, p2):
                     process.tell(f"{process.name} {number}")
+                if number == 10:
+                    north.signal(signal.SIGKILL)
             for process in (p0, p1, p2):
                 await delivered(process, "p0 19", "p1 19", "p2 19")
             await leave(p0, p1, p2)
-            await leave(*routers)
+            await leave(west, east, south)
 
     asyncio.run(run())
     tally = judge(tmp_path / "record")
     assert tally["send"] == 62
-    assert tally["crashed"] == 0
+    assert tally["crashed"] == 1
 
 
 def test_causal_servers_and_the_death_of_one(tmp_path: Path) -> None:
@@ -198,7 +228,9 @@ class Garden:
         self.late = [self.names[one.process] for one in scenario.latecomers]
 
     @asynccontextmanager
-    async def petal(self, name: str, *, is_recorded: bool = True) -> AsyncIterator[Petal]:
+    async def petal(
+        self, name: str, *, is_recorded: bool = True, memory: Path | None = None
+    ) -> AsyncIterator[Petal]:
         """A process that ends without a word to the others."""
         scenario = self.scenario
         order = scenario.order(self.names.index(name), scenario.membership, scenario.order_options)
@@ -207,10 +239,11 @@ class Garden:
             name=name,
             addresses=self._addresses,
             order=order,
-            applications=len(self.names),
+            applications=self.scenario.application_names,
             security=PLAIN_TCP,
             late=self.late,
             record=self._record if is_recorded else None,
+            memory=memory,
         ) as group:
             found = Petal(group)
             try:
@@ -259,6 +292,41 @@ def test_three_levels_lose_the_server_of_all_and_somebody_comes_in_its_place(
     asyncio.run(asyncio.wait_for(run(), ENOUGH_S))
     finish(tmp_path / "record")
     assert verify_trace(tmp_path / "record").violations == 0
+
+
+def test_stable_memory_outlives_its_process(tmp_path: Path) -> None:
+    """p0' opens by the file of p0 what p1 sends it."""
+    (tmp_path / "twins.graphml").write_text(TWIN_GRAPH)
+    text = TWINS.replace('forwarding = "all"', f"suspect_after_s = 2\n{MEMORY}")
+    text = text.replace(', "east"]', "]").replace("[options]", f"{P0_RETURNS}[options]")
+    (tmp_path / "scenario.toml").write_text(text)
+    garden = Garden(tmp_path / "scenario.toml", tmp_path / "record")
+    (late,) = garden.late
+
+    def memory(name: str) -> Path:
+        return tmp_path / f"{name}.memory"
+
+    async def run() -> None:
+        async with AsyncExitStack() as stack:
+            others = [
+                await stack.enter_async_context(garden.petal(name, memory=memory(name)))
+                for name in garden.names[1:-1]
+            ]
+            p1 = others[0]
+            async with garden.petal("p0", memory=memory("p0")) as p0:
+                await p0.group.send(b"before")
+                await p1.hears("before")
+            with pytest.raises(BadFile, match="has what another process left"):
+                await stack.enter_async_context(garden.petal("p1", memory=memory("p0")))
+            with pytest.raises(Misuse, match="name a file for it, as `memory`"):
+                await stack.enter_async_context(garden.petal(late))
+            back = await stack.enter_async_context(garden.petal(late, memory=memory("p0")))
+            while late not in p1.group.members:
+                await asyncio.sleep(0.02)
+            await p1.group.send(b"after")
+            await back.hears("after")
+
+    asyncio.run(asyncio.wait_for(run(), ENOUGH_S))
 
 
 def test_a_router_that_was_killed_cannot_return(tmp_path: Path) -> None:

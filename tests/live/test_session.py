@@ -14,7 +14,8 @@ import pytest
 
 from antecede.errors import MalformedStamp
 from antecede.groups import MemberId, View
-from antecede.live.ordering.effects import Delivery, Put, SessionEffect, ViewChanged
+from antecede.live.ordering.confirmed import FullyDelivered
+from antecede.live.ordering.effects import Delivery, SessionEffect, ToPeers, ViewChange
 from antecede.live.ordering.items import (
     LARGEST,
     Carried,
@@ -49,28 +50,49 @@ class World:
         """What each application saw: messages, and the numbers of views."""
         self.sent: dict[Sent, tuple[frozenset[int], frozenset[Sent], int]] = {}
         """To whom, what the sender had sent and delivered, and in which view."""
+        self.confirmed: dict[MemberId, int] = defaultdict(int)
+        """By member, up to which number its messages are delivered everywhere, as it knows."""
+        self.premature: list[str] = []
         for member in members:
             self.start(member, 0)
 
     def start(self, member: MemberId, view: int) -> None:
         self.sessions[member] = Session(
-            member, lambda process, membership: create(self.protocol, process, membership)
+            member,
+            lambda process, membership: create(self.protocol, process, membership),
+            confirms=True,
         )
         self.installed[member] = view
         self.apply(member, self.sessions[member].install(self.views[view], 0.0))
 
     def apply(self, member: MemberId, effects: Sequence[object]) -> None:
         for effect in effects:
-            if isinstance(effect, Put):
+            if isinstance(effect, ToPeers):
                 for other in effect.to:
                     self.links[member, other].append(effect.item)
             elif isinstance(effect, Delivery):
                 assert effect.member is not None
                 self.log[member].append((effect.member, effect.number))
                 if self.random.random() < 0.5:
-                    self.sessions[member].take(effect.member, effect.payload)
-            elif isinstance(effect, ViewChanged):
+                    self.sessions[member].take((effect,))
+            elif isinstance(effect, ViewChange):
                 self.log[member].append(effect.view.number)
+            elif isinstance(effect, FullyDelivered):
+                self.confirm(member, effect.number)
+
+    def confirm(self, member: MemberId, upto: int) -> None:
+        """A member believes that its messages up to this number are delivered everywhere."""
+        views = {view.number: view for view in self.views}
+        present = self.views[self.installed[member]].members
+        for number in range(self.confirmed[member] + 1, upto + 1):
+            to, _, view = self.sent[member, number]
+            self.premature += [
+                f"{member} believes that {other} has delivered {number}"
+                for other in views[view].members
+                if other.process in to and other != member and other in present
+                if (member, number) not in self.log[other]
+            ]
+        self.confirmed[member] = upto
 
     def alive(self) -> list[MemberId]:
         return [member for member in self.views[-1].members if member not in self.crashed]
@@ -164,7 +186,7 @@ class World:
 
 def problems(world: World) -> list[str]:
     """What is wrong with what the survivors saw."""
-    found = []
+    found = list(world.premature)
     survivors = world.alive()
     seen = {member: [x for x in world.log[member] if isinstance(x, tuple)] for member in survivors}
     delivered_somewhere = {sent for log in seen.values() for sent in log}
@@ -194,11 +216,14 @@ def problems(world: World) -> list[str]:
 
 @pytest.mark.parametrize("protocol", [name for name in PROTOCOLS if name != "none"])
 def test_survivors_agree(protocol: str) -> None:
+    confirmed = 0
     for seed in range(60):
         world = World(protocol, seed, size=3 + seed % 3)
         world.run(steps=150, changes=seed % 5)
         assert not problems(world), f"seed {seed}: {problems(world)[:3]}"
         assert len(world.sent) > 5
+        confirmed += sum(world.confirmed.values())
+    assert confirmed > 100
 
 
 @pytest.mark.parametrize("seed", [1115, 1969, 3099])
@@ -224,6 +249,22 @@ def test_without_copies_of_the_departed_survivors_disagree(monkeypatch: pytest.M
         world.run(steps=150, changes=3)
         found += problems(world)
     assert any("lacks" in problem for problem in found)
+
+
+def test_what_is_received_is_not_delivered(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A report that takes what is held for delivered is found out."""
+    monkeypatch.setattr("antecede.live.ordering.epoch.Epoch.held_back", lambda *_: 0)
+    worlds = [World("vector", seed, size=4) for seed in range(60)]
+    for world in worlds:
+        world.run(steps=150, changes=3)
+    assert any(world.premature for world in worlds)
+
+
+def test_who_is_alone_knows_at_once() -> None:
+    me = MemberId(0, 0)
+    session = Session(me, lambda p, among: create("vector", p, among), confirms=True)
+    session.install(View(1, (me,)), 0.0)
+    assert FullyDelivered(1, 0.0) in session.send(b"", None, 5.0)
 
 
 def test_a_number_that_is_skipped_says_nothing_of_those_before() -> None:
@@ -264,7 +305,7 @@ def test_a_bad_item_takes_nothing_with_it() -> None:
         session.install(View(1, members), 0.0)
 
     def sent(by: MemberId, payload: bytes) -> list[Carried[Any]]:
-        (put,) = [one for one in sessions[by].send(payload, None, 0.0) if isinstance(one, Put)]
+        (put,) = [one for one in sessions[by].send(payload, None, 0.0) if isinstance(one, ToPeers)]
         items = decode_items(array_head(1) + put.item, find("vector").stamp_type)
         return [item for item in items if isinstance(item, Carried)]
 

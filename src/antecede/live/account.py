@@ -2,11 +2,11 @@
 
 from antecede.errors import Misuse
 from antecede.groups import MemberId
-from antecede.live.chosen import Chosen
-from antecede.live.durable.threshold import Threshold
+from antecede.live.durable.admission import Admission
 from antecede.live.ordering.effects import Hold
 from antecede.live.ordering.items import prefix_of
 from antecede.live.ordering.session import Session
+from antecede.live.protocol_choice import ProtocolChoice
 from antecede.live.roster import Roster
 from antecede.live.transport.outgoing import Address
 from antecede.order import Held, Stamp
@@ -15,13 +15,13 @@ from antecede.order import Held, Stamp
 class Account:
     """What it knows, and what follows from it without changing anything."""
 
-    def __init__(self, chosen: Chosen, roster: Roster) -> None:
+    def __init__(self, chosen: ProtocolChoice, roster: Roster) -> None:
         self.protocol = chosen.protocol
         self.roster = roster
         self.hold = Hold()
         self.session: Session | None = None
         self._chosen = chosen
-        self._threshold: Threshold | None = None
+        self._admission: Admission | None = None
         """Where some member is durable or wants a state."""
         self._suspended = False
 
@@ -38,9 +38,15 @@ class Account:
     @property
     def is_open(self) -> bool:
         """Whether messages can be sent now."""
-        if self._threshold is not None and not self._threshold.is_open:
+        if self._admission is not None and not self._admission.is_open:
             return False
         return self.session is not None and self.session.is_open and not self._suspended
+
+    @property
+    def has_news(self) -> bool:
+        """Whether something has to be done soon, or others told."""
+        session = self.session
+        return session is None or self._suspended or self._admission is not None or session.has_news
 
     @property
     def lets_back_in(self) -> bool:
@@ -66,13 +72,21 @@ class Account:
             return 0
         return max(session.epoch.untaken, session.untaken[session.me])
 
+    def slow_members(self, window: int) -> list[str]:
+        """Those who have a full window to take."""
+        epoch = None if self.session is None else self.session.epoch
+        if epoch is None or epoch.untaken < window:
+            return []
+        units = zip(epoch.names, epoch.untaken_by_rank(), strict=True)
+        return [name for name, untaken in units if untaken >= window]
+
     @property
     def own_base(self) -> int:
         return 0 if self.session is None else self.base_of(self.session.me)
 
     def base_of(self, member: MemberId) -> int:
         """The number after which those of this life begin."""
-        return 0 if self._threshold is None else self._threshold.habits_of(member).base
+        return 0 if self._admission is None else self._admission.habits_of(member).base
 
     def address_of(self, name: str) -> Address:
         entry = self.roster.named(name)
@@ -104,4 +118,4 @@ class Account:
 
     def members(self) -> tuple[str, ...]:
         epoch = None if self.session is None else self.session.epoch
-        return () if epoch is None else tuple(map(self.name_of, epoch.view.members))
+        return () if epoch is None else epoch.names

@@ -39,6 +39,8 @@ TURN_S: Final = 0.3
 """How much later the next one in the order of names begins a round of its own."""
 PATIENCE_S: Final = 1.0
 """How long somebody else's round, or word of a group, is waited for."""
+MOST_SLACK: Final = 16
+"""How much longer, at most, where rounds have failed before: machines may be slow."""
 
 Ballot = tuple[int, str]
 """A round, and whose."""
@@ -100,7 +102,7 @@ class Bootstrap:
             case Prepare() | Accept():
                 answer = self._answer((item.round, sender), item)
                 if not isinstance(answer, Behind):
-                    self._give_up(reached, now, PATIENCE_S)
+                    self._give_up(reached, now, PATIENCE_S * _slack(item.round))
                 return [(sender, answer)]
             case Promise() if item.round == self._round and self._answer_by is not None:
                 if item.founder.name == sender and not self._proposal:
@@ -145,7 +147,7 @@ class Bootstrap:
             self._begin_at = None
             return []
         self._round = self._promised[0] + 1
-        self._answer_by = now + ANSWER_S
+        self._answer_by = now + ANSWER_S * _slack(self._round)
         own = self._answer((self._round, self.me), Prepare(self._round))
         if isinstance(own, Promise):
             self._promises = {self.me: own}
@@ -167,7 +169,7 @@ class Bootstrap:
                 self._promises.values(), key=lambda one: (not one.company, one.founder.name)
             )
         )
-        self._answer_by = now + ANSWER_S
+        self._answer_by = now + ANSWER_S * _slack(self._round)
         accept = Accept(self._round, self._proposal)
         if isinstance(self._answer((self._round, self.me), accept), Accepted):
             self._agreeing = {self.me}
@@ -225,6 +227,12 @@ class Bootstrap:
         else:
             self._give_up(reached, now, PATIENCE_S)
         return [(name, Founded(chosen)) for name in sorted(reached)]
+
+
+def _slack(round_: int) -> int:
+    """How much longer than at first this round is waited for: as rounds fail they take longer, or
+    none would end where answers take longer than the first."""
+    return int(min(2 ** (min(round_, MOST_SLACK) // 2), MOST_SLACK))
 
 
 def is_superseded(members: Sequence[tuple[str, int]], lives: dict[str, int]) -> bool:

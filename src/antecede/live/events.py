@@ -6,19 +6,11 @@ from typing import Literal
 
 import msgspec
 
-from antecede.live.ordering.effects import Delivery
+from antecede.live.messages import Message, Request, TopicChange, Undecodable
+from antecede.live.ordering.confirmed import FullyDelivered
+from antecede.live.ordering.effects import Delivery, Hold, ViewChange
 from antecede.live.transport.outgoing import LinkLimits
 from antecede.order import Notice
-
-
-class ViewChange(msgspec.Struct, frozen=True):
-    """From here on these are the members. Everything before it in the iteration was delivered, at
-    every member that came along, before it as well."""
-
-    number: int
-    members: tuple[str, ...]
-    joined: tuple[str, ...]
-    departed: tuple[str, ...]
 
 
 class Missing(msgspec.Struct, frozen=True):
@@ -42,8 +34,11 @@ class Restored(msgspec.Struct, frozen=True):
 
 
 class Excluded(msgspec.Struct, frozen=True):
-    """The others have gone on without this process; it joins anew. A `ViewChange` says when it is
-    back. What it sent last may or may not have been delivered by the others."""
+    """The others have gone on without this process, or were gone before it was in. It joins anew,
+    as another incarnation, and its links begin anew; a `ViewChange` says when it is back. What it
+    sent last may or may not have been delivered by the others."""
+
+    incarnation: int
 
 
 class StateWanted(msgspec.Struct, frozen=True):
@@ -63,10 +58,12 @@ class State(msgspec.Struct, frozen=True):
 
 
 class Gap(msgspec.Struct, frozen=True):
-    """Of what was sent to everybody while this durable member was away, something cannot be had any
-    more: of these senders, or, where there are none, nobody can say."""
+    """Of what was sent to everybody while this durable member was away, something of these senders
+    cannot be had any more. Where that `is_certain` not, it may be so: nobody who is there knows.
+    What a durable one of them sent comes when it returns."""
 
     senders: tuple[str, ...]
+    is_certain: bool = True
 
 
 class Waiting(msgspec.Struct, frozen=True):
@@ -75,6 +72,14 @@ class Waiting(msgspec.Struct, frozen=True):
 
     peer: str
     reason: str
+
+
+class SlowMember(msgspec.Struct, frozen=True):
+    """This member has had so much to take for so long that sending waits for it, since then (in
+    seconds of the epoch)."""
+
+    name: str
+    since: float
 
 
 Event = (
@@ -88,6 +93,12 @@ Event = (
     | State
     | Gap
     | Waiting
+    | FullyDelivered
+    | SlowMember
+    | Message
+    | Undecodable
+    | TopicChange
+    | Request
     | Notice
 )
 """`Notice` is what an overlay has to tell: views, failovers, gaps."""
@@ -99,7 +110,10 @@ class Settings:
     `missing_after_s`: when a waiting message is reported. `on_missing`: report it, or have those
     it waits for taken for dead, which ends the wait. `lags_s`: what is sent to these processes
     leaves that much later, to see what order is for. `waiting_after_s`: when a process that is not
-    let in begins to say why; `join_timeout_s`: when it gives up with `CannotJoin`."""
+    let in begins to say why; `join_timeout_s`: when it gives up with `CannotJoin`. `slow_after_s`:
+    when a member that senders wait for is told (`SlowMember`); `exclude_slow_after_s`: when it is
+    taken for dead, if most others wait for it, too; never, unless it is said.
+    `fully_delivered`: tell which own messages all have delivered (`FullyDelivered`)."""
 
     window: int = 8192
     links: LinkLimits = field(default_factory=LinkLimits)
@@ -108,6 +122,9 @@ class Settings:
     lags_s: Mapping[str, float] = field(default_factory=dict)
     waiting_after_s: float = 2.0
     join_timeout_s: float | None = None
+    fully_delivered: bool = False
+    slow_after_s: float = 5.0
+    exclude_slow_after_s: float | None = None
 
 
 @dataclass
@@ -117,5 +134,10 @@ class Counted:
     deliveries: int = 0
     sends: int = 0
     views: int = 0
+    stalls: int = 0
+    """How often this process did not run for a tenth of a second or more."""
     stamp_bytes: int = 0
     """Of ordering information, where it is measured."""
+    fully: Hold = field(default_factory=Hold)
+    """How often it became known that own messages are delivered everywhere, and how long after
+    the last of them was sent, altogether."""

@@ -25,9 +25,12 @@ class Introduction:
         self._name = name
         self._pending: dict[GroupMessageId, str] = {}
         """Newcomers whose entry in the roster is on its way to everybody."""
+        self._given = -1
+        """The last number that was given: its entry may wait for a change of views to end."""
 
     def forget_pending(self) -> None:
         self._pending.clear()
+        self._given = -1
 
     def name_of(self, member: MemberId) -> str:
         return self.roster.name_of(member.process)
@@ -46,10 +49,6 @@ class Introduction:
     def ask(self, name: str, identity: Identity) -> ToPeer:
         """Ask this process to be let in."""
         return ToPeer(name, encode_item(Introduce(*identity.address, self.habits)))
-
-    def redirected(self, item: Redirect, identity: Identity) -> list[Output]:
-        """Ask another one."""
-        return [Known(item.name, (item.host, item.port)), self.ask(item.name, identity)]
 
     def introduced(self, item: Introduced) -> tuple[list[Output], ProcessSet]:
         """This process has a number; the others are these."""
@@ -88,7 +87,10 @@ class Introduction:
             return outputs, None  # Its former life has to be found dead first; it knocks again.
         if known is not None and is_same:
             return [*outputs, self._tell(known)], None
-        number = self.roster.next_number() if known is None else known.number
+        if known is None:
+            number = self._given = max(self.roster.next_number(), self._given + 1)
+        else:
+            number = known.number
         self._pending[GroupMessageId(member.me, member.next_number)] = name
         return outputs, Entry(number, name, *address, asked.habits)
 
@@ -109,4 +111,4 @@ class Introduction:
     def add(self, entry: Entry) -> list[Output]:
         """A process, or its new address."""
         self.roster.add(entry)
-        return [] if entry.name == self._name else [Known(entry.name, entry.address)]
+        return [] if entry.name == self._name else [Known(entry.name, entry.address, False)]

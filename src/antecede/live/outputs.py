@@ -1,12 +1,14 @@
 """What the pure machines of a process in a group want done, as data, in order."""
 
 from dataclasses import dataclass
+from pathlib import Path
 
 import msgspec
 
 from antecede.live.durable.remembered import Outgone
-from antecede.live.events import Gap, State, StateWanted
-from antecede.live.ordering.effects import Arrived, Delivery, Sent, ViewChanged
+from antecede.live.events import Excluded, Gap, Interrupted, Restored, State, StateWanted
+from antecede.live.ordering.confirmed import FullyDelivered
+from antecede.live.ordering.effects import Arrived, Delivery, Sent, ToPeers, ViewChange
 from antecede.live.ordering.offers import HadOf, Mark, Past
 from antecede.live.transport.outgoing import Address
 from antecede.order import Notice, Wake
@@ -28,11 +30,11 @@ class ToPeer(msgspec.Struct, frozen=True, gc=False):
     item: bytes
 
 
-class ToPeers(msgspec.Struct, frozen=True, gc=False):
-    """Put this item on the links to these processes."""
+class Remember(msgspec.Struct, frozen=True):
+    """Write this to stable memory, in place of what is there, before anything more is sent."""
 
-    names: tuple[str, ...]
-    item: bytes
+    file: Path
+    memory: bytes
 
 
 class Known(msgspec.Struct, frozen=True):
@@ -40,23 +42,11 @@ class Known(msgspec.Struct, frozen=True):
 
     name: str
     address: Address
-
-
-class Reborn(msgspec.Struct, frozen=True):
-    """The others have gone on without this process: it joins anew, as another incarnation, and its
-    links begin anew. What it sent last may or may not have been delivered."""
-
-    incarnation: int
-
-
-class Suspended(msgspec.Struct, frozen=True):
-    """Most members are out of reach; nothing is sent or delivered until that ends."""
-
-    reached: tuple[str, ...]
-
-
-class Resumed(msgspec.Struct, frozen=True):
-    """Enough members are within reach again."""
+    is_wanted: bool = True
+    """Whether a link to it is needed at once, and not only when it is a member: in a large group
+    that starts, links between those who come would be in the way of those that let them in."""
+    incarnation: int | None = None
+    """Of the life that it has to lead to, if no other will do."""
 
 
 class Left(msgspec.Struct, frozen=True):
@@ -66,13 +56,13 @@ class Left(msgspec.Struct, frozen=True):
 class Moved(msgspec.Struct, frozen=True):
     """The view has changed; the application hears of it later."""
 
-    change: ViewChanged
+    change: ViewChange
 
 
 class Told(msgspec.Struct, frozen=True):
     """Now the application hears of it."""
 
-    change: ViewChanged
+    change: ViewChange
 
 
 class Dropped(msgspec.Struct, frozen=True, gc=False):
@@ -115,6 +105,15 @@ class Learnt(msgspec.Struct, frozen=True):
     had: tuple[HadOf, ...] = ()
 
 
+class OlderLog(msgspec.Struct, frozen=True):
+    """The log of this process is an older copy of itself: somebody has had more of it."""
+
+    peer: str
+    number: int
+    sent: int
+    """The last one in the log."""
+
+
 class Accompanied(msgspec.Struct, frozen=True):
     """Whom a durable member is in a group with, or may be: it founds none without most of them."""
 
@@ -148,18 +147,20 @@ class Recall(msgspec.Struct, frozen=True):
     upto: int
 
 
-Durable = Kept | Outgone | Reached | Raised | Learnt | Begun | Reborn | Accompanied
+Durable = Kept | Outgone | Reached | Raised | Learnt | Begun | Excluded | Accompanied
 """What goes into a log."""
 Output = (
     ToPeer
     | ToPeers
+    | Remember
     | Known
     | Delivery
-    | ViewChanged
+    | ViewChange
     | Sent
     | Arrived
-    | Suspended
-    | Resumed
+    | FullyDelivered
+    | Interrupted
+    | Restored
     | Left
     | Notice
     | Wake
@@ -170,6 +171,7 @@ Output = (
     | State
     | Gap
     | ReadPast
+    | OlderLog
     | Recall
     | Durable
 )

@@ -4,15 +4,14 @@ the application has been told of."""
 from collections.abc import Iterable
 
 from antecede.live.events import Missing
-from antecede.live.overlaid import Overlaid
-from antecede.live.viewed import Viewed
+from antecede.live.machine import Machine
 from antecede.order import Held
 
 
 class Patience:
     """Of one process."""
 
-    def __init__(self, core: Viewed | Overlaid) -> None:
+    def __init__(self, core: Machine) -> None:
         self._core = core
         self._since: dict[tuple[int, int], float] = {}
         self._reported: set[tuple[int, int]] = set()

@@ -1,5 +1,5 @@
-"""What moves behind a group: what the links bring is fed to the pure machine (`viewed`,
-`overlaid`), and what that returns is carried out. No task or future is made for a message.
+"""What moves behind a group: what the links bring is fed to the pure machine (`machine`),
+and what that returns is carried out. No task or future is made for a message.
 """
 
 import asyncio
@@ -8,67 +8,62 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from antecede.errors import AntecedeError, BadInput, Misuse
+from antecede.errors import AntecedeError, BadFile, BrokenInvariant, Misuse
+from antecede.files import write_whole
 from antecede.live.alarm import Alarm
 from antecede.live.durable.journal import Journal
-from antecede.live.durable.keeping import Keeping
+from antecede.live.durable.write_ahead import WriteAhead
 from antecede.live.events import (
     Counted,
     Event,
     Excluded,
     Gap,
     Interrupted,
+    Missing,
     Restored,
     Settings,
     State,
     StateWanted,
-    ViewChange,
-    Waiting,
 )
-from antecede.live.logs import log, log_warning
-from antecede.live.ordering.effects import Arrived, Delivery, Sent, ViewChanged
-from antecede.live.ordering.items import decode_items, is_membership, is_repeated
+from antecede.live.logs import LOGGER, log, log_warning
+from antecede.live.lookout import Lookout
+from antecede.live.machine import Machine
+from antecede.live.member_machine import MemberMachine
+from antecede.live.ordering.confirmed import FullyDelivered
+from antecede.live.ordering.effects import Arrived, Delivery, Sent, ToPeers, ViewChange
+from antecede.live.ordering.epoch import TooEarly
+from antecede.live.ordering.items import decode_items
 from antecede.live.outputs import (
     Dropped,
     Kept,
     Known,
     Left,
     Moved,
+    OlderLog,
     Output,
     ReadPast,
-    Reborn,
     Recall,
-    Resumed,
-    Suspended,
+    Remember,
     Told,
     ToPeer,
-    ToPeers,
 )
-from antecede.live.overlaid import Overlaid
 from antecede.live.patience import Patience
-from antecede.live.recording import Recording
+from antecede.live.recorder import Recorder
 from antecede.live.seeds import SeedFinder, SomeSeeds
+from antecede.live.transmission import Transmission
+from antecede.live.transport.frames import BadFrame
 from antecede.live.transport.handshake import VERSION, Hello
 from antecede.live.transport.incoming import Listener, Received
 from antecede.live.transport.links import LinkOwner, Links
 from antecede.live.transport.outgoing import Address
-from antecede.live.viewed import Viewed
 from antecede.order import Notice, Wake
 
 _TICK_S: Final = 0.05
-
-
-class CannotJoin(Misuse):
-    """The time to get into the group is over; it names whoever could not be reached or said no."""
-
-    def __init__(self, name: str, group: str, waited_s: float, waits: dict[str, str]) -> None:
-        super().__init__(name, group, waited_s, waits)
-        self.waits = waits
-
-    def __str__(self) -> str:
-        name, group, waited_s, waits = self.args
-        reasons = "; ".join(f"{peer}: {why}" if peer else why for peer, why in waits.items())
-        return f"'{name}' did not get into '{group}' in {waited_s:.1f} s: {reasons or 'no peers'}"
+_CALM_TICK_S: Final = 0.25
+"""While nothing happens."""
+_STALL_S: Final = 0.1
+_TAKEN_BETWEEN_REPORTS: Final = 512
+_DELIVERIES: Final = frozenset((Delivery,))
 
 
 class Pump:
@@ -77,12 +72,12 @@ class Pump:
     def __init__(
         self,
         name: str,
-        core: Viewed | Overlaid,
+        core: Machine,
         listener: Listener,
         peers: Sequence[Address],
         settings: Settings,
         may_join: Callable[[str], bool],
-        recording: Recording | None,
+        recording: Recorder | None,
         journal: Journal | None = None,
         seeds: SomeSeeds = (),
     ) -> None:
@@ -94,38 +89,41 @@ class Pump:
         self.received: dict[str, Received] = {}
         self.may_join = may_join
         self.lets_back_in = core.lets_back_in
-        self._core = core
+        self.core = core
+        self._machine = core if isinstance(core, MemberMachine) else None
+        """The same where members come and go: what overlays do not do is asked of this one."""
         self._listener = listener
-        self._settings = settings
-        self._payload_bytes = settings.links.item_bytes // 2
-        """Half of what fits: the rest is for what a protocol adds."""
-        self._lags_s = settings.lags_s
-        self._recording = recording
-        self._keeping: Keeping | None = None
+        self.settings = settings
+        self.recording = recording
+        self.write_ahead: WriteAhead | None = None
         """Of a durable member."""
         if journal is not None:
-            self._keeping = Keeping(
-                journal, lambda outputs: self._carry_out(outputs, kept=True), self._fail
+            self.write_ahead = WriteAhead(
+                journal, lambda outputs: self.carry_out(outputs, kept=True), self.fail
             )
         self._stamp_type = core.stamp_type
-        self._inbox: deque[Event] = deque()
-        self._arrival: asyncio.Event = asyncio.Event()
+        self.inbox: deque[Event] = deque()
+        self.arrival: asyncio.Event = asyncio.Event()
         self._progress: asyncio.Event = asyncio.Event()
         """Set whenever a sender that waits should look again."""
         self._alarm = Alarm(self._wake)
-        self._late: dict[str, deque[bytes]] = {}
-        """By process, what leaves later on purpose."""
         self._ticker: asyncio.TimerHandle | None = None
+        self._is_calm = False
+        """Whether the next tick is far away, since nothing happens."""
+        self._waiting = 0
+        """Tasks that wait for something to change."""
         self._untold = 0
-        self._of_former_life = 0
+        self.of_former_life = 0
         """How many of the first events in the inbox are older than this life."""
         self.counters = Counted()
         self.view_number = 0
         self.condition = "joining"
         """joining, member, interrupted, excluded or left: for people."""
-        self._left = False
-        self._leaving = False
-        self._failure: AntecedeError | None = None
+        self.has_left = False
+        self.is_leaving = False
+        self._told_to_leave = False
+        self._tick_at = math.inf
+        self.failure: AntecedeError | None = None
         self._patience = Patience(core)
         self._dialled = Links(
             LinkOwner(
@@ -134,7 +132,7 @@ class Pump:
                 self._hello,
                 self._welcomed,
                 self._progress.set,
-                self._fail,
+                self.fail,
                 lambda other: other in self.members,
                 lambda: bool(self.members),
                 core.lets_back_in,
@@ -144,7 +142,14 @@ class Pump:
             settings.links,
             keeps_asking=bool(seeds),
         )
-        self._links = self._dialled.by_name
+        self.links = self._dialled.by_name
+        self._transmission = Transmission(
+            self._dialled,
+            lambda other: other in self.members,
+            self._act,
+            repairs_loss=core.repairs_loss,
+            lags_s=settings.lags_s,
+        )
         self._finder: SeedFinder | None = None
         if seeds:
             self._finder = SeedFinder(
@@ -156,25 +161,26 @@ class Pump:
             )
         self._finding: asyncio.Task[None] | None = None
         self._joining_since = 0.0
-        self._told: dict[str, str] = {}
-        """What this process waits for, as it was told last."""
+        self.lookout = Lookout(
+            name, core, self._dialled, self._finder, settings, self._put, self.fail
+        )
 
     @property
     def members(self) -> tuple[str, ...]:
         """The members of the current view; empty before the first."""
-        return self._core.members()
+        return self.core.members()
 
     # -- life
 
     def start(self) -> None:
         self._listener.groups[self.name] = self
-        if self._keeping is not None:
-            self._inbox += self._keeping.recalled()
+        if self.write_ahead is not None:
+            self.inbox += self.write_ahead.recalled()
         self._dialled.start()
         if self._finder is not None:
             self._finding = asyncio.get_running_loop().create_task(self._find())
-        self._joining_since = self._now()
-        self._carry_out(self._core.start(self._now()))
+        self._joining_since = self.now()
+        self.carry_out(self.core.start(self.now()))
         self._tick()
 
     async def _find(self) -> None:
@@ -182,11 +188,11 @@ class Pump:
             if self._finder is not None:
                 await self._finder.run()
         except AntecedeError as error:
-            self._fail(error)
+            self.fail(error)
 
     async def close(self) -> None:
         """Stop at once, without a word to the others."""
-        self._left = True
+        self.has_left = True
         self._listener.groups.pop(self.name, None)
         self._alarm.cancel()
         if self._ticker is not None:
@@ -196,86 +202,159 @@ class Pump:
         self._dialled.drop()
         self._listener.drop(self.name)
         await self._dialled.ended()
-        if self._keeping is not None:
-            self._keeping.close()
-        if self._recording is not None:
-            self._recording.close("leave" if self.condition == "left" else "crash")
-        self._arrival.set()
+        if self.write_ahead is not None:
+            self.write_ahead.close()
+        if self.recording is not None:
+            self.recording.close("leave" if self.condition == "left" else "crash")
+        self.arrival.set()
         self._progress.set()
+
+    async def leave(self, drain_s: float) -> None:
+        """Leave, after what was sent has reached everybody or the time is over. If it is cancelled
+        before the others are told, this process is a member as before; after that it is about to
+        leave, and `leave` may be called again."""
+        if self.has_left or self.failure is not None:
+            return
+        self.is_leaving = True
+        try:
+            async with asyncio.timeout(drain_s):
+                await self.until(lambda: not self.core.unsettled)
+                if not self._told_to_leave:
+                    self._told_to_leave = True
+                    self.carry_out(self.core.leave(self.now()))
+                await self.until(lambda: self.has_left)
+                await self.until(lambda: self._transmission.has_left)
+        except TimeoutError:
+            pass  # So be it.
+        except asyncio.CancelledError:
+            self.is_leaving = self._told_to_leave
+            raise
+        self.has_left = True
+
+    def membership(self) -> MemberMachine:
+        """For what members of a group do, and processes of an overlay do not."""
+        if self._machine is None:
+            raise Misuse(
+                f"{self.core.protocol} is an overlay: it has no contexts, hands no state to "
+                "newcomers, and decides by itself whom it goes on without"
+            )
+        return self._machine
 
     # -- for the listener
 
     def take(self, sender: str, incarnation: int, items: memoryview) -> None:
         """A batch from a peer."""
-        if self._failure is not None:
+        if self.failure is not None:
             return
-        decoded = decode_items(items, self._stamp_type)
         try:
-            self._carry_out(self._core.receive(sender, incarnation, decoded, self._now()))
-        except BadInput:
+            decoded = decode_items(items, self._stamp_type)
+            outputs = self.core.receive(sender, incarnation, decoded, self.now())
+        except TooEarly:
             raise
+        except Exception as error:
+            # Whatever it is, these bytes are the reason: their sender's link ends, and no more.
+            facts = {"event": "accused", "group": self.name, "name": self.me, "peer": sender}
+            what = f"'{sender}' sent '{self.me}' what cannot be right: {error!r}"
+            log_warning(what, **facts, reason=repr(error))
+            self._act(lambda: self.core.accuse(sender, self.now()))
+            raise BadFrame(f"{type(error).__name__}: {error}") from error
+        self._act(lambda: outputs)
+        if self._is_calm and self.core.has_news:
+            self._hurry()
+
+    def key_for(self, name: str, incarnation: int) -> bytes:
+        """By which this process knows that life of another one where others hand on its words."""
+        return self.core.key_for(name, incarnation)
+
+    def _act(self, think: Callable[[], Sequence[Output]]) -> None:
+        """Let the machine think, and carry out what it wants. An error here is this member's own:
+        it fails, in so many words, and is silent from then on, so that the others go on."""
+        try:
+            self.carry_out(think())
         except AntecedeError as error:
-            self._fail(error)
+            self.fail(error)
+        except Exception as error:  # noqa: BLE001 - it is not lost in a callback of the loop
+            self.fail(BrokenInvariant(f"{type(error).__name__}: {error}"))
+            LOGGER.exception("antecede failed")
+
+    # -- for the application
+
+    async def until(self, condition: Callable[[], bool]) -> None:
+        self._waiting += 1
+        self._hurry()
+        try:
+            while not condition():
+                self._progress.clear()
+                await self._progress.wait()
+        finally:
+            self._waiting -= 1
+
+    @property
+    def is_full(self) -> bool:
+        """Whether more waits for somebody than may."""
+        for link in self.links.values():
+            if link.is_full and (link.connected or not self.core.repairs_loss):
+                return True
+        return False
+
+    def count_taken(self, event: Event) -> None:
+        self.lookout.standstill.taken += 1
+        is_counted = self.write_ahead is None or self.write_ahead.hand(event)
+        if self.of_former_life:
+            self.of_former_life -= 1  # The session that counted it is gone.
+            is_counted = False
+        if is_counted and type(event) is Delivery and event.member is not None:
+            self._tell_taken((event,))
+
+    def count_all_taken(self, deliveries: Sequence[Any]) -> None:
+        """The same of many at once, as most are."""
+        self.lookout.standstill.taken += len(deliveries)
+        self._tell_taken(deliveries)
+
+    def _tell_taken(self, deliveries: Sequence[Delivery]) -> None:
+        self.core.take(deliveries)
+        self._untold += len(deliveries)
+        if self._untold >= _TAKEN_BETWEEN_REPORTS:
+            self._untold = 0
+            self.carry_out(self.core.tick((), self.now(), len(self.inbox)))
+
+    def held(self) -> list[Missing]:
+        """What has arrived and is not delivered, and what each message waits for."""
+        return self._patience.held(self.now())
 
     # -- inside
 
     @staticmethod
-    def _now() -> float:
+    def now() -> float:
         return asyncio.get_running_loop().time()
 
     def _put(self, event: Event) -> None:
-        self._inbox.append(event)
-        self._arrival.set()
+        self.inbox.append(event)
+        self.arrival.set()
 
-    def _carry_out(self, outputs: Sequence[Output], *, kept: bool = False) -> None:
-        if self._keeping is not None and not kept:
-            self._keeping.stage(outputs)
+    def carry_out(self, outputs: Sequence[Output], *, kept: bool = False) -> None:
+        if self.write_ahead is not None and not kept:
+            self.write_ahead.stage(outputs)
             return
+        if self.recording is None and _DELIVERIES.issuperset(map(type, outputs)):
+            self.counters.deliveries += len(outputs)  # As what a link brings mostly comes to.
+            self.inbox.extend(outputs)  # type: ignore[arg-type]
+            outputs = ()
         for output in outputs:
             kind = type(output)
             if kind is ToPeers:
-                item = output.item  # type: ignore[union-attr]
-                for name in output.names:  # type: ignore[union-attr]
-                    link = self._links.get(name)
-                    if link is not None and link.connected and not self._lags_s:
-                        link.put(item)
-                    else:
-                        self._transmit(name, item)
+                self._transmission.to_all(output.names, output.item)  # type: ignore[union-attr]
             elif kind is ToPeer:
-                self._transmit(output.name, output.item)  # type: ignore[union-attr]
+                self._transmission.to_one(output.name, output.item)  # type: ignore[union-attr]
             elif kind is Delivery:
                 self.counters.deliveries += 1
-                self._inbox.append(output)  # type: ignore[arg-type]
-                if self._recording is not None:
+                self.inbox.append(output)  # type: ignore[arg-type]
+                if self.recording is not None:
                     self._record(output)  # type: ignore[arg-type]
             else:
                 self._carry_out_rarely(output)
-        if self._inbox and not self._arrival.is_set():
-            self._arrival.set()
-
-    def _transmit(self, name: str, item: bytes) -> None:
-        link = self._links.get(name)
-        if link is None:
-            if is_membership(item):
-                self._dialled.redial(name)
-            return
-        if not link.connected and (self._core.repairs_loss or is_repeated(item)):
-            return
-        # Late on purpose, perhaps. The substrate must not take the lag for a death.
-        if self._lags_s and name in self._lags_s and not is_membership(item):
-            self._late.setdefault(name, deque()).append(item)
-            lag_s = self._lags_s[name]
-            asyncio.get_running_loop().call_later(lag_s, self._put_late, name)
-        else:
-            link.put(item)
-
-    def _put_late(self, name: str) -> None:
-        item = self._late[name].popleft()
-        if name in self._links:
-            try:
-                self._links[name].put(item)
-            except AntecedeError as error:
-                self._fail(error)
+        if self.inbox and not self.arrival.is_set():
+            self.arrival.set()
 
     def _carry_out_rarely(self, output: Output) -> None:
         match output:
@@ -283,199 +362,216 @@ class Pump:
                 self._alarm.set(output.at)
             case Sent():
                 self.counters.stamp_bytes += output.stamp_bytes
-                if self._recording is not None:
-                    self._recording.send(output, self._core.name_of, self._core.own_base)
+                if self.recording is not None:
+                    self.recording.send(output, self.core.name_of, self.core.own_base)
             case Arrived():
-                if self._recording is not None:
-                    base = self._core.base_of(output.sender)
-                    self._recording.receive(output, self._core.name_of, base)
+                if self.recording is not None:
+                    base = self.core.base_of(output.sender)
+                    self.recording.receive(output, self.core.name_of, base)
             case Known():
-                if output.name != self.me:
-                    self._dialled.know(output.name, output.address)
-            case ViewChanged():
+                if output.incarnation is not None:
+                    self._dialled.meet(output.name, output.incarnation, output.address)
+                elif output.name != self.me:
+                    self._dialled.know(output.name, output.address, dials=output.is_wanted)
+            case ViewChange():
                 self._tell_view(output)
                 self._relink(output)
             case Moved():
                 self._relink(output.change)
             case Told():
                 self._tell_view(output.change)
+            case FullyDelivered():
+                self.counters.fully.count += 1
+                self.counters.fully.sum_s += output.since_s
+                self._put(output)
+            case State() | StateWanted() | Gap() | Notice():
+                self._log(type(output).__name__.lower())
+                self._put(output)
+            case Interrupted():
+                self.condition = "interrupted"
+                self._log("interrupted", reached=output.reached)
+                self._put(output)
+            case Restored():
+                self.condition = "member"
+                self._log("restored")
+                self._put(output)
+                self._progress.set()
+            case Excluded():
+                self._begin_anew(output)
+            case Left():
+                self.has_left = True
+                self.condition = "left"
+                asyncio.get_running_loop().call_soon(self._ask_all)  # After the last words.
+                self._log("left")
+                self.arrival.set()
+                self._progress.set()
+            case _:
+                self._carry_out_with_memory(output)
+
+    def _carry_out_with_memory(self, output: Output) -> None:
+        """What has to do with a log, or with stable memory."""
+        match output:
             case Kept():
                 self._deliver_kept(output)
             case Dropped():
                 self._record(output.delivery)
-            case ReadPast():
-                if self._keeping is not None:
-                    answer = self._keeping.read_past(output)
-                    self._transmit(answer.name, answer.item)
-            case Recall():
-                if self._keeping is not None:
-                    found = self._keeping.journal.own(output.after, output.upto)
-                    self._carry_out(self._core.recalled(found, self._now()))
-            case State() | StateWanted() | Gap() | Notice():
-                self._log(type(output).__name__.lower())
-                self._put(output)
-            case Suspended():
-                self.condition = "interrupted"
-                self._log("interrupted", reached=output.reached)
-                self._put(Interrupted(output.reached))
-            case Resumed():
-                self.condition = "member"
-                self._log("restored")
-                self._put(Restored())
-                self._progress.set()
-            case Reborn():
-                self._be_reborn(output.incarnation)
-            case Left():
-                self._left = True
-                self.condition = "left"
-                self._log("left")
-                self._arrival.set()
-                self._progress.set()
+            case Remember():
+                write_whole(output.file, output.memory, durable=True)
+            case OlderLog():
+                self._refuse_log(output)
+            case ReadPast() if self.write_ahead is not None:
+                answer = self.write_ahead.read_past(output)
+                self._transmission.to_one(answer.name, answer.item)
+            case Recall() if self.write_ahead is not None:
+                found = self.write_ahead.journal.own(output.after, output.upto)
+                self.carry_out(self.membership().recalled(found, self.now()))
+
+    def _ask_all(self) -> None:
+        for link in self.links.values():
+            link.ask()
+
+    def _refuse_log(self, older: OlderLog) -> None:
+        """What was sent since the copy was made would be numbered, and dropped, as sent before."""
+        if self.write_ahead is not None:
+            reason = (
+                f"is an older copy: it ends with message {older.sent} of '{self.me}', of which "
+                f"'{older.peer}' has had {older.number}; restore the newest copy, or remove it "
+                "(with its -wal file): the member then joins as one that has never been there"
+            )
+            self.fail(BadFile(str(self.write_ahead.journal.path), [reason]))
 
     def _deliver_kept(self, kept: Kept) -> None:
         """What a durable member delivers is in its log by now."""
         self.counters.deliveries += 1
-        if self._keeping is not None:
-            self._keeping.waits(kept)
+        if self.write_ahead is not None:
+            self.write_ahead.waits(kept)
         self._put(kept.delivery)
         if kept.is_counted:
             self._record(kept.delivery)
 
     def _record(self, delivery: Delivery) -> None:
-        if self._recording is not None and delivery.member is not None:
-            self._recording.deliver(delivery, self._core.base_of(delivery.member))
+        if self.recording is not None and delivery.member is not None:
+            self.recording.deliver(delivery, self.core.base_of(delivery.member))
 
-    def _tell_view(self, change: ViewChanged) -> None:
-        names = self._core.name_of
-        event = ViewChange(
-            change.view.number,
-            tuple(map(names, change.view.members)),
-            tuple(map(names, change.joined)),
-            tuple(map(names, change.departed)),
-        )
-        if self._recording is not None:
-            self._recording.view(change.lamport)
+    def _tell_view(self, change: ViewChange) -> None:
+        if self.recording is not None:
+            self.recording.view(change.lamport, change.number, change.members)
         self.counters.views += 1
-        self._log("view", number=event.number, members=event.members, departed=event.departed)
-        self.view_number = change.view.number
+        self._log("view", number=change.number, members=change.members, departed=change.departed)
+        self.view_number = change.number
         self.condition = "member"
-        self._told.clear()
-        self._put(event)
+        self.lookout.is_in()
+        self._put(change)
         self._patience.begin()
         self._progress.set()
 
-    def _relink(self, change: ViewChanged) -> None:
-        names = self._core.name_of
-        present = set(map(names, change.view.members))
-        for name in map(names, change.departed):
-            if name not in present:
+    def _relink(self, change: ViewChange) -> None:
+        for name in change.departed:
+            if name not in change.members:
                 self._dialled.part(name)
-        for member in change.joined:
-            name = names(member)
+        for name, life in zip(change.members, change.lives, strict=True):
             if name != self.me:
-                self._dialled.meet(name, member.incarnation, self._core.address_of(name))
+                self._dialled.meet(name, life.incarnation, self.core.address_of(name))
 
-    def _be_reborn(self, incarnation: int) -> None:
-        """Begin anew: everybody has to greet this process again."""
-        self.incarnation = incarnation
-        if self._recording is not None:
-            self._recording.begin(incarnation)
+    def _begin_anew(self, excluded: Excluded) -> None:
+        """Everybody has to greet this process again."""
+        self.incarnation = excluded.incarnation
+        if self.recording is not None:
+            self.recording.begin(self.incarnation)
         addresses = dict(self._dialled.addresses)
         self._dialled.drop()
         self._listener.drop(self.name)
         self.received.clear()
-        self._of_former_life = len(self._inbox)
+        self.of_former_life = len(self.inbox)
         self.condition = "excluded"
-        self._joining_since = self._now()
-        self._log("excluded", incarnation=incarnation)
-        self._put(Excluded())
+        self._joining_since = self.now()
+        self._log("excluded", incarnation=self.incarnation)
+        self._put(excluded)
         for name, address in addresses.items():
             self._dialled.know(name, address)
         if self._finder is not None:
             self._finder.looked = False
 
+    def _note_stall(self, now: float) -> None:
+        """Tell own stalls from others' silence: when this process has not run for a while, nobody
+        could be heard."""
+        if now - self._tick_at > _STALL_S:
+            self.core.excuse(now - self._tick_at, now)
+            self.counters.stalls += 1
+            self._tick_at = now
+
     def _wake(self, now: float) -> None:
-        if self._failure is not None:
+        self._note_stall(now)
+        if self.failure is not None:
             return  # Silent from now on, so that the others go on without this process.
-        try:
-            self._carry_out(self._core.wake(now))
-        except AntecedeError as error:
-            self._fail(error)
+        self._act(lambda: self.core.wake(now))
 
     def _tick(self) -> None:
-        if self._failure is not None or self._listener.groups.get(self.name) is not self:
+        if self.failure is not None or self._listener.groups.get(self.name) is not self:
             return
-        named = [name for name, link in self._links.items() if link.connected]
-        try:
-            tried_all = self._finder is None or (self._finder.looked and self._dialled.tried_all)
-            self._carry_out(
-                self._core.tick(named, self._now(), len(self._inbox), tried_all=tried_all)
-            )
-            if self.condition in ("joining", "excluded"):
-                self._tell_waiting(self._now() - self._joining_since)
-            if self._recording is not None:
-                self._recording.flush()
-            if self._settings.missing_after_s is not None:
-                self._look_for_missing(self._settings.missing_after_s)
-        except AntecedeError as error:
-            self._fail(error)
+        self._note_stall(self.now())
+        self._act(self._look_around)
         self._progress.set()
-        self._ticker = asyncio.get_running_loop().call_later(_TICK_S, self._tick)
+        self._is_calm = not (self._waiting or self.inbox or self.core.has_news)
+        self._tick_in(_CALM_TICK_S if self._is_calm else _TICK_S)
+
+    def _tick_in(self, seconds: float) -> None:
+        self._tick_at = self.now() + seconds
+        self._ticker = asyncio.get_running_loop().call_at(self._tick_at, self._tick)
+
+    def _hurry(self) -> None:
+        """Something has happened: others have to be told soon, or somebody waits."""
+        if self._is_calm and self._ticker is not None:
+            self._is_calm = False
+            self._ticker.cancel()
+            self._tick_in(_TICK_S)
+
+    def _look_around(self) -> Sequence[Output]:
+        """What has to be done now and then."""
+        there: Sequence[str] = ()
+        if self._is_outside:
+            self.lookout.tell_waiting(self.now() - self._joining_since)
+            there = [name for name, link in self.links.items() if link.connected]
+        if self.recording is not None:
+            self.recording.flush()
+        if self.settings.missing_after_s is not None:
+            self._look_for_missing(self.settings.missing_after_s)
+        for name in self.lookout.look_for_slow(len(self.inbox), self.now()):
+            self.carry_out(self.membership().find_slow(name))
+        tried_all = self._finder is None or (self._finder.looked and self._dialled.tried_all)
+        return self.core.tick(there, self.now(), len(self.inbox), tried_all=tried_all)
+
+    @property
+    def _is_outside(self) -> bool:
+        return self.condition in ("joining", "excluded")
 
     def waits_for(self) -> dict[str, str]:
         """While this process is not in the group: by peer, why not. Under the empty name, what is
         missing besides."""
-        if self.condition not in ("joining", "excluded"):
-            return {}
-        waits = {} if self._finder is None else dict(self._finder.troubles)
-        waits |= self._dialled.troubles()
-        there = sorted(name for name, link in self._links.items() if link.connected)
-        missing = self._core.what_is_missing(there)
-        for name in there:
-            waits.setdefault(name, "it is there, and in no group yet itself")
-        return waits | ({"": missing} if missing else {})
-
-    def _tell_waiting(self, waited_s: float) -> None:
-        """Nothing is silent: who does not get in says why."""
-        settings = self._settings
-        if waited_s < min(settings.waiting_after_s, settings.join_timeout_s or math.inf):
-            return
-        waits = self.waits_for()
-        if settings.join_timeout_s is not None and waited_s >= settings.join_timeout_s:
-            self._fail(CannotJoin(self.me, self.name, waited_s, waits))
-            return
-        for peer, reason in waits.items():
-            if self._told.get(peer) != reason:
-                self._told[peer] = reason
-                facts = {"event": "waiting", "group": self.name, "name": self.me}
-                what = f"{peer}: {reason}" if peer else reason
-                log_warning(
-                    f"'{self.me}' waits to get into '{self.name}': {what}",
-                    **facts,
-                    peer=peer,
-                    reason=reason,
-                )
-                self._put(Waiting(peer, reason))
+        return self.lookout.waits_for() if self._is_outside else {}
 
     def _look_for_missing(self, limit_s: float) -> None:
-        for held, missing in self._patience.exhausted(limit_s, self._now()):
+        for held, missing in self._patience.exhausted(limit_s, self.now()):
             self._log("missing", sender=missing.sender, number=missing.number)
             self._put(missing)
-            if self._settings.on_missing == "exclude":
-                self._carry_out(self._core.shun(held))
+            if self.settings.on_missing == "exclude":
+                self.carry_out(self.membership().shun(held, self.now()))
 
     def _hello(self, receiver: str | None, link: int) -> Hello:
         group, protocol = self.name, self.protocol_text
         return Hello(VERSION, group, protocol, self.me, self.incarnation, receiver, link)
 
-    def _welcomed(self, name: str, incarnation: int) -> None:
-        self._carry_out(self._core.welcomed(name, incarnation, self._now()))
+    def _welcomed(self, name: str, incarnation: int, key: bytes) -> None:
+        self._act(lambda: self.core.welcomed(name, incarnation, self.now(), key))
+        self._progress.set()
 
     def _log(self, event: str, **facts: Any) -> None:
         log(event, group=self.name, name=self.me, **facts)
 
-    def _fail(self, error: AntecedeError) -> None:
+    def fail(self, error: AntecedeError) -> None:
+        if self.failure is not None:
+            return
         self._log("failed", reason=str(error))
-        self._failure = error
-        self._arrival.set()
+        self.failure = error
+        self.arrival.set()
         self._progress.set()

@@ -2,7 +2,7 @@
 
 While a node lives, each event is appended to a log; what the operating system has been given stays,
 even when the process is killed. A node that ends in peace turns its log into a trace;
-for those that were killed somebody else does it (`finish`), with a crash as the
+for those that were killed somebody else does it (`finish_logs`), with a crash as the
 last event. A folder with the files of all nodes is a trace that `antecede verify` takes.
 
 Each life of a node is a process of its own. The position of an event is its Lamport number, with
@@ -12,9 +12,8 @@ any clock.
 
 import os
 import time
-from collections.abc import Callable
 from pathlib import Path
-from typing import Final, Literal
+from typing import Any, Final, Literal
 from urllib.parse import quote
 from zlib import crc32
 
@@ -23,14 +22,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from antecede.errors import BadFile, CannotWrite
-from antecede.groups import MemberId
+from antecede.files import aside, complaining
 from antecede.live.ordering.effects import Arrived, Delivery, Sent
-from antecede.trace.schema import SCHEMA
+from antecede.live.recorder import Naming, life
+from antecede.trace.schema import ORDERED, SCHEMA
+from antecede.verify.scopes import Scope
 
 SUFFIX: Final = ".events"
 _PROCESSES: Final = 1 << 32
 """As many as there are values of the checksum that tells processes apart."""
-Naming = Callable[[MemberId], str]
 _encoder = msgspec.msgpack.Encoder()
 
 
@@ -45,6 +45,8 @@ class Logged(msgspec.Struct, frozen=True, array_like=True):
     destinations: tuple[str, ...] | None = None
     stamp_entries: int | None = None
     stamp_bytes: int | None = None
+    ordered: str | None = None
+    """What a message is ordered with respect to, where that is not causal order."""
 
 
 class Head(msgspec.Struct, frozen=True, array_like=True):
@@ -56,15 +58,13 @@ class Head(msgspec.Struct, frozen=True, array_like=True):
     """Tells equal Lamport numbers of different processes apart."""
 
 
-def life(name: str, member: MemberId) -> str:
-    """The name of one life of a process, as it stands in traces."""
-    return f"{name}.{member.incarnation}"
-
-
 class Recording:
     """The log of one node in one group. Each life of the node is a process of its own."""
 
-    def __init__(self, folder: Path, group: str, node: str) -> None:
+    def __init__(
+        self, folder: Path, group: str, node: str, *, is_in_contexts: bool = False
+    ) -> None:
+        self._is_in_contexts = is_in_contexts
         self._folder = folder
         self._group = group
         self._node = node
@@ -78,12 +78,10 @@ class Recording:
         self.close("crash")
         name = f"{self._node}.{incarnation}"
         self._path = self._folder / f"{quote(name, safe='')}{SUFFIX}"
-        try:
+        with complaining(self._path):
             self._folder.mkdir(parents=True, exist_ok=True)
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
-            self._file = os.open(self._path, flags, 0o644)
-        except OSError as error:
-            raise CannotWrite(str(self._path), error.strerror or str(error)) from None
+            self._file = os.open(self._path, flags, 0o600)  # As private as a log.
         self._append(Head(self._group, name, crc32(name.encode())))
 
     # A durable member counts its messages over all its lives, each of which is counted by itself
@@ -93,10 +91,30 @@ class Recording:
         if sent.number <= base:
             return
         to = tuple(life(name(member), member) for member in sent.to)
-        size = (sent.stamp_entries, sent.stamp_bytes)
-        self._log(Logged("send", sent.lamport, time.time(), None, sent.number - base, to, *size))
+        self._log(
+            Logged(
+                "send",
+                sent.lamport,
+                time.time(),
+                None,
+                sent.number - base,
+                to,
+                sent.stamp_entries,
+                sent.stamp_bytes,
+                self._scope_of(sent, name),
+            )
+        )
         # Nothing may leave that is not in the log: somebody else would report its delivery.
         self.flush()
+
+    def _scope_of(self, sent: Sent, name: Naming) -> str | None:
+        """As the column `ordered` has it."""
+        if self._is_in_contexts:
+            if sent.after is None:
+                return Scope("none").text
+            after = tuple([(life(name(member), member), number) for member, number in sent.after])
+            return Scope("after", after=after).text
+        return None if sent.label is None else Scope("label", sent.label).text
 
     def receive(self, arrived: Arrived, name: Naming, base: int = 0) -> None:
         if arrived.number <= base:
@@ -110,7 +128,7 @@ class Recording:
         sender, number = life(delivered.sender, delivered.member), delivered.number - base
         self._log(Logged("deliver", delivered.lamport, time.time(), sender, number))
 
-    def view(self, lamport: int) -> None:
+    def view(self, lamport: int, number: int, members: tuple[str, ...]) -> None:
         self._log(Logged("view", lamport, time.time()))
 
     def _append(self, record: msgspec.Struct) -> None:
@@ -143,24 +161,28 @@ class Recording:
             _write_trace(self._path, killed=False)
 
 
-def finish(folder: Path) -> list[Path]:
-    """Turn the logs of nodes that were killed into traces; gives the traces written. To be called
-    when none of the nodes runs any more."""
+def finish_logs(folder: Path) -> list[Path]:
     logs = sorted(folder.glob(f"*{SUFFIX}"))
     return [_write_trace(log, killed=True) for log in logs]
 
 
-def _records(log: Path) -> tuple[Head, list[Logged]]:
-    """What a log contains; a last record that is not whole is left out."""
-    content = log.read_bytes()
+def whole_records(content: bytes, most: int | None = None) -> tuple[list[bytes], int]:
+    """The records, each behind its length, that are there as a whole, or the first of them; and
+    where they end."""
     records: list[bytes] = []
     at = 0
-    while at + 4 <= len(content):
+    while at + 4 <= len(content) and (most is None or len(records) < most):
         end = at + 4 + int.from_bytes(content[at : at + 4], "big")
         if end > len(content):
             break
         records.append(content[at + 4 : end])
         at = end
+    return records, at
+
+
+def _records(log: Path) -> tuple[Head, list[Logged]]:
+    """What a log contains; a last record that is not whole is left out."""
+    records, _ = whole_records(log.read_bytes())
     try:
         if not records:
             raise BadFile(str(log), ["is no log of a node: it has no head; remove it"])
@@ -175,30 +197,35 @@ def _write_trace(log: Path, *, killed: bool) -> Path:
     if killed:
         last = events[-1] if events else Logged("view", 0, 0.0)
         events.append(Logged("crash", last.lamport + 1, last.time))
-    columns: dict[str, list[object]] = {
-        "run": [head.group] * len(events),
-        "layer": ["app"] * len(events),
-        "process": [head.process] * len(events),
-        "seq": list(range(len(events))),
-        "kind": [event.kind for event in events],
-        "sender": [head.process if e.kind == "send" else e.sender for e in events],
-        "number": [event.number for event in events],
-        "destinations": [event.destinations for event in events],
-        "time": [event.time for event in events],
-        "position": [event.lamport * _PROCESSES + head.number for event in events],
-        "stamp_entries": [event.stamp_entries for event in events],
-        "stamp_bytes": [event.stamp_bytes for event in events],
-    }
     target = log.with_suffix(".parquet")
-    aside = target.with_name(f".{target.name}.partial-{os.getpid()}")
-    table = pa.table(
-        {name: pa.array(columns[name], SCHEMA.field(name).type) for name in SCHEMA.names}
-    )
-    try:
-        pq.write_table(table, aside, compression="zstd")
-        aside.replace(target)
+    has_scopes = any(event.ordered for event in events)
+    schema = pa.schema([*SCHEMA, (ORDERED, pa.string())]) if has_scopes else SCHEMA
+    table = pa.Table.from_pylist(rows_of(head, events), schema=schema)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
+    with aside(target) as partial, open(os.open(partial, flags, 0o600), "wb") as private:
+        pq.write_table(table, private, compression="zstd")
+    with complaining(target):
         log.unlink()
-    except OSError as error:
-        aside.unlink(missing_ok=True)
-        raise CannotWrite(str(target), error.strerror or str(error)) from None
     return target
+
+
+def rows_of(head: Head, events: list[Logged], first: int = 0) -> list[dict[str, Any]]:
+    """These events as rows of a trace; the first has this place among those of its process."""
+    return [
+        {
+            "run": head.group,
+            "layer": "app",
+            "process": head.process,
+            "seq": seq,
+            "kind": event.kind,
+            "sender": head.process if event.kind == "send" else event.sender,
+            "number": event.number,
+            "destinations": event.destinations,
+            "time": event.time,
+            "position": event.lamport * _PROCESSES + head.number,
+            "stamp_entries": event.stamp_entries,
+            "stamp_bytes": event.stamp_bytes,
+            ORDERED: event.ordered,
+        }
+        for seq, event in enumerate(events, first)
+    ]

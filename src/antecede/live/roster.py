@@ -5,7 +5,7 @@ one, tells everybody through the group itself, and tells the newcomer only when 
 no number is ever given twice, whoever dies meanwhile.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Final
 
 import msgspec
@@ -19,11 +19,12 @@ from antecede.order import Count
 class Habits(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
     """What others have to know of a life of a process. The `series` of its log, if it is durable,
     else 0; its messages are numbered from after `base` on. Whether it wants the application's state
-    when it comes in."""
+    when it comes in. The number of the last message in its log."""
 
     series: Count = 0
     base: Count = 0
     wants_state: bool = False
+    sent: Count = 0
 
 
 NO_HABITS: Final = Habits()
@@ -56,8 +57,11 @@ def decode_entries(wire: bytes) -> tuple[Entry, ...]:
         raise MalformedStamp("roster", str(error)) from None
 
 
+_DEPARTED: Final = 256
+
+
 class Roster:
-    """All processes that were ever let in."""
+    """The processes that were let in: those who are there, and the last of those who were."""
 
     def __init__(self) -> None:
         self._by_number: dict[int, Entry] = {}
@@ -70,6 +74,17 @@ class Roster:
         """A process, or its new address."""
         self._by_number[entry.number] = entry
         self._by_name[entry.name] = entry
+
+    def forget(self, present: Collection[int]) -> None:
+        """Forget the oldest of those who are not there, if they are many. The highest number stays:
+        the next one follows it."""
+        departed = [number for number in self._by_number if number not in present]
+        highest = max(self._by_number, default=-1)
+        for number in departed[: max(0, len(departed) - _DEPARTED)]:
+            if number != highest:
+                entry = self._by_number.pop(number)
+                if self._by_name.get(entry.name) == entry:
+                    del self._by_name[entry.name]
 
     def clear(self) -> None:
         """Another group begins."""

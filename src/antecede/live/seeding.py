@@ -9,7 +9,7 @@ from collections.abc import Collection, Sequence
 from antecede.live.bootstrap import Bootstrap, is_superseded
 from antecede.live.ordering.founding import Founded, Founder, Founders, Founding, Prepare
 from antecede.live.ordering.items import encode_item
-from antecede.live.outputs import Accompanied, Output, ToPeer
+from antecede.live.outputs import Accompanied, Known, Output, ToPeer
 
 
 class Seeding:
@@ -28,10 +28,16 @@ class Seeding:
         self._lives: dict[str, int] = {}
         """By name, the latest that was heard of."""
 
-    @property
-    def lacking(self) -> tuple[str, ...]:
-        """Those without whom nothing is founded, as far as it is known."""
-        return () if self._bootstrap is None else self._bootstrap.lacking
+    def why_not(self, there: Collection[str]) -> str:
+        """What keeps the seeds from founding a group, in words; empty if nothing does."""
+        if self._bootstrap is not None and self._bootstrap.lacking:
+            lacking = ", ".join(self._bootstrap.lacking)
+            return f"a group may go on with {lacking}; or name found_anew=True"
+        if not self.is_seed:
+            return "this process is none of the seeds, which have to found the group"
+        if len(there) + 1 < self.expect:
+            return f"seeds needed to found the group: {self.expect}; here: {len(there) + 1}"
+        return ""
 
     @property
     def founders(self) -> Founders:
@@ -57,6 +63,13 @@ class Seeding:
         if self._bootstrap is None:
             return []
         return self._say(self._bootstrap.receive(sender, item, self._reached, now))
+
+    def tell_founders(self, me: str) -> list[Output]:
+        """That they are, to those lives that are the first members."""
+        others = [founder for founder in self.founders if founder.name != me]
+        word = encode_item(Founded(self.founders))
+        known = [Known(one.name, one.address, incarnation=one.incarnation) for one in others]
+        return [*known, *(ToPeer(one.name, word) for one in others)]
 
     def enter(self, names: Sequence[str]) -> list[Output]:
         """This process is in a group, in a view of these."""

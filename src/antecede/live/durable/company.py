@@ -2,7 +2,7 @@
 
 from antecede.errors import BrokenInvariant
 from antecede.groups import MemberId, View
-from antecede.live.ordering.effects import ViewChanged
+from antecede.live.ordering.effects import ViewChange
 from antecede.live.ordering.session import Session
 from antecede.live.roster import NO_HABITS, Habits, Roster
 
@@ -24,9 +24,9 @@ class Company:
         self.view = view
         self._habits.clear()
 
-    def enter(self, change: ViewChanged) -> None:
+    def enter(self, change: ViewChange) -> None:
         self.view = change.view
-        for member in change.joined:
+        for member in change.newcomers:
             entry = self.roster.named(self.name_of(member))
             self._habits[member] = NO_HABITS if entry is None else entry.habits
 

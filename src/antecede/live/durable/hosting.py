@@ -7,15 +7,15 @@ the messages. Should that member go before it has given it, the next one's appli
 right after the view without it; the newcomer drops what that state already contains.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 from antecede.groups import MemberId
-from antecede.live.durable.had import Had
+from antecede.live.durable.deduplication import Had
 from antecede.live.durable.remembered import Remembered, Source, marks_of
 from antecede.live.events import StateWanted
-from antecede.live.ordering.effects import ViewChanged
+from antecede.live.ordering.effects import ViewChange
 from antecede.live.ordering.items import encode_item
 from antecede.live.ordering.offers import Given, HadOf, Past, Subject, Wanted, encode_content
 from antecede.live.outputs import Output, ReadPast, ToPeer
@@ -52,6 +52,8 @@ class Host:
         self._had = had
         self._remembered = remembered
         self._name_of = name_of
+        self.missing: set[str] = set()
+        """Who may have sent what this member had no chance to get, and has not returned yet."""
         self._newcomers: dict[MemberId, _Newcomer] = {}
         self._view = 0
         self._early: list[tuple[str, Wanted]] = []
@@ -59,13 +61,14 @@ class Host:
 
     def begin(self) -> None:
         """A new life."""
+        self.missing.clear()
         self._newcomers.clear()
         self._early.clear()
         self._view = 0
 
     def enter(
         self,
-        change: ViewChanged,
+        change: ViewChange,
         me: MemberId,
         habits: Callable[[MemberId], Habits],
         *,
@@ -77,7 +80,7 @@ class Host:
             if member not in change.view.members:
                 del self._newcomers[member]
         if not joins:
-            for member in change.joined:
+            for member in change.newcomers:
                 if member != me:
                     self._newcomers[member] = self._capture(member, habits(member))
         outputs: list[Output] = [] if joins else self._want_state(change.view.members, me)
@@ -114,7 +117,8 @@ class Host:
         return [StateWanted(names, self._view)] if names else []
 
     def ready(self, name: str, life: int) -> None:
-        """A newcomer needs nothing more."""
+        """A newcomer needs nothing more; what others lack of its own it sends again now."""
+        self.missing.discard(name)
         for member, one in list(self._newcomers.items()):
             if (one.name, member.incarnation) == (name, life):
                 del self._newcomers[member]
@@ -143,27 +147,40 @@ class Host:
         if wanted.kind is Subject.PAST and kept is not None and not wanted.begins:
             # It came before this member: all of the log may be news to it, or come to it as well.
             return [self._read_past(name, wanted, kept, kept.position, kept.last)]
+        if wanted.kind is Subject.HAD and not wanted.begins:
+            return [self._had_of(name, wanted)]
         return [self._cannot(name, wanted)]
 
-    def refuse(self, names: Sequence[str]) -> list[Output]:
-        """Tell these, who have asked, not to wait."""
-        outputs: list[Output] = [
-            self._cannot(name, wanted) for name, wanted in self._early if name in names
-        ]
-        self._early = [one for one in self._early if one[0] not in names]
-        return outputs
+    def refuse(self, lives: Collection[tuple[str, int]]) -> list[Output]:
+        """Tell these lives, if they have asked, not to wait."""
+        refused = [one for one in self._early if (one[0], one[1].life) in lives]
+        self._early = [one for one in self._early if one not in refused]
+        return [self._cannot(name, wanted) for name, wanted in refused]
 
     def _answer(self, newcomer: _Newcomer, wanted: Wanted) -> list[Output]:
         if wanted.kind is Subject.STATE:
             return self._give_state(newcomer, wanted)
         if wanted.kind is Subject.PAST:
             return self._give_past(newcomer, wanted)
+        if not wanted.begins:
+            return [self._had_of(newcomer.name, wanted)]
         content = encode_content(newcomer.had)
         return [
             _given(
                 newcomer.name, Given(wanted.life, self._view, Subject.HAD, True, 0, False, content)
             )
         ]
+
+    def _had_of(self, name: str, wanted: Wanted) -> ToPeer:
+        """What there is without a hole of one who returns."""
+        kept, had = self._remembered, self._had
+        whole = tuple(
+            HadOf(name, mark.series, kept.whole((name, mark.series), had), ())
+            for mark in wanted.marks
+            if kept is not None and mark.sender == name
+        )
+        content = encode_content(whole)
+        return _given(name, Given(wanted.life, self._view, Subject.HAD, True, 0, False, content))
 
     def _cannot(self, name: str, wanted: Wanted) -> ToPeer:
         return _given(name, Given(wanted.life, self._view, wanted.kind, is_known=False))
@@ -201,7 +218,7 @@ class Host:
             wanted.number,
             upto,
             wanted.marks,
-            Past(lacking=kept.lacking(wanted.marks), lasts=marks_of(own)),
+            Past((), kept.lacking(wanted.marks), marks_of(own), tuple(sorted(self.missing))),
             self.part_bytes,
         )
 

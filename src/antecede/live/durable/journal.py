@@ -21,7 +21,9 @@ import msgspec
 
 from antecede.errors import BadFile, CannotWrite, Misuse
 from antecede.groups import MemberId
+from antecede.live.durable.checks import row_sum, wal_damage
 from antecede.live.durable.remembered import Outgone, Remembered
+from antecede.live.events import Excluded
 from antecede.live.ordering.effects import Delivery
 from antecede.live.ordering.offers import HadOf, Mark, PastRow
 from antecede.live.outputs import (
@@ -32,32 +34,36 @@ from antecede.live.outputs import (
     Learnt,
     Raised,
     Reached,
-    Reborn,
 )
 
 _APPLICATION: Final = 0x416E7465
-_FORMAT: Final = 2
+_FORMAT: Final = 4
 _PRUNE_EVERY: Final = 1024
 _ROW_BYTES: Final = 64
 """More than a row of the past takes besides its texts."""
-_REMOVE: Final = "or remove it: the member then joins as one that has never been there"
+_REMOVE: Final = (
+    "or remove it (with its -wal file): the member then joins as one that has never been there"
+)
+_RESTORE: Final = f"restore it from a copy if nothing was sent since that was made, {_REMOVE}"
 
 _TABLES: Final = """
-CREATE TABLE meta (key TEXT PRIMARY KEY, value) WITHOUT ROWID;
+CREATE TABLE meta (key TEXT PRIMARY KEY, value, sum INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE outbox (
-    number INTEGER PRIMARY KEY, destinations BLOB, named TEXT, payload BLOB NOT NULL
+    number INTEGER PRIMARY KEY, destinations BLOB, named TEXT, payload BLOB NOT NULL,
+    sum INTEGER NOT NULL
 );
 CREATE TABLE inbox (
     position INTEGER PRIMARY KEY, sender TEXT NOT NULL, series INTEGER NOT NULL,
     number INTEGER NOT NULL, process INTEGER NOT NULL, incarnation INTEGER NOT NULL, named TEXT,
-    to_all INTEGER NOT NULL, payload BLOB NOT NULL
+    to_all INTEGER NOT NULL, payload BLOB NOT NULL, sum INTEGER NOT NULL
 );
 CREATE TABLE marks (
     sender TEXT, series INTEGER, last INTEGER NOT NULL DEFAULT 0, lacks INTEGER NOT NULL DEFAULT 0,
-    floor INTEGER NOT NULL DEFAULT 0, PRIMARY KEY (sender, series)
+    floor INTEGER NOT NULL DEFAULT 0, sum INTEGER NOT NULL DEFAULT 0, PRIMARY KEY (sender, series)
 ) WITHOUT ROWID;
 CREATE TABLE had (
-    sender TEXT, series INTEGER, number INTEGER, PRIMARY KEY (sender, series, number)
+    sender TEXT, series INTEGER, number INTEGER, sum INTEGER NOT NULL,
+    PRIMARY KEY (sender, series, number)
 ) WITHOUT ROWID;
 """
 
@@ -93,18 +99,23 @@ class Journal:
         self._name = name
         self._durability = durability
         self._since_pruned = 0
-        is_new = not path.exists()
+        wanted = {"group": group, "name": name, "protocol": protocol}
+        self._wal = path.with_name(f"{path.name}-wal")
+        """Beside it, what was written last."""
+        self._make_if_none(wanted)
+        damage = wal_damage(self._wal)
+        if damage is not None:
+            raise self._damaged(damage)
         self._database = _opened(path)
         try:
             with self._complaining():
+                self._check_file()
                 self._database.execute("PRAGMA journal_mode = WAL")
                 self._database.execute(f"PRAGMA synchronous = {durability.synchronous.value}")
-                self._adopt(group, name, protocol)
+                self._check_owner(wanted)
                 self.remembered = self._load()
         except BaseException:
             self._database.close()
-            if is_new:
-                path.unlink(missing_ok=True)
             raise
 
     def close(self) -> None:
@@ -114,7 +125,7 @@ class Journal:
         """The number of a new incarnation: by the clock, unless that was set back."""
         with self._complaining(), self._transaction():
             incarnation: int = max(self._meta("incarnation") + 1, now_ms)
-            self._note(Reborn(incarnation))
+            self._set("incarnation", incarnation)
         return incarnation
 
     # -- reading
@@ -182,15 +193,15 @@ class Journal:
             else:
                 others.append(one)
         with self._complaining(), self._transaction():
-            execute, executemany = self._database.execute, self._database.executemany
+            executemany = self._database.executemany
             if sends:
-                executemany("INSERT OR REPLACE INTO outbox VALUES (?, ?, ?, ?)", sends)
+                executemany("INSERT OR REPLACE INTO outbox VALUES (?, ?, ?, ?, ?)", sends)
             if deliveries:
-                executemany("INSERT INTO inbox VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", deliveries)
+                executemany("INSERT INTO inbox VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", deliveries)
             for other in others:
                 self._note(other)
             if taken is not None:
-                execute("UPDATE meta SET value = ? WHERE key = 'taken'", (taken,))
+                self._set("taken", taken)
             self._since_pruned += len(deliveries)
             if self._since_pruned >= _PRUNE_EVERY:
                 self._since_pruned = 0
@@ -201,7 +212,7 @@ class Journal:
         match what:
             case Reached():
                 execute("DELETE FROM outbox WHERE number <= ?", (what.number,))
-                execute("UPDATE meta SET value = ? WHERE key = 'reached'", (what.number,))
+                self._set("reached", what.number)
                 self._raise("floor", self._name, self.remembered.series, what.number)
             case Raised():
                 self._raise("floor", what.sender, what.series, what.number)
@@ -216,17 +227,17 @@ class Journal:
                     self._raise("lacks", mark.sender, mark.series, mark.number)
                 for one in what.had:
                     self._raise("floor", one.sender, one.series, one.floor)
+                    rows = [(one.sender, one.series, number) for number in one.numbers]
                     self._database.executemany(
-                        "INSERT OR IGNORE INTO had VALUES (?, ?, ?)",
-                        [(one.sender, one.series, number) for number in one.numbers],
+                        "INSERT OR IGNORE INTO had VALUES (?, ?, ?, ?)",
+                        [(*row, row_sum(*row)) for row in rows],
                     )
             case Begun():
-                execute("UPDATE meta SET value = 0 WHERE key = 'begins'")
-            case Reborn():
-                execute("UPDATE meta SET value = ? WHERE key = 'incarnation'", (what.incarnation,))
+                self._set("begins", 0)
+            case Excluded():
+                self._set("incarnation", what.incarnation)
             case Accompanied():
-                names = json.dumps(what.names)
-                execute("INSERT OR REPLACE INTO meta VALUES ('company', ?)", (names,))
+                self._set("company", json.dumps(what.names))
 
     def _raise(self, column: str, sender: str, series: int, number: int) -> None:
         self._database.execute(
@@ -234,6 +245,15 @@ class Journal:
             f"ON CONFLICT DO UPDATE SET {column} = max({column}, excluded.{column})",
             (sender, series, number),
         )
+        self._database.execute(
+            "UPDATE marks SET sum = row_sum(sender, series, last, lacks, floor) "
+            "WHERE sender = ? AND series = ?",
+            (sender, series),
+        )
+
+    def _set(self, key: str, value: object) -> None:
+        row = (key, value, row_sum(key, value))
+        self._database.execute("INSERT OR REPLACE INTO meta VALUES (?, ?, ?)", row)
 
     def _prune(self) -> None:
         """Forget the oldest deliveries: those taken, more than enough ago, that no durable member
@@ -259,24 +279,40 @@ class Journal:
 
     # -- inside
 
-    def _adopt(self, group: str, name: str, protocol: str) -> None:
-        """Make a new log, or see that an old one is of this member."""
-        execute = self._database.execute
-        is_new = not execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
-        if is_new:
-            with self._transaction():
-                for statement in _TABLES.split(";"):
-                    execute(statement)
-                values = {
-                    "group": group, "name": name, "protocol": protocol, "taken": 0, "reached": 0,
-                    "series": time.time_ns(), "begins": 1, "incarnation": 0,
-                }  # fmt: skip
-                self._database.executemany("INSERT INTO meta VALUES (?, ?)", values.items())
-                execute(f"PRAGMA application_id = {_APPLICATION}")
-                execute(f"PRAGMA user_version = {_FORMAT}")
+    def _make_if_none(self, wanted: dict[str, str]) -> None:
+        """A new log, whole or not there: so one that is empty has lost something."""
+        if self.path.exists():
+            if not self.path.stat().st_size:
+                raise BadFile(str(self.path), [f"is empty, which no log ever is; {_RESTORE}"])
             return
-        self._check_file()
-        wanted = {"group": group, "name": name, "protocol": protocol}
+        if self._wal.exists() and self._wal.stat().st_size:
+            # SQLite would write it into the new one.
+            reason = f"is not there, though its end is, {self._wal.name}; {_RESTORE}"
+            raise BadFile(str(self.path), [reason])
+        aside = self.path.with_name(f".{self.path.name}.new-{os.getpid()}")
+        self._database = _opened(aside)
+        try:
+            with self._complaining(), self._transaction():
+                for statement in _TABLES.split(";"):
+                    self._database.execute(statement)
+                values = {
+                    **wanted, "taken": 0, "reached": 0, "series": time.time_ns(), "begins": 1,
+                    "incarnation": 0,
+                }  # fmt: skip
+                for key, value in values.items():
+                    self._set(key, value)
+                self._database.execute(f"PRAGMA application_id = {_APPLICATION}")
+                self._database.execute(f"PRAGMA user_version = {_FORMAT}")
+            self._database.close()
+            aside.replace(self.path)
+        except OSError as error:
+            raise CannotWrite(str(self.path), error.strerror or str(error)) from None
+        finally:
+            self._database.close()
+            aside.unlink(missing_ok=True)
+
+    def _check_owner(self, wanted: dict[str, str]) -> None:
+        """See that it is of this member."""
         mistakes = [
             f"is the log of {key} '{self._meta(key)}', not '{value}'; name another file"
             for key, value in wanted.items()
@@ -296,6 +332,10 @@ class Journal:
         verdict = execute("PRAGMA quick_check(1)").fetchone()[0]
         if verdict != "ok":
             raise self._damaged(" ".join(verdict.split()))
+        for table in ("meta", "outbox", "inbox", "marks", "had"):
+            for *columns, found in execute(f"SELECT * FROM {table}"):
+                if row_sum(*columns) != found:
+                    raise self._damaged(f"row {columns[0]} in {table} was changed")
 
     def _load(self) -> Remembered:
         execute = self._database.execute
@@ -304,17 +344,17 @@ class Journal:
             with self._transaction():
                 for table in ("inbox", "marks", "had"):
                     execute(f"DELETE FROM {table}")
-                execute("UPDATE meta SET value = 0 WHERE key = 'taken'")
+                self._set("taken", 0)
         kept = Remembered(self._meta("series"), bool(self._meta("begins")), self._meta("reached"))
         for (names,) in execute("SELECT value FROM meta WHERE key = 'company'"):
             kept.company = tuple(json.loads(names))
-        for number, to, named, payload in execute("SELECT * FROM outbox ORDER BY number"):
+        for number, to, named, payload, _ in execute("SELECT * FROM outbox ORDER BY number"):
             names = None if to is None else msgspec.msgpack.decode(to, type=tuple[str, ...])
             kept.outbox.append(Outgone(number, names, named, payload))
         newest = execute("SELECT coalesce(max(position), 0) FROM inbox").fetchone()[0]
         kept.position = max(newest, self._meta("taken"))
         floors: dict[tuple[str, int], int] = {(self._name, kept.series): kept.reached}
-        for sender, series, last, lacks, floor in execute("SELECT * FROM marks"):
+        for sender, series, last, lacks, floor, _ in execute("SELECT * FROM marks"):
             kept.last[sender, series] = last
             kept.lacks[sender, series] = lacks
             if floor:
@@ -382,7 +422,7 @@ class Journal:
         return self._damaged(str(error))
 
     def _damaged(self, reason: str) -> BadFile:
-        return BadFile(str(self.path), [f"is damaged: {reason}; restore it from a copy, {_REMOVE}"])
+        return BadFile(str(self.path), [f"is damaged: {reason}; {_RESTORE}"])
 
 
 def _opened(path: Path) -> sqlite3.Connection:
@@ -394,6 +434,7 @@ def _opened(path: Path) -> sqlite3.Connection:
     except (OSError, sqlite3.Error) as error:
         reason = error.strerror if isinstance(error, OSError) else None
         raise CannotWrite(str(path), reason or str(error)) from None
+    database.create_function("row_sum", -1, row_sum, deterministic=True)
     database.execute("PRAGMA locking_mode = EXCLUSIVE")
     return database
 
@@ -401,12 +442,14 @@ def _opened(path: Path) -> sqlite3.Connection:
 def _inbox_row(kept: Kept) -> tuple[object, ...]:
     delivery = kept.delivery
     member = delivery.member or MemberId(0, 0)
-    return (
+    columns = (
         kept.position, delivery.sender, kept.series, delivery.number, member.process,
-        member.incarnation, delivery.group, kept.is_to_all, delivery.payload,
+        member.incarnation, delivery.group, int(kept.is_to_all), delivery.payload,
     )  # fmt: skip
+    return (*columns, row_sum(*columns))
 
 
 def _outbox_row(sent: Outgone) -> tuple[object, ...]:
     to = None if sent.to is None else msgspec.msgpack.encode(sent.to)
-    return (sent.number, to, sent.group, sent.payload)
+    columns = (sent.number, to, sent.group, sent.payload)
+    return (*columns, row_sum(*columns))

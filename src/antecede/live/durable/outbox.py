@@ -11,11 +11,12 @@ from typing import Any
 
 from antecede.groups import MemberId
 from antecede.live.durable.company import Company
-from antecede.live.durable.had import Had
+from antecede.live.durable.deduplication import Had
 from antecede.live.durable.remembered import Outgone, Remembered
+from antecede.live.ordering.effects import ToPeers
 from antecede.live.ordering.items import encode_item
 from antecede.live.ordering.offers import Floor, Stored
-from antecede.live.outputs import Output, Raised, Reached, Recall, ToPeer, ToPeers
+from antecede.live.outputs import Output, Raised, Reached, Recall, ToPeer
 
 PassOn = Callable[[Sequence[Any], list[Output]], None]
 

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 
 import msgspec
 
+from antecede.live.durable.deduplication import Had
 from antecede.live.ordering.offers import HadOf, Mark
 
 Source = tuple[str, int]
@@ -42,8 +43,20 @@ class Remembered(msgspec.Struct):
     company: tuple[str, ...] = ()
     """The members of the last view, or those of the group that it was about to found."""
 
-    def marks(self) -> tuple[Mark, ...]:
-        return marks_of(self.last)
+    @property
+    def sent(self) -> int:
+        """The number of the last own message."""
+        return self.outbox[-1].number if self.outbox else self.reached
+
+    def marks(self, had: Had) -> tuple[Mark, ...]:
+        """Up to where nothing is missing: beyond it, later messages may be here already."""
+        return marks_of({source: self.whole(source, had) for source in self.last})
+
+    def whole(self, source: Source, had: Had) -> int:
+        """Up to here everything of this sender is here, or cannot be had any more."""
+        if not had.knows(*source):
+            return self.last.get(source, 0)
+        return had.whole(*source, self.lacks.get(source, 0))
 
     def lacking(self, marks: Iterable[Mark]) -> tuple[Mark, ...]:
         """What somebody with these marks misses and this log has not."""

@@ -6,5 +6,6 @@ follows from it.
 - `session`: a protocol, view by view, with nothing lost between two views
 - `epoch`: what one member knows of one view
 - `effects`: what a session wants done
-- `lesser`: less than causal order: labels and contexts
+- `incomplete`: less than causal order: labels and contexts
+- `seals`: how words that are handed on are known to be their sender's
 """

@@ -3,17 +3,18 @@
 import msgspec
 
 from antecede.groups import MemberId, View
-from antecede.live.ordering.lesser import Context
+from antecede.live.ordering.confirmed import FullyDelivered
+from antecede.live.ordering.incomplete import Context, Head
 from antecede.order import Wake
 
 
-class Put(msgspec.Struct, frozen=True, gc=False):
-    """Put this item on the links to these members."""
+class ToPeers(msgspec.Struct, frozen=True, gc=False):
+    """Put this item on the links to these processes."""
 
-    to: tuple[MemberId, ...]
+    names: tuple[str, ...]
     item: bytes
-    names: tuple[str, ...] = ()
-    """Theirs."""
+    to: tuple[MemberId, ...] = ()
+    """Which members they are, where it is for members."""
 
 
 class Delivery(msgspec.Struct, frozen=True, gc=False):
@@ -44,13 +45,28 @@ class Hold(msgspec.Struct):
     sum_s: float = 0.0
 
 
-class ViewChanged(msgspec.Struct, frozen=True):
-    """From here on these are the members."""
+class ViewChange(msgspec.Struct, frozen=True):
+    """From here on these are the members. Everything before it in the iteration was delivered, at
+    every member that came along, before it as well."""
 
-    view: View
-    joined: tuple[MemberId, ...]
-    departed: tuple[MemberId, ...]
-    lamport: int
+    number: int
+    members: tuple[str, ...]
+    joined: tuple[str, ...]
+    departed: tuple[str, ...]
+    lives: tuple[MemberId, ...] = ()
+    """Those of the members, in their order."""
+    lamport: int = 0
+
+    @property
+    def view(self) -> View:
+        """As the substrate has it."""
+        return View(self.number, self.lives)
+
+    @property
+    def newcomers(self) -> list[MemberId]:
+        """The lives that have joined."""
+        named = zip(self.members, self.lives, strict=True)
+        return [life for name, life in named if name in self.joined]
 
 
 class Sent(msgspec.Struct, frozen=True, gc=False):
@@ -61,6 +77,10 @@ class Sent(msgspec.Struct, frozen=True, gc=False):
     to: tuple[MemberId, ...]
     stamp_entries: int
     stamp_bytes: int
+    label: str | None = None
+    """Under which it was sent, where there are labels."""
+    after: tuple[Head, ...] | None = None
+    """What it was sent after, where the application holds the contexts; None past all order."""
 
 
 class Arrived(msgspec.Struct, frozen=True, gc=False):
@@ -71,4 +91,4 @@ class Arrived(msgspec.Struct, frozen=True, gc=False):
     lamport: int
 
 
-SessionEffect = Put | Delivery | ViewChanged | Sent | Arrived | Wake
+SessionEffect = ToPeers | Delivery | ViewChange | Sent | Arrived | FullyDelivered | Wake

@@ -7,14 +7,24 @@ has reached everybody it is for.
 
 from bisect import bisect_right
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from itertools import takewhile
 from operator import add, ge, sub
 from typing import Final
 
-from antecede.errors import MalformedStamp
+from antecede.errors import BadInput, MalformedStamp
 from antecede.groups import MemberId, View
-from antecede.live.ordering.items import Copy, copy_of, prefix_of, weight
+from antecede.live.ordering.confirmed import Confirmed
+from antecede.live.ordering.items import (
+    UNIT_BYTES,
+    Copy,
+    Report,
+    Settle,
+    copy_of,
+    prefix_of,
+    weight,
+)
+from antecede.live.ordering.seals import Seals
 from antecede.message import (
     NO_GROUP,
     Membership,
@@ -31,11 +41,16 @@ _RECIPIENTS: Final = 1024
 OrderFactory = Callable[[int, Membership], Order]
 
 
+class TooEarly(BadInput):
+    """More has come before its time than is kept. Who sent it need not be at fault: its link ends,
+    and brings all of it again."""
+
+
 class Peer:
     """What comes from another member in this view. Counts are in units (`weight`): a message, or
     some thousand bytes of a long one."""
 
-    __slots__ = ("copies", "last", "received", "stable")
+    __slots__ = ("check_at", "copies", "kept", "last", "received", "settles", "stable", "tags")
 
     def __init__(self) -> None:
         self.received = 0
@@ -45,7 +60,39 @@ class Peer:
         self.last = 0
         """The number of the last of them."""
         self.copies: dict[int, Message] = {}
-        """Messages of this member that are here and not known to be stable, by number."""
+        """Messages of this member that are here and not known to be stable, by number,"""
+        self.tags: dict[int, bytes] = {}
+        """by which others know that they are its own,"""
+        self.kept = 0
+        """and how many units they are."""
+        self.check_at = 0
+        """When so much has been received, see whether it keeps to the window."""
+        self.settles: list[Settle] = []
+        """What it said as its last word in this view, before that was due here."""
+
+    def keep(self, number: int, message: Message, tags: bytes) -> None:
+        """Until it is stable."""
+        self.copies[number] = message
+        self.kept += 1 + len(message.payload) // UNIT_BYTES
+        if tags:
+            self.tags[number] = tags
+
+    def forget(self) -> None:
+        """Nothing of it is handed on."""
+        self.copies.clear()
+        self.tags.clear()
+        self.settles.clear()
+        self.kept = 0
+
+    def let_go(self, stable: int) -> None:
+        """All up to this number has reached everybody, as its sender says."""
+        self.stable = stable
+        copies, units = self.copies, 0
+        for number in list(takewhile(stable.__ge__, copies)):
+            units += 1 + len(copies.pop(number).payload) // UNIT_BYTES
+            if self.tags:
+                self.tags.pop(number, None)
+        self.kept -= units
 
 
 def cannot_come(message: Message, last: int) -> MalformedStamp:
@@ -67,12 +114,17 @@ class Epoch:
     ) -> None:
         self.view = view
         self.members = view.members
+        self.everybody = (1 << len(view.members)) - 1
+        self.has_keys = False
+        """Whether every other member is known to be able to tell this one's words (`seals`)."""
         self.names = names
         self.number = view.number
         self.ranks = {member: rank for rank, member in enumerate(view.members)}
         self.me = self.ranks[me]
         self.groups = self._local_groups(groups)
         self._group_names = list(self.groups)
+        self.group_count = max(len(self.groups), 1)
+        """Of groups, or of labels."""
         bits = tuple(self.groups.values())
         self.order = make_order(self.me, Membership(len(view.members), bits))
         self._recipients: dict[ProcessSet, tuple[tuple[MemberId, ...], tuple[str, ...]]] = {}
@@ -82,10 +134,14 @@ class Epoch:
         self.skipped: list[int] = []
         """For each own number that nobody gets in this view, what had been sent before it."""
         self.peers = [Peer() for _ in view.members]
+        self.told: list[Report | None] = [None] * len(view.members)
+        """By rank, what it was last told of what has come from it."""
         self.undelivered: dict[MessageId, Message] = {}
         """Received and not delivered,"""
         self.waiting = [0] * len(view.members)
         """by rank, how many units that is,"""
+        self._received_before: list[dict[MessageId, int]] = [{} for _ in view.members]
+        """by rank, of each of them, the first first, how much had come from there before it,"""
         self.arrived_at: dict[MessageId, float] = {}
         """and when, of those that had to wait."""
         self._put = [0] * len(view.members)
@@ -97,7 +153,13 @@ class Epoch:
         self._unstable: deque[tuple[int, tuple[int, ...]]] = deque()
         """Own messages, with what had been put on all links by then."""
         self.stable = 0
-        """Up to this number own messages have reached everybody they are for."""
+        """Up to this number own messages have reached everybody they are for,"""
+        self.stable_units = 0
+        """which are that many units,"""
+        self.told_units = 0
+        """and the others have been told of so many."""
+        self.confirmed: Confirmed | None = None
+        """Own messages that are not known to be delivered everywhere, where somebody asks."""
         self.settled_with: dict[int, int] = {}
         """The latest attempt that each rank has settled."""
         self.gone_on: set[int] = set()
@@ -143,12 +205,15 @@ class Epoch:
         """Up to this number, counted over all views, own messages have reached everybody."""
         return self.base + self.stable + bisect_right(self.skipped, self.stable)
 
-    def note_sent(self, message: Message) -> None:
-        """A message has been put on the links to its destinations."""
+    def note_sent(self, message: Message, number: int, now: float) -> None:
+        """A message has been put on the links to its destinations; `number` is that over all
+        views."""
         put, units = self._put, weight(len(message.payload))
         others = message.destinations & ~(1 << self.me)
         for rank in members(others):
             put[rank] += units
+        if self.confirmed is not None:
+            self.confirmed.sent(number, tuple(put), now)
         if others or self._unstable:
             self._unstable.append((message.id.number, tuple(put)))
         else:
@@ -156,64 +221,111 @@ class Epoch:
 
     def hold(self, message: Message) -> None:
         """A message has come that is not delivered yet."""
-        self.undelivered[message.id] = message
-        self.waiting[message.id.sender] += weight(len(message.payload))
+        id_, units = message.id, 1 + len(message.payload) // UNIT_BYTES
+        sender = id_[0]
+        self.undelivered[id_] = message
+        self._received_before[sender][id_] = self.peers[sender].received - units
+        self.waiting[sender] += units
 
     def note_delivered(self, message: Message) -> None:
         sender, number = message.id
         if sender == self.me:
             return
         if self.undelivered.pop(message.id, None) is None:
-            self.peers[sender].copies[number] = message
+            self.peers[sender].keep(number, message, b"")
         else:
-            self.waiting[sender] -= weight(len(message.payload))
+            self.waiting[sender] -= 1 + len(message.payload) // UNIT_BYTES
+            del self._received_before[sender][message.id]
 
-    def note_report(self, rank: int, received: int, untaken: int, stable: int) -> None:
-        """What another member says of itself."""
+    def held_back(self, rank: int) -> int:
+        """How much has come from a member since the first that is held, itself included."""
+        if not self.waiting[rank]:
+            return 0
+        first = next(iter(self._received_before[rank].values()))
+        return self.peers[rank].received - max(0, first)
+
+    def note_report(
+        self,
+        rank: int,
+        received: int,
+        untaken: int,
+        stable: int,
+        undelivered: int = 0,
+        former: int = 0,
+    ) -> None:
+        """What another member says of itself, who was sent so much in former views."""
         peer = self.peers[rank]
         if received > self._put[rank]:
             raise MalformedStamp("received", f"is {received}, of {self._put[rank]} sent")
+        if undelivered > received:
+            raise MalformedStamp("undelivered", f"is {undelivered}, of {received} received")
+        if untaken > self._put[rank] + former:
+            raise MalformedStamp("untaken", f"is {untaken}, of {self._put[rank] + former} sent")
+        if self.confirmed is not None:
+            self.confirmed.report(rank, received - undelivered)
         self._received_there[rank], self._untaken_there[rank] = received, untaken
-        peer.stable = stable
-        for number in list(takewhile(stable.__ge__, peer.copies)):
-            del peer.copies[number]
+        peer.let_go(stable)
         self._advance()
 
     def _advance(self) -> None:
         # Whom a message is not for has to have what was sent to it before: so has the prefix.
         unstable, received_there = self._unstable, self._received_there
         while unstable and all(map(ge, received_there, unstable[0][1])):
-            self.stable = unstable.popleft()[0]
+            self.stable, put = unstable.popleft()
+            self.stable_units = max(put)
+
+    def put_to(self, rank: int) -> int:
+        """Units put on the link to it in this view."""
+        return self._put[rank]
 
     @property
     def untaken(self) -> int:
         """How much the slowest destination has yet to take."""
+        return max(self.untaken_by_rank())
+
+    def untaken_by_rank(self) -> list[int]:
+        """How much each destination has yet to take."""
         under_way = map(sub, self._put, self._received_there)
-        largest: int = max(map(add, under_way, self._untaken_there))
-        return largest
+        return list(map(add, under_way, self._untaken_there))
 
     def copies_for(self, rank: int, departed: Iterable[int]) -> tuple[Copy, ...]:
         """The messages of departed members that are for this rank and may be missing there."""
         return tuple(
-            copy_of(message)
+            copy_of(message, self.peers[sender].tags.get(message.id.number, b""))
             for sender in departed
             for message in self.peers[sender].copies.values()
             if message.destinations >> rank & 1
         )
 
-    def add_copies(self, copies: Iterable[Copy]) -> None:
+    def add_copies(
+        self, copies: Iterable[Copy], departed: Collection[int], seals: Seals | None, limit: int
+    ) -> int:
         """What a survivor has of departed members. Their own packets are ignored by now, so only
-        what is unknown here counts."""
+        what is unknown here counts. Gives how many are not what their senders sealed."""
+        forged = 0
         for copy in copies:
             message = copy.message()
             prefix_of(message.payload)
             sender, number = message.id
-            if sender >= len(self.peers) or not message.destinations >> self.me & 1:
+            if sender not in departed:
+                raise MalformedStamp("copies", f"brings {message.id}, whose sender is still here")
+            if message.destinations > self.everybody or not message.destinations >> self.me & 1:
                 raise MalformedStamp("copies", f"brings message {message.id}, which is not for me")
             peer = self.peers[sender]
-            if number > peer.stable and number not in peer.copies:
-                peer.copies[number] = message
+            if number <= peer.stable or number in peer.copies:
+                continue
+            whose = (self.names[sender], self.members[sender].incarnation)
+            if seals is not None and not seals.is_genuine(
+                self.number, whose, self.me, message, copy.tags
+            ):
+                # Its sender may have sealed it wrongly, so who hands it on is not to blame.
+                forged += 1
+            elif peer.kept > limit:
+                raise MalformedStamp("copies", f"brings more of {whose[0]} than it may have sent")
+            else:
+                peer.keep(number, message, copy.tags)
                 self.hold(message)
+        return forged
 
     def leftovers(self) -> list[Message]:
         """What is received and not delivered, in an order that respects causality."""

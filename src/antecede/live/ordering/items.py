@@ -7,13 +7,13 @@ both stay with it wherever it goes (inside another packet, forwarded by a surviv
 from collections.abc import Sequence
 from functools import cache
 from struct import Struct
-from typing import Any, Final, Generic
+from typing import Annotated, Any, Final, Generic
 
 import msgspec
 
 from antecede.errors import MalformedStamp
 from antecede.live.ordering.founding import Founding
-from antecede.live.ordering.offers import Offer
+from antecede.live.ordering.offers import Offer, Outdated
 from antecede.live.roster import NO_HABITS, Entry, Habits
 from antecede.live.transport.handshake import Name
 from antecede.message import Message, MessageId, set_from_bytes, set_to_bytes
@@ -31,7 +31,9 @@ LARGEST: Final = (1 << 62) - 1
 """The largest Lamport number, and number of a message, that is believed: what follows it still fits
 into the wire and into a log. One who claims more is not heard; one who claims as much does not
 keep others from sending, whose own numbers stay there."""
-UNIT_BYTES: Final = 4096
+UNIT_BYTES: Final = 1024
+ITEMS: Final = 1 << 16
+"""A batch has fewer items."""
 PART_BYTES: Final = 2**20
 _COPY_BYTES: Final = 40
 """More than a copy takes besides its payload and its destinations."""
@@ -64,8 +66,10 @@ class Copy(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=T
     sender: Count
     number: Count
     destinations: bytes
-    group: int
+    group: Annotated[int, msgspec.Meta(ge=-1, le=ITEMS)]
     payload: bytes
+    tags: bytes = b""
+    """By which its destinations know its sender (`seals`)."""
 
     def message(self) -> Message:
         return Message(
@@ -76,9 +80,10 @@ class Copy(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=T
         )
 
 
-def copy_of(message: Message) -> Copy:
+def copy_of(message: Message, tags: bytes = b"") -> Copy:
     sender, number = message.id
-    return Copy(sender, number, set_to_bytes(message.destinations), message.group, message.payload)
+    to = set_to_bytes(message.destinations)
+    return Copy(sender, number, to, message.group, message.payload, tags)
 
 
 def in_parts(copies: Sequence[Copy], part_bytes: int) -> list[tuple[Copy, ...]]:
@@ -86,7 +91,7 @@ def in_parts(copies: Sequence[Copy], part_bytes: int) -> list[tuple[Copy, ...]]:
     parts: list[list[Copy]] = [[]]
     size = 0
     for copy in copies:
-        copy_bytes = len(copy.payload) + len(copy.destinations) + _COPY_BYTES
+        copy_bytes = len(copy.payload) + len(copy.destinations) + len(copy.tags) + _COPY_BYTES
         size += copy_bytes
         if size > part_bytes and parts[-1]:
             parts.append([])
@@ -110,9 +115,11 @@ class Carried(
     view: Count
     number: Count
     destinations: bytes
-    group: int
+    group: Annotated[int, msgspec.Meta(ge=-1, le=ITEMS)]
     payload: bytes
     stamp: StampT
+    tags: bytes = b""
+    """By which its destinations know its sender, if somebody else hands it on (`seals`)."""
 
     def packet(self, source: int) -> Packet[Any]:
         if not self.number:
@@ -124,23 +131,25 @@ class Carried(
 
 class Settle(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True, tag=1):
     """The sender's last word in `view`, given that the group has come to view `attempt` since:
-    these are the messages of departed members that it has and that you should have, too. Where
-    `attempt` is 0 there are more to come."""
+    these are the messages of departed members that it has and that you should have, too. There may
+    be more of them to come."""
 
     view: Count
     attempt: Count
-    copies: tuple[Copy, ...]
+    copies: Annotated[tuple[Copy, ...], msgspec.Meta(max_length=ITEMS)]
+    more: bool = False
 
 
 class Report(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True, tag=2):
     """How much of yours I have received in this view, and how much my application has yet to take
-    (in units, see `weight`); and up to which number all my messages have reached all their
-    destinations."""
+    (in units, see `weight`); up to which number all my messages have reached all their
+    destinations; and how much of what I have received comes from the first on that I hold."""
 
     view: Count
     received: Count
     untaken: Count
     stable: Count
+    undelivered: Count = 0
 
 
 class Membership(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True, tag=3):
@@ -185,19 +194,20 @@ class Hop(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=Tr
 
 
 class Shun(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True, tag=9):
-    """Hear nothing more from this member, so that the group goes on without it."""
+    """I hear nothing more from this member. If most others say so, too, nobody does, and the group
+    goes on without it."""
 
     name: Name
 
 
-_Greeting = Introduce | Introduced | Redirect | Shun | Hop | Offer | Founding
+_Greeting = Introduce | Introduced | Redirect | Outdated | Shun | Hop | Offer | Founding
 Item = Carried[Any] | Settle | Report | Membership | Direct | _Greeting
 
 _encoder = msgspec.msgpack.Encoder()
 encode_item = _encoder.encode
 
 
-def carry(view: int, packet: Packet[Any]) -> bytes:
+def carry(view: int, packet: Packet[Any], tags: bytes = b"") -> bytes:
     """A packet as an item, encoded."""
     message = packet.message
     if message is None:
@@ -210,6 +220,7 @@ def carry(view: int, packet: Packet[Any]) -> bytes:
             message.group,
             message.payload,
             packet.stamp,
+            tags,
         )
     )
 
@@ -217,6 +228,11 @@ def carry(view: int, packet: Packet[Any]) -> bytes:
 def is_membership(item: bytes) -> bool:
     """Whether an encoded item belongs to the substrate: its tag follows the head of the array."""
     return item[1] == 3
+
+
+def is_message(item: bytes) -> bool:
+    """Whether an encoded item brings a message to applications, or may."""
+    return item[1] in (0, 4, 8)
 
 
 def is_repeated(item: bytes) -> bool:
@@ -234,6 +250,8 @@ def _decoder(stamp_type: type[Stamp]) -> msgspec.msgpack.Decoder[list[Item]]:
 
 def decode_items(items: bytes | memoryview, stamp_type: type[Stamp]) -> list[Item]:
     """The items of a batch, or `MalformedStamp`."""
+    if items[:1] == b"\xdd":  # The head of an array of more: each would take some hundred bytes.
+        raise MalformedStamp("items", f"are {ITEMS} or more")
     try:
         return _decoder(stamp_type).decode(items)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:

@@ -17,7 +17,8 @@ class Subject(IntEnum):
     """What can be asked for."""
 
     HAD = 0
-    """What has been had of durable members, so that what they send again is dropped."""
+    """What has been had of durable members, so that what they send again is dropped; to one that
+    returns, how much there is of its own without a hole, so that it sends the rest again."""
     PAST = 1
     """What was sent to everybody while a durable member was away."""
     STATE = 2
@@ -56,17 +57,19 @@ class PastRow(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_field
 class Past(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
     """Messages in the order of a log. `lacking` are those that the log does not reach back to:
     nothing of these senders up to these numbers. `lasts` is where a member that is in the group
-    for the first time begins; to one that returns it says how much of its own is known there."""
+    for the first time begins; to one that returns it says how much of its own is known there.
+    `missing` are members who may have sent what is not in this log, and have not returned since."""
 
     rows: tuple[PastRow, ...] = ()
     lacking: tuple[Mark, ...] = ()
     lasts: tuple[Mark, ...] = ()
+    missing: tuple[Name, ...] = ()
 
 
 class Wanted(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True, tag=10):
     """A newcomer in this `life` (an incarnation), which has come to `view`, wants something, from
-    `number` on. `marks` is what it has, where it wants the past; it `begins` if it has never been
-    in the group."""
+    `number` on. `marks` is what it has, where it returns; it `begins` if it has never been in the
+    group."""
 
     life: Count
     view: Count
@@ -104,6 +107,13 @@ class Floor(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=
 
 class Stored(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True, tag=14):
     """My log has what you sent me up to this number."""
+
+    series: Count
+    number: Count
+
+
+class Outdated(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True, tag=21):
+    """Your log is an older copy of itself: I have had messages of it up to this number."""
 
     series: Count
     number: Count

@@ -18,21 +18,25 @@ It is pure: inputs return effects, to be carried out in order.
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from heapq import heappop, heappush
-from typing import Any
+from typing import Any, Final
+
+import msgspec
 
 from antecede.errors import MalformedStamp, Misuse
 from antecede.groups import MemberId, View
-from antecede.histories.history import History
+from antecede.live.ordering.aside import Aside, Ordered
+from antecede.live.ordering.confirmed import Confirmed
 from antecede.live.ordering.effects import (
     Arrived,
     Delivery,
     Hold,
-    Put,
     Sent,
     SessionEffect,
-    ViewChanged,
+    ToPeers,
+    ViewChange,
 )
-from antecede.live.ordering.epoch import Epoch, OrderFactory, cannot_come
+from antecede.live.ordering.epoch import Epoch, OrderFactory, Peer, cannot_come
+from antecede.live.ordering.incomplete import Context, ContextOrder, DeliverIn, Head
 from antecede.live.ordering.items import (
     LARGEST,
     PART_BYTES,
@@ -48,15 +52,17 @@ from antecede.live.ordering.items import (
     pack_prefix,
     prefix_of,
     unpack_prefix,
-    weight,
 )
-from antecede.live.ordering.lesser import Context, ContextOrder, DeliverIn
+from antecede.live.ordering.seals import Seals
 from antecede.message import NO_GROUP, Message, MessageId, ProcessSet, members, process_set
 from antecede.order import Deliver, Effect, Held, Notice, Transmit, Wake
 
 Audience = tuple[Epoch, ProcessSet, int]
 """Whom a delivered message was for: ranks in an epoch, and the index of a group."""
-_Buffered = tuple[MemberId, Carried[Any] | Settle | Report]
+WINDOW: Final = 8192
+"""How many units a receiver may lag behind, unless it is said."""
+_LOOK_EVERY: Final = 256
+"""Units from a peer between two looks at whether it keeps to the window."""
 
 
 class Session:
@@ -74,8 +80,26 @@ class Session:
         records: bool = False,
         sent: int = 0,
         part_bytes: int = PART_BYTES,
+        confirms: bool = False,
+        seals: Seals | None = None,
+        window: int = WINDOW,
     ) -> None:
         self.me = me
+        self._confirms = confirms
+        """Whether to tell which own messages are delivered everywhere."""
+        self._seals = seals
+        self._sealed: tuple[Message | None, bytes] = (None, b"")
+        """The last own message and its tags."""
+        self._window = max(window, WINDOW)
+        self._aside = Aside(self._window)
+        self._put_before: dict[MemberId, int] = {}
+        """By member, units sent to it in former views."""
+        self.liars: set[MemberId] = set()
+        """Who sent, before its time, what cannot be right."""
+        self.has_news = False
+        """Whether there may be something to report."""
+        self.forged = 0
+        """Copies that were not what their senders had sealed."""
         self._part_bytes = part_bytes
         """How much of what departed members sent is handed on at once."""
         self._labels = tuple(labels)
@@ -90,8 +114,6 @@ class Session:
         """Views that the group has come to since the epoch's; while there are any, it settles."""
         self._settled: list[Epoch] = []
         """Former epochs that not everybody is known to have settled."""
-        self._buffered: dict[int, list[_Buffered]] = {}
-        """By view, what came before this member got there."""
         self._sent = sent
         """The number of the last own message, in this life or, where that goes on, in all."""
         self.audience: deque[Audience] | None = None
@@ -101,6 +123,8 @@ class Session:
         self.untaken: dict[MemberId, int] = {}
         """Units (`weight`) of each member's messages that the application has yet to take."""
         self.lamport = 0
+        self._heads: tuple[Head, ...] = ()
+        """The last message sent, if it is in a context."""
 
     @property
     def epoch(self) -> Epoch | None:
@@ -108,8 +132,14 @@ class Session:
 
     @property
     def is_open(self) -> bool:
-        """Whether messages can be sent now."""
-        return self._epoch is not None and not self._later
+        """Whether messages can be sent now: nobody who cannot tell them from others' is there."""
+        epoch = self._epoch
+        if epoch is None or self._later:
+            return False
+        if self._seals is not None and not epoch.has_keys:
+            epoch.has_keys = self._seals.has_all(epoch.members, epoch.names, epoch.me)
+            return epoch.has_keys
+        return True
 
     # -- inputs
 
@@ -123,6 +153,7 @@ class Session:
         self._later.append(view)
         for epoch in [*self._settled, self._epoch]:
             self._say_settled(epoch, view, effects)
+        self._take_due_settles(self._epoch)
         self._settle_if_complete(now, effects)
         return effects
 
@@ -153,48 +184,65 @@ class Session:
         )
         order = epoch.order
         if type(order) is ContextOrder:
-            history = None
-            if context is not None:
-                history = context.history if context.view == epoch.number else History()
+            if context is not None and context.view != epoch.number:
+                context = Context()
+            history = None if context is None else context.history
             order_effects = order.send_in(history, message, now)
+            self._heads = () if context is None else ((self.me, self._sent + 1),)
         else:
             order_effects = order.send(message, now)  # Refuses what it cannot address.
         epoch.sent += 1
         self._sent += 1
         self.lamport = lamport
-        epoch.note_sent(message)
+        epoch.note_sent(message, self._sent, now)
         effects: list[SessionEffect] = []
         if self._records:
-            effects.append(self._sent_record(epoch, message, lamport, order_effects))
+            after = None if context is None else context.heads
+            sent = self._sent_record(epoch, message, lamport, order_effects)
+            effects.append(msgspec.structs.replace(sent, label=label, after=after))
         self._apply(epoch, order_effects, effects)
+        if len(epoch.members) == 1:  # nobody reports
+            self._now = now
+            self._confirm(effects)
         return effects
 
     def receive(
         self,
         sender: MemberId,
-        items: Iterable[Carried[Any] | Settle | Report],
+        items: Sequence[Ordered],
         now: float,
         effects: list[SessionEffect] | None = None,
     ) -> list[SessionEffect]:
         """A member's link has brought these. Where one of them cannot be right, what was before it
         has been done: its effects are in the caller's list, if there is one."""
         self._now = now
+        self.has_news = True
         if effects is None:
             effects = []
         epoch = self._epoch
+        if items and (epoch is None or items[-1].view > epoch.number or type(items[-1]) is Settle):
+            self._aside.check_room(sender, items, 0 if epoch is None else epoch.number)
         rank = None if epoch is None else epoch.ranks.get(sender)
         for item in items:
             if epoch is None or item.view > epoch.number:
-                self._buffered.setdefault(item.view, []).append((sender, item))
+                self._aside.put(sender, item, None if epoch is None else epoch.number)
             elif item.view < epoch.number:
                 continue
             elif type(item) is Carried and rank is not None and not self._later:
-                self._carry(epoch, rank, item, now, effects)
+                self._carry(epoch, rank, item, now, effects)  # As nearly all of them.
             else:
                 self._take(epoch, sender, item, now, effects)
                 epoch = self._epoch  # It may have been settled, and the next one entered.
                 rank = None if epoch is None else epoch.ranks.get(sender)
         return effects
+
+    def forget(self, sender: MemberId) -> None:
+        """This member is not believed any more: nothing that it said before its time counts, and
+        what it sent is not handed on."""
+        self._aside.forget(sender)
+        epoch = self._epoch
+        if epoch is not None and sender in epoch.ranks:
+            epoch.peers[epoch.ranks[sender]].forget()
 
     def wake(self, now: float) -> list[SessionEffect]:
         """A time that somebody asked for has come; the protocol is woken if it was the one."""
@@ -207,23 +255,38 @@ class Session:
             self._apply(self._epoch, self._epoch.order.wake(now), effects)
         return effects
 
-    def take(self, sender: MemberId, payload: bytes) -> None:
-        """The application has taken a message of this member."""
-        if sender in self.untaken:
-            self.untaken[sender] -= weight(PREFIX_BYTES + len(payload))
+    def take(self, deliveries: Iterable[Delivery]) -> None:
+        """The application has taken these messages."""
+        untaken = self.untaken
+        for one in deliveries:
+            if one.member in untaken:
+                untaken[one.member] -= 1 + (PREFIX_BYTES + len(one.payload)) // UNIT_BYTES
+        self.has_news = True
 
     def report(self) -> list[SessionEffect]:
-        """Tell the others what has come; to be called now and then."""
+        """Tell the others what has come, where that has changed; to be called now and then."""
         epoch = self._epoch
-        if epoch is None:
+        if epoch is None or not self.has_news:
             return []
+        self.has_news = False
         effects: list[SessionEffect] = []
+        epoch.told_units = epoch.stable_units
         for rank in self._others(epoch):
             member = epoch.view.members[rank]
             untaken = self.untaken.get(member, 0) + epoch.waiting[rank]
-            item = Report(epoch.number, epoch.peers[rank].received, untaken, epoch.stable)
-            effects.append(Put((member,), encode_item(item), (epoch.names[rank],)))
+            received, held = epoch.peers[rank].received, epoch.held_back(rank)
+            item = Report(epoch.number, received, untaken, epoch.stable, held)
+            if item != epoch.told[rank]:
+                epoch.told[rank] = item
+                effects.append(ToPeers((epoch.names[rank],), encode_item(item), (member,)))
         return effects
+
+    def report_again(self, name: str) -> None:
+        """A link has broken, and what was told last may not have come."""
+        epoch = self._epoch
+        if epoch is not None and name in epoch.names:
+            epoch.told[epoch.names.index(name)] = None
+            self.has_news = True
 
     def reached(self) -> int:
         """Up to this number own messages have reached everybody they are for who is still there."""
@@ -284,7 +347,7 @@ class Session:
         epoch = self._epoch
         if epoch is None or not isinstance(epoch.order, ContextOrder):
             raise Misuse("the application holds no contexts here: join with protocol='contexts'")
-        return Context(epoch.number, epoch.order.after)
+        return Context(epoch.number, epoch.order.after, self._heads)
 
     def _others(self, epoch: Epoch) -> list[int]:
         """The ranks of an epoch that are still there, without this member's own."""
@@ -293,30 +356,57 @@ class Session:
 
     def _enter(self, view: View, now: float, effects: list[SessionEffect]) -> None:
         former = self._epoch
+        if former is not None:
+            self._put_before = {
+                member: self._put_before.get(member, 0) + former.put_to(rank)
+                for member, rank in former.ranks.items()
+                if member in view.members
+            }
         names = tuple(map(self._name_of, view.members))
+        self.has_news = True
         self._epoch = epoch = Epoch(view, self.me, names, self._make_order, self._groups)
         epoch.base = self._sent
+        if self._confirms:
+            epoch.confirmed = Confirmed(len(view.members))
+        epoch.group_count = max(epoch.group_count, len(self._labels))
         self._wakes.clear()
         self.untaken = {member: self.untaken.get(member, 0) for member in view.members}
         before = former.view.members if former is not None else ()
-        joined = tuple(member for member in view.members if member not in before)
-        departed = tuple(member for member in before if member not in view.members)
+        joined = [member for member in view.members if member not in before]
+        departed = [member for member in before if member not in view.members]
         self.lamport += 1
-        effects.append(ViewChanged(view, joined, departed, self.lamport))
+        came, went = (tuple(map(self._name_of, some)) for some in (joined, departed))
+        effects.append(ViewChange(view.number, names, came, went, view.members, self.lamport))
         if former is not None:
             self._settled.append(former)
         for later in self._later:
             self._say_settled(epoch, later, effects)
-        for sender, item in self._buffered.pop(view.number, ()):
+        for sender, item in self._aside.take(view.number):
             if self._epoch is epoch:
-                self._take(epoch, sender, item, now, effects)
+                self._take_late(epoch, sender, item, now, effects)
         self._settle_if_complete(now, effects)
+
+    def _take_late(
+        self,
+        epoch: Epoch,
+        sender: MemberId,
+        item: Ordered,
+        now: float,
+        effects: list[SessionEffect],
+    ) -> None:
+        """What was put aside. Nobody is to blame now but who sent it, whose link may not be the one
+        at hand."""
+        if sender not in self.liars:
+            try:
+                self._take(epoch, sender, item, now, effects)
+            except Exception:  # noqa: BLE001 - whatever it is, these bytes are the reason
+                self.liars.add(sender)
 
     def _take(
         self,
         epoch: Epoch,
         sender: MemberId,
-        item: Carried[Any] | Settle | Report,
+        item: Ordered,
         now: float,
         effects: list[SessionEffect],
     ) -> None:
@@ -329,12 +419,17 @@ class Session:
         if type(item) is Carried:
             self._carry(epoch, rank, item, now, effects)
         elif type(item) is Settle:
-            epoch.add_copies(item.copies)
-            epoch.settled_with[rank] = max(item.attempt, epoch.settled_with.get(rank, 0))
+            self._aside.count(sender, item)
+            epoch.peers[rank].settles.append(item)
+            self._take_settles(epoch, rank)
             self._settle_if_complete(now, effects)
         elif type(item) is Report:
-            epoch.note_report(rank, item.received, item.untaken, item.stable)
-            self._forget_settled(sender, item.view)
+            former, held = self._put_before.get(sender, 0), item.undelivered
+            epoch.note_report(rank, item.received, item.untaken, item.stable, held, former)
+            if epoch.stable_units - epoch.told_units > self._window // 4:
+                effects += self.report()  # Others keep what they do not know to be stable.
+            self._forget_settled(sender, item.view, effects)
+            self._confirm(effects)
 
     def _carry(
         self,
@@ -353,18 +448,25 @@ class Session:
         peer, number, payload = epoch.peers[rank], item.number, item.payload
         if number <= peer.last or len(payload) < PREFIX_BYTES or is_beyond(payload):
             raise cannot_come(message, peer.last)
+        if message.destinations > epoch.everybody or message.group >= epoch.group_count:
+            raise MalformedStamp("destinations", f"are not of view {epoch.number}")
+        if peer.received >= peer.check_at:
+            self._check_window(epoch, rank, peer)
         # While a view is settled the protocol stands still and messages are only collected: it
         # might learn from inside a packet of what the departed sent, after the last word on them.
         order_effects = [] if self._later else epoch.order.receive(packet, now)
         peer.last = number
-        peer.received += 1 + len(payload) // UNIT_BYTES
+        units = 1 + len(payload) // UNIT_BYTES
+        peer.received += units
         if self._records:
             lamport, own_number = prefix_of(payload)
             self.lamport = max(self.lamport, lamport) + 1
             effects.append(Arrived(epoch.view.members[rank], own_number, self.lamport))
-        # It may be known from a survivor's copy, or delivered: it came inside another packet.
         if number not in peer.copies:
             peer.copies[number] = message
+            peer.kept += units
+            if item.tags:
+                peer.tags[number] = item.tags
             if order_effects:
                 first = order_effects[0]
                 if type(first) is Deliver and first.message is message:
@@ -373,10 +475,24 @@ class Session:
                         self._apply(epoch, order_effects[1:], effects)
                     return
             epoch.hold(message)
+            if not order_effects:
+                epoch.arrived_at[message.id] = now
+                return
+        # Else it is known from a survivor's copy, or delivered: it came inside another packet.
         if order_effects:
             self._apply(epoch, order_effects, effects)
         if message.id in epoch.undelivered:
             epoch.arrived_at[message.id] = now
+
+    def _check_window(self, epoch: Epoch, rank: int, peer: Peer) -> None:
+        """A sender waits for the slowest receiver, and says in time what has reached everybody. So
+        what is not taken is at most the window, and what others may lack is little more; as much
+        again is for reports that are under way."""
+        peer.check_at = peer.received + _LOOK_EVERY
+        untaken = epoch.waiting[rank] + self.untaken.get(epoch.members[rank], 0)
+        if max(untaken, peer.kept) > 2 * self._window:
+            reason = f"{untaken} not taken and {peer.kept} kept, of {self._window}"
+            raise MalformedStamp("window", f"is not kept to: {reason}")
 
     def _apply(
         self, epoch: Epoch, order_effects: Iterable[Effect], effects: list[SessionEffect]
@@ -387,15 +503,27 @@ class Session:
                 self._deliver(epoch, effect.message, effects)  # type: ignore[union-attr]
             elif kind is Transmit:
                 to, names = epoch.recipients(effect.to)  # type: ignore[union-attr]
-                effects.append(Put(to, carry(epoch.number, effect.packet), names))  # type: ignore[union-attr]
+                packet = effect.packet  # type: ignore[union-attr]
+                tags = b"" if self._seals is None else self._tags(epoch, packet.message)
+                effects.append(ToPeers(names, carry(epoch.number, packet, tags), to))
             elif kind is DeliverIn:
-                context = Context(epoch.number, effect.history)  # type: ignore[union-attr]
+                id_ = effect.message.id  # type: ignore[union-attr]
+                head = (epoch.members[id_[0]], prefix_of(effect.message.payload)[1])  # type: ignore[union-attr]
+                context = Context(epoch.number, effect.history, (head,))  # type: ignore[union-attr]
                 self._deliver(epoch, effect.message, effects, context)  # type: ignore[union-attr]
             elif kind is Wake:
                 heappush(self._wakes, effect.at)  # type: ignore[union-attr]
                 effects.append(effect)  # type: ignore[arg-type]
             elif kind is not Notice:
                 raise Misuse(f"{epoch.order.name} wants {effect!r}, which no link can do")
+
+    def _tags(self, epoch: Epoch, message: Message | None) -> bytes:
+        """By which destinations know an own message."""
+        if message is None or self._seals is None:
+            return b""
+        if self._sealed[0] is not message:
+            self._sealed = (message, self._seals.seal(epoch.number, epoch.names, message))
+        return self._sealed[1]
 
     def _deliver(
         self,
@@ -463,9 +591,34 @@ class Session:
                 continue
             to, names = epoch.recipients(1 << rank)
             *parts, last = in_parts(epoch.copies_for(rank, departed), self._part_bytes)
-            items = [Settle(epoch.number, 0, part) for part in parts]
+            items = [Settle(epoch.number, view.number, part, more=True) for part in parts]
             items.append(Settle(epoch.number, view.number, last))
-            effects += [Put(to, encode_item(item), names) for item in items]
+            effects += [ToPeers(names, encode_item(item), to) for item in items]
+
+    def _take_due_settles(self, epoch: Epoch) -> None:
+        """The group has come to a later view: what others said of it before counts now."""
+        for rank in range(len(epoch.peers)):
+            if epoch.peers[rank].settles:
+                try:
+                    self._take_settles(epoch, rank)
+                except Exception:  # noqa: BLE001 - whatever it is, these bytes are the reason
+                    self.liars.add(epoch.members[rank])
+
+    def _take_settles(self, epoch: Epoch, rank: int) -> None:
+        """Take a member's last words in an epoch, if the view that it means has come here: only
+        then is it known who has departed."""
+        peer, latest = epoch.peers[rank], self._later[-1] if self._later else None
+        if latest is None:
+            return
+        due = [item for item in peer.settles if item.attempt <= latest.number]
+        peer.settles = [item for item in peer.settles if item.attempt > latest.number]
+        departed = {*range(len(epoch.peers))}.difference(epoch.survivors(latest))
+        self._aside.count_taken(epoch.members[rank], due)
+        for item in due:
+            limit = 2 * self._window
+            self.forged += epoch.add_copies(item.copies, departed, self._seals, limit)
+            if not item.more:
+                epoch.settled_with[rank] = max(item.attempt, epoch.settled_with.get(rank, 0))
 
     def _settle_if_complete(self, now: float, effects: list[SessionEffect]) -> None:
         epoch = self._epoch
@@ -477,10 +630,28 @@ class Session:
                 self._deliver(epoch, message, effects)
             self._enter(self._later.popleft(), now, effects)
 
-    def _forget_settled(self, sender: MemberId, view: int) -> None:
+    def _confirm(self, effects: list[SessionEffect]) -> None:
+        """Tell which own messages are delivered everywhere by now, in their order."""
+        if not self._confirms:
+            return
+        for epoch in [*self._settled, *([self._epoch] if self._epoch else [])]:
+            is_current = epoch is self._epoch
+            is_over = not is_current and epoch.gone_on.issuperset(self._others(epoch))
+            self._tell_confirmed(epoch, effects, is_over)
+            if not (is_current or is_over):
+                return
+
+    def _tell_confirmed(self, epoch: Epoch, effects: list[SessionEffect], is_over: bool) -> None:
+        if epoch.confirmed is not None:
+            found = epoch.confirmed.take(self._now, is_over=is_over)
+            if found is not None:
+                effects.append(found)
+
+    def _forget_settled(self, sender: MemberId, view: int, effects: list[SessionEffect]) -> None:
         """A member is known to have settled everything before this view."""
         for epoch in list(self._settled):
             if sender in epoch.ranks and epoch.number < view:
                 epoch.gone_on.add(epoch.ranks[sender])
                 if epoch.gone_on.issuperset(self._others(epoch)):
                     self._settled.remove(epoch)
+                    self._tell_confirmed(epoch, effects, is_over=True)

@@ -82,12 +82,12 @@ class FrameDecoder:
 
     def feed(self, data: bytes) -> list[Frame]:
         """The frames that these bytes complete."""
-        source = data
+        source: bytes | bytearray = data
         if self._rest:
             self._rest += data
             if len(self._rest) < self._wanted:
                 return []  # A frame that trickles in is not looked at again with every drop.
-            source = bytes(self._rest)
+            source = self._rest
         frames: list[Frame] = []
         start, end = 0, len(source)
         self._wanted = _HEAD.size
@@ -101,7 +101,8 @@ class FrameDecoder:
             if until > end:
                 self._wanted = 4 + length
                 break
-            frames.append((kind, source[start + 5 : until]))
+            with memoryview(source) as whole:  # So that a long frame is copied once.
+                frames.append((kind, bytes(whole[start + 5 : until])))
             start = until
         self._rest = bytearray(source[start:])
         return frames

@@ -14,7 +14,7 @@ from antecede.errors import Misuse
 from antecede.live.transport.frames import BadFrame
 from antecede.order import Count
 
-VERSION: Final = 3
+VERSION: Final = 5
 Name = Annotated[str, msgspec.Meta(min_length=1, max_length=200)]
 
 
@@ -38,6 +38,8 @@ class Welcome(msgspec.Struct, frozen=True, array_like=True):
     incarnation: Count
     received: Count
     """The number of the last data frame of this sender and incarnation."""
+    key: Annotated[bytes, msgspec.Meta(max_length=64)] = b""
+    """For this sender alone (`live/ordering/seals`)."""
 
 
 class Refusal(msgspec.Struct, frozen=True, array_like=True):

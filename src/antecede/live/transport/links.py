@@ -14,6 +14,7 @@ from antecede.live.logs import log
 from antecede.live.transport.handshake import Hello, Refused, Welcome
 from antecede.live.transport.outgoing import Address, LinkLimits, Outgoing
 from antecede.live.transport.tls import Security
+from antecede.live.transport.turns import Turns
 
 _REFUSED_S: Final = 0.5
 _PARTING_S: Final = 1.0
@@ -30,8 +31,8 @@ class LinkOwner:
     group: str
     name: str
     hello: Callable[[str | None, int], Hello]
-    welcomed: Callable[[str, int], None]
-    """By this life of a process."""
+    welcomed: Callable[[str, int, bytes], None]
+    """By this life of a process, with the key that it gave."""
     drained: Callable[[], None]
     failed: Callable[[AntecedeError], None]
     is_member: Callable[[str], bool]
@@ -75,6 +76,7 @@ class Links:
         self._names: dict[Address, str] = {}
         """Who answered at an address that was dialled without a name."""
         self._started = 0.0
+        self._turns = Turns()
 
     def start(self) -> None:
         self._started = asyncio.get_running_loop().time()
@@ -103,16 +105,16 @@ class Links:
         }
         return found | self._refusals
 
-    def know(self, name: str, address: Address) -> None:
-        """This is where a process listens: make sure that there is a link to it."""
-        if self.addresses.get(name) == address and name in self.by_name:
+    def know(self, name: str, address: Address, *, dials: bool = True) -> None:
+        """This is where a process listens: make sure that there is a link to it, or that one that
+        there is leads there."""
+        is_linked = name in self.by_name
+        if self.addresses.get(name) == address and is_linked:
+            return
+        if not dials and not is_linked:
+            self.addresses[name] = address
             return
         self.hang_up(name)
-        for link in self._unnamed:
-            if link.address == address:
-                self._end(link)
-                self._unnamed.remove(link)
-                break
         self._open(name, address)
 
     def meet(self, name: str, incarnation: int, address: Address) -> None:
@@ -162,6 +164,11 @@ class Links:
         asyncio.get_running_loop().call_later(delay_s, hang_up)
 
     def _open(self, name: str, address: Address) -> None:
+        """In place of one that was dialled before it was known who listens there: that would be
+        refused, as the earlier of two."""
+        for link in [one for one in self._unnamed if one.address == address]:
+            self._end(link)
+            self._unnamed.remove(link)
         self.addresses[name] = address
         self.by_name[name] = self._dial(name, address)
 
@@ -171,11 +178,13 @@ class Links:
         link = Outgoing(
             name,
             address,
-            lambda: self._owner.hello(name, number),
+            # Once it has been welcomed, it leads to who welcomed it.
+            lambda: self._owner.hello(link.peer, number),
             self._security,
             self._limits,
             self._welcomed,
             self._owner.drained,
+            self._turns,
         )
         if name is None:
             self._unnamed.append(link)
@@ -228,7 +237,7 @@ class Links:
                 return
             self.by_name[name] = link
             self.addresses[name] = link.address
-        self._owner.welcomed(name, welcome.incarnation)
+        self._owner.welcomed(name, welcome.incarnation, welcome.key)
 
     def hang_up(self, name: str) -> None:
         link = self.by_name.pop(name, None)

@@ -12,9 +12,9 @@ import random
 import socket
 import ssl
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from antecede.errors import BadInput, Misuse
 from antecede.live.transport.frames import (
@@ -29,13 +29,15 @@ from antecede.live.transport.frames import (
 )
 from antecede.live.transport.handshake import Hello, Refusal, Refused, Welcome, decode, encode
 from antecede.live.transport.tls import PLAIN_TCP, Certificates, Security, certified_names
+from antecede.live.transport.turns import Turn, Turns
 
 Address = tuple[str, int]
 
 _FIRST_PAUSE_S: Final = 0.05
 _LONGEST_PAUSE_S: Final = 2.0
-_HANDSHAKE_S: Final = 5.0
+_HANDSHAKE_S: Final = 10.0
 _WORDLESS: Final = 5
+_FRAME_ITEMS: Final = 1 << 15
 
 
 def array_head(count: int) -> bytes:
@@ -94,6 +96,7 @@ class Outgoing:
         limits: LinkLimits,
         welcomed: Callable[["Outgoing", Welcome], None],
         drained: Callable[[], None],
+        turns: Turns,
     ) -> None:
         self.peer = peer
         self.address = address
@@ -110,6 +113,7 @@ class Outgoing:
         self._limits = limits
         self._welcomed = welcomed
         self._drained = drained
+        self._turns = turns
         self._items: list[bytes] = []
         self._items_bytes = 0
         self._flush_due = False
@@ -134,16 +138,22 @@ class Outgoing:
                 f"an item of {len(item):,} bytes; at most {self._limits.item_bytes:,} fit into a "
                 "frame (LinkLimits.frame_bytes)"
             )
-        self._items.append(item)
-        self._items_bytes += len(item)
-        self.waiting_bytes += len(item)
-        if self._items_bytes >= self._limits.frame_bytes // 2:
-            self._flush()
+        self.put_all((item,), len(item))
+
+    def put_all(self, items: Sequence[bytes], size: int) -> None:
+        """The same with several, none of which is too large, of this size altogether."""
+        self._items += items
+        self._items_bytes += size
+        self.waiting_bytes += size
+        is_long = self._items_bytes >= self._limits.frame_bytes // 2
+        if is_long or len(self._items) >= _FRAME_ITEMS:
+            self.flush()
         elif not self._flush_due:
             self._flush_due = True
-            asyncio.get_running_loop().call_soon(self._flush)
+            asyncio.get_running_loop().call_soon(self.flush)
 
-    def _flush(self) -> None:
+    def flush(self) -> None:
+        """Send what has been put on it."""
         self._flush_due = False
         items = self._items
         if not items:
@@ -160,9 +170,14 @@ class Outgoing:
             self._write(frame)
 
     def _write(self, frame: bytes) -> None:
-        if self._connection is not None and self._connection.transport is not None:
+        if self._connection is not None:
             self.bytes_sent += len(frame)
-            self._connection.transport.write(frame)
+            self._connection.write(frame)
+
+    def ask(self) -> None:
+        """Ask how far the peer has come: of little it would say so only after a while."""
+        if self._unacknowledged and self.connected:
+            self._write(encode_data(self._unacknowledged[-1][0], b""))
 
     async def run(self) -> None:
         """Dial, talk, and dial again until cancelled; raises `Refused` when the peer says no."""
@@ -198,36 +213,65 @@ class Outgoing:
 
     async def _talk(self) -> None:
         """One connection, from dialling to its end."""
-        loop = asyncio.get_running_loop()
-        context = self._security.client() if isinstance(self._security, Certificates) else None
-        async with asyncio.timeout(_HANDSHAKE_S):
-            transport, connection = await loop.create_connection(
-                lambda: _Dialled(self), *self.address, ssl=context
-            )
+        connection = _Dialled(self)
         try:
-            self._connection = connection
-            transport.write(encode_frame(Kind.HELLO, encode(self._hello())))
-            async with asyncio.timeout(_HANDSHAKE_S):
-                welcome = await connection.welcome
-            self._check_identity(welcome, transport)
-            self._take_up(welcome)
-            while not connection.lost.done():
-                await asyncio.wait([connection.lost], timeout=self._limits.silence_s / 4)
-                silence_s = loop.time() - self._acknowledged_at
-                if self._unacknowledged and silence_s > self._limits.silence_s:
-                    break
-            if connection.lost.done():
-                await connection.lost
+            with await self._turns.wait() as turn:
+                async with asyncio.timeout(_HANDSHAKE_S):
+                    await self._connect(connection, turn)
+                async with asyncio.timeout(_HANDSHAKE_S):
+                    await self._greet(connection)
+            self._look(connection)
+            await connection.lost
         finally:
-            transport.abort()
+            connection.end()
 
-    def _check_identity(self, welcome: Welcome, transport: asyncio.BaseTransport) -> None:
+    async def _connect(self, connection: "_Dialled", turn: Turn) -> None:
+        loop = asyncio.get_running_loop()
+        transport, _ = await loop.create_connection(lambda: connection, *self.address)
+        turn.is_connected()
+        if isinstance(self._security, Certificates):
+            connection.transport = await loop.start_tls(
+                transport, connection, self._security.client(), server_hostname=self.address[0]
+            )
+
+    async def _greet(self, connection: "_Dialled") -> None:
+        """Both ends say who they are."""
+        self._connection = connection
+        connection.write(encode_frame(Kind.HELLO, encode(self._hello())))
+        welcome = await connection.welcome
+        self._check_identity(welcome, connection)
+        self._take_up(welcome)
+
+    def _look(self, connection: "_Dialled") -> None:
+        """Now and then: whether the peer still answers, and may still be believed."""
+        loop = asyncio.get_running_loop()
+        silence_s = loop.time() - self._acknowledged_at
+        if self._unacknowledged and silence_s > self._limits.silence_s:
+            connection.fail(TimeoutError())
+            return
+        reason = self._why_not(connection)
+        if reason:
+            connection.fail(BadFrame(reason))
+            return
+        later_s = self._limits.silence_s / 4
+        connection.watch = loop.call_later(later_s, self._look, connection)
+
+    def _why_not(self, connection: "_Dialled") -> str:
+        """Why the peer's certificate is not believed; empty if it is, or none is needed."""
+        if isinstance(self._security, Certificates):
+            return self._security.why_not(connection.certificate)
+        return ""
+
+    def _check_identity(self, welcome: Welcome, connection: "_Dialled") -> None:
         if self.peer not in (None, welcome.receiver):
             raise BadFrame(f"dialled '{self.peer}' and reached '{welcome.receiver}'")
-        if isinstance(self._security, Certificates):
-            certificate = transport.get_extra_info("peercert")
-            if welcome.receiver not in certified_names(certificate):
-                raise BadFrame(f"the certificate of '{welcome.receiver}' is for another name")
+        reason = self._why_not(connection)
+        if reason:
+            raise BadFrame(reason)
+        if isinstance(self._security, Certificates) and (
+            welcome.receiver not in certified_names(connection.certificate)
+        ):
+            raise BadFrame(f"the certificate of '{welcome.receiver}' is for another name")
 
     def _take_up(self, welcome: Welcome) -> None:
         """Go on where the peer says it stands."""
@@ -271,6 +315,7 @@ class _Dialled(asyncio.Protocol):
         loop = asyncio.get_running_loop()
         self.link = link
         self.transport: asyncio.Transport | None = None
+        self.watch: asyncio.TimerHandle | None = None
         self.welcome: asyncio.Future[Welcome] = loop.create_future()
         self.lost: asyncio.Future[None] = loop.create_future()
         self._decoder = FrameDecoder(HELLO_LIMIT)
@@ -282,8 +327,9 @@ class _Dialled(asyncio.Protocol):
         try:
             for kind, body in self._decoder.feed(data):
                 self._take(kind, body)
-        except (BadFrame, Refused) as error:
-            self._end(error)
+        except Exception as error:  # noqa: BLE001 - these bytes are the reason, whatever it is
+            is_known = isinstance(error, BadFrame | Refused)
+            self.fail(error if is_known else BadFrame(f"{type(error).__name__}: {error}"))
 
     def _take(self, kind: int, body: bytes) -> None:
         if not self.welcome.done():
@@ -299,12 +345,31 @@ class _Dialled(asyncio.Protocol):
             raise BadFrame(f"an unexpected frame of kind {kind}")
 
     def connection_lost(self, error: Exception | None) -> None:
-        self._end(error or ConnectionResetError("the peer closed the connection"))
+        self.fail(error or ConnectionResetError("the peer closed the connection"))
 
-    def _end(self, error: Exception) -> None:
+    @property
+    def certificate(self) -> dict[str, Any] | None:
+        """Of the other end."""
+        found: dict[str, Any] | None = None
+        if self.transport is not None:
+            found = self.transport.get_extra_info("peercert")
+        return found
+
+    def write(self, data: bytes) -> None:
+        """Whatever is written after the end is for nobody."""
+        if self.transport is not None and not self.transport.is_closing():
+            self.transport.write(data)
+
+    def fail(self, error: Exception) -> None:
+        """End it, for this reason."""
         for future in (self.welcome, self.lost):
             if not future.done():
                 future.set_exception(error)
                 future.exception()  # Whoever waits gets it; nobody has to.
+        self.end()
+
+    def end(self) -> None:
+        if self.watch is not None:
+            self.watch.cancel()
         if self.transport is not None:
             self.transport.abort()

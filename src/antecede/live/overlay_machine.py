@@ -3,15 +3,16 @@
 The processes and their addresses are fixed; what happens when one of them dies is the overlay's own
 business (`daisy` survives it, `separators` where its options say so). Nobody sends before everybody
 is there, except those who come late: they say so when the overlay has let them in, and nobody sends
-to them before. The overlay's clock starts with that. Pure, with the same face as `viewed`.
+to them before. The overlay's clock starts with that. Pure, with the same face as `member_machine`.
 """
 
 from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
 
 from antecede.errors import Misuse
-from antecede.groups import MemberId, View
-from antecede.live.durable.remembered import Outgone
-from antecede.live.ordering.effects import Delivery, Hold, Sent, ViewChanged
+from antecede.groups import MemberId
+from antecede.live.ordering.effects import Delivery, Hold, Sent, ViewChange
+from antecede.live.ordering.incomplete import Context
 from antecede.live.ordering.items import (
     LARGEST,
     PREFIX_BYTES,
@@ -22,16 +23,15 @@ from antecede.live.ordering.items import (
     pack_prefix,
     prefix_of,
 )
-from antecede.live.ordering.lesser import Context
 from antecede.live.ordering.offers import Ready
-from antecede.live.outputs import Identity, Known, Left, Output, ToPeer
+from antecede.live.outputs import Identity, Known, Left, Output, Remember, ToPeer
 from antecede.live.transport.outgoing import Address
 from antecede.message import NO_GROUP, Message, MessageId, members, process_set
 from antecede.order import Deliver, Effect, Event, Held, Notice, Order, Stamp, Transmit, Wake
 from antecede.wire import decode_packet, encode_packet, encode_stamp
 
 
-class Overlaid:
+class OverlayMachine:
     """One process. `addresses` are those of all processes, in the order of their numbers."""
 
     def __init__(
@@ -41,9 +41,10 @@ class Overlaid:
         addresses: Mapping[str, Address],
         protocol_text: str,
         *,
-        applications: int,
+        applications: Collection[str],
         late: Collection[str] = (),
         records: bool = False,
+        memory: Path | None = None,
     ) -> None:
         self.identity = identity
         self.protocol = order.name
@@ -52,7 +53,7 @@ class Overlaid:
         self._names = tuple(addresses)
         self._numbers = {name: number for number, name in enumerate(addresses)}
         self._addresses = dict(addresses)
-        self._applications = applications
+        self._applications = [name for name in addresses if name in applications]
         self._coming = set(late)
         """Those who come late and are not in yet, this process included."""
         self._absent = set(addresses) - {identity.name, *late}
@@ -61,6 +62,9 @@ class Overlaid:
         """Whether this process came late, and is in."""
         self._began: float | None = None
         self._records = records
+        self._memory = memory
+        """The file that is its stable memory, and what that has."""
+        self._remembered = order.remembered()
         self._sent = 0
         self._lamport = 0
         self.hold = Hold()
@@ -73,10 +77,10 @@ class Overlaid:
         for name, address in self._addresses.items():
             if name != self.identity.name:
                 self._out.append(Known(name, address))
-        present = [self._numbers[name] for name in self.members()]
-        view = View(1, tuple(MemberId(number, 0) for number in present))
+        names = self.members()
+        lives = tuple(MemberId(self._numbers[name], 0) for name in names)
         self._lamport += 1
-        self._out.append(ViewChanged(view, view.members, (), self._lamport))
+        self._out.append(ViewChange(1, names, names, (), lives, self._lamport))
         if self.identity.name in self._coming:
             self._apply(self.order.join(self._time(now)))
         return self._take_out()
@@ -84,11 +88,24 @@ class Overlaid:
     def be_seed(self) -> None:
         """An overlay has no seeds."""
 
-    def what_is_missing(self, there: Sequence[str]) -> str:
+    def waits_for(self, there: Sequence[str]) -> dict[str, str]:
         """Who of the overlay is not there yet."""
-        return f"not there yet: {', '.join(sorted(self._absent))}" if self._absent else ""
+        absent = ", ".join(sorted(self._absent))
+        return {"": f"not there yet: {absent}"} if absent else {}
 
-    def welcomed(self, name: str, incarnation: int, now: float) -> list[Output]:
+    def key_for(self, name: str, incarnation: int) -> bytes:
+        """Overlays hand on what others sent by design: their members trust each other."""
+        return b""
+
+    def slow_members(self, window: int) -> list[str]:
+        """Back-pressure is the links' alone here."""
+        return []
+
+    def accuse(self, name: str, now: float) -> list[Output]:
+        """Its link has ended; an overlay excludes nobody."""
+        return []
+
+    def welcomed(self, name: str, incarnation: int, now: float, key: bytes = b"") -> list[Output]:
         self._absent.discard(name)
         if not self._absent:
             self._time(now)
@@ -118,6 +135,9 @@ class Overlaid:
             elif type(item) is Direct:
                 self._out.append(Delivery(sender, item.payload, ordered=False))
         return self._take_out()
+
+    def excuse(self, seconds: float, now: float) -> None:
+        """Overlays have detectors of their own."""
 
     def wake(self, now: float) -> list[Output]:
         self._apply(self.order.wake(self._time(now)))
@@ -167,9 +187,6 @@ class Overlaid:
         self._apply(effects)
         return self._take_out()
 
-    def context(self) -> Context:
-        raise Misuse("an overlay has no contexts")
-
     def send_direct(self, payload: bytes, to: Sequence[str]) -> list[Output]:
         item = encode_item(Direct(payload))
         for name in to:
@@ -177,14 +194,8 @@ class Overlaid:
             self._out.append(ToPeer(name, item))
         return self._take_out()
 
-    def take(self, sender: MemberId, payload: bytes) -> None:
+    def take(self, deliveries: Sequence[Delivery]) -> None:
         """Back-pressure is the links' alone here."""
-
-    def give_state(self, view: int, state: bytes) -> list[Output]:
-        raise Misuse("an overlay hands no state to newcomers")
-
-    def recalled(self, found: Sequence[Outgone], now: float) -> list[Output]:
-        raise Misuse("an overlay has no durable members")
 
     def leave(self, now: float) -> list[Output]:
         return [Left()]
@@ -198,6 +209,11 @@ class Overlaid:
     @property
     def is_open(self) -> bool:
         return self._began is not None and self.identity.name not in self._coming
+
+    @property
+    def has_news(self) -> bool:
+        """It tells others by itself."""
+        return False
 
     @property
     def lets_back_in(self) -> bool:
@@ -226,9 +242,6 @@ class Overlaid:
         )
         return self._names[held.message.sender], held.message.number, awaited
 
-    def shun(self, held: Held) -> list[Output]:
-        raise Misuse("an overlay decides by itself whom it goes on without")
-
     def name_of(self, member: MemberId) -> str:
         return self._names[member.process]
 
@@ -241,7 +254,7 @@ class Overlaid:
 
     def members(self) -> tuple[str, ...]:
         """Those who send and are addressed, as far as they have come."""
-        return tuple(name for name in self._names[: self._applications] if name not in self._coming)
+        return tuple(name for name in self._applications if name not in self._coming)
 
     def address_of(self, name: str) -> Address:
         return self._addresses[name]
@@ -258,6 +271,7 @@ class Overlaid:
         return self._numbers[name]
 
     def _apply(self, effects: Sequence[Effect]) -> None:
+        self._remember()
         for effect in effects:
             match effect:
                 case Transmit():
@@ -272,6 +286,14 @@ class Overlaid:
                     self._out.append(effect)
                     if effect.event is Event.VIEW and self.identity.name in self._coming:
                         self._come_in()
+
+    def _remember(self) -> None:
+        """What has to outlive this process is written before what follows from it is sent."""
+        if self._memory is not None:
+            memory = self.order.remembered()
+            if memory != self._remembered:
+                self._remembered = memory
+                self._out.append(Remember(self._memory, memory))
 
     def _come_in(self) -> None:
         """The overlay has let this process in: from now on others send to it, too."""

@@ -1,19 +1,21 @@
-"""How a durable member acts: what its machine wants done waits until the end of the turn of the
-event loop, goes into the log in one transaction, and is done then. So nothing leaves and nothing is
-given to the application that is not in the log.
+"""A write-ahead log, which is how a durable member acts: what its machine wants done waits until
+the end of the turn of the event loop, goes into the log in one transaction, and is done then. So
+nothing leaves and nothing is given to the application that is not in the log.
 """
 
 import asyncio
 from collections import deque
 from collections.abc import Callable, Sequence
 
-from antecede.errors import AntecedeError, Misuse
+import msgspec
+
+from antecede.errors import AntecedeError, CannotWrite, Misuse
 from antecede.live.durable.journal import Journal
 from antecede.live.durable.remembered import Outgone
-from antecede.live.events import Event, State
+from antecede.live.events import Event, Excluded, State
 from antecede.live.ordering.effects import Delivery
 from antecede.live.ordering.items import encode_item
-from antecede.live.ordering.offers import Given, Past, Subject, encode_content
+from antecede.live.ordering.offers import Given, Subject, encode_content
 from antecede.live.outputs import (
     Accompanied,
     Begun,
@@ -24,14 +26,13 @@ from antecede.live.outputs import (
     Raised,
     Reached,
     ReadPast,
-    Reborn,
     ToPeer,
 )
 
-_LOGGED = (Kept, Outgone, Reached, Raised, Learnt, Begun, Reborn, Accompanied)
+_LOGGED = (Kept, Outgone, Reached, Raised, Learnt, Begun, Excluded, Accompanied)
 
 
-class Keeping:
+class WriteAhead:
     """Between the machine of a group and its pump."""
 
     def __init__(
@@ -87,7 +88,10 @@ class Keeping:
         try:
             while self._staged or self._taken is not None or self._begun:
                 self._write()
-        except AntecedeError as error:
+        except Exception as found:  # noqa: BLE001 - nothing that was staged may vanish in silence
+            reason = f"{type(found).__name__}: {found}"
+            failed = CannotWrite(str(self.journal.path), reason)
+            error = found if isinstance(found, AntecedeError) else failed
             self._staged.clear()
             self._taken, self._begun = None, False
             self._fail(error)
@@ -122,7 +126,7 @@ class Keeping:
         rows, after, more = self.journal.past(
             wanted.marks, wanted.after, wanted.upto, wanted.part_bytes
         )
-        content = encode_content(Past(rows, wanted.past.lacking, wanted.past.lasts))
+        content = encode_content(msgspec.structs.replace(wanted.past, rows=rows))
         given = Given(wanted.life, wanted.view, Subject.PAST, True, after, more, content)
         return ToPeer(wanted.name, encode_item(given))
 

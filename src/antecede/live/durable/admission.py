@@ -2,34 +2,34 @@
 what comes before its time is held back.
 
 A process that has come into a view may have to wait for what others have had of durable members,
-for what it missed while it was away, for the state of the application (`wishing`). Until it has
-them, what the session delivers is held back; the session counts it as not taken, so that senders
-wait as for any slow receiver.
+for what it missed while it was away, for the state of the application (`state_request`). Until it
+has them, what the session delivers is held back; the session counts it as not taken, so that
+senders wait as for any slow receiver.
 
-Order, at the threshold: the state, or else what was missed; then the view that the newcomer came
+Order, at the door: the state, or else what was missed; then the view that the newcomer came
 with, and everything since. Own messages of former lives leave next (`outbox`), before anything new.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from antecede.groups import MemberId, View
 from antecede.live.durable.company import Company
-from antecede.live.durable.had import Had
+from antecede.live.durable.deduplication import Had
 from antecede.live.durable.hosting import Host
 from antecede.live.durable.outbox import Outbox
 from antecede.live.durable.remembered import Remembered, Source
-from antecede.live.durable.wishing import Wishing
+from antecede.live.durable.state_request import StateRequest
 from antecede.live.events import State
-from antecede.live.ordering.effects import Arrived, Delivery, Put, Sent, ViewChanged
+from antecede.live.ordering.effects import Arrived, Delivery, Sent, ToPeers, ViewChange
 from antecede.live.ordering.items import encode_item
 from antecede.live.ordering.offers import Floor, Given, Mark, Offer, PastRow, Ready, Stored, Wanted
 from antecede.live.ordering.session import Audience, Session
-from antecede.live.outputs import Begun, Dropped, Kept, Learnt, Moved, Output, Raised, Told, ToPeers
+from antecede.live.outputs import Begun, Dropped, Kept, Learnt, Moved, Output, Raised, Told
 from antecede.live.roster import Habits, Roster
 
 
-class Threshold:
+class Admission:
     """One process. `remembered` is the memory of its log, if it is durable."""
 
     def __init__(
@@ -48,7 +48,9 @@ class Threshold:
         self.outbox = Outbox(self.company, remembered, self.had, self.pass_on)
         self._wants_state = wants_state
         self._group_is_named = group_is_named
-        self._wishing: Wishing | None = None
+        self._former: Collection[str] = () if remembered is None else remembered.company
+        """The members of the last view of a former life."""
+        self._request: StateRequest | None = None
         """Of a newcomer, as long as it waits,"""
         self._held: list[tuple[Any, Audience | None]] = []
         """and what is held back meanwhile."""
@@ -62,7 +64,12 @@ class Threshold:
     @property
     def is_open(self) -> bool:
         """Whether the application may send."""
-        return self._wishing is None and not self.outbox.is_busy
+        return self._request is None and not self.outbox.is_busy
+
+    @property
+    def awaited(self) -> list[str]:
+        """Who has yet to answer, while this process is a newcomer."""
+        return [] if self._request is None else self._request.awaited
 
     @property
     def habits(self) -> Habits:
@@ -71,7 +78,13 @@ class Threshold:
         wants_state = self._wants_state and (kept is None or kept.begins)
         if kept is None:
             return Habits(wants_state=wants_state)
-        return Habits(kept.series, kept.reached, wants_state)
+        return Habits(kept.series, kept.reached, wants_state, kept.sent)
+
+    def had_of(self, name: str, series: int) -> int:
+        """The number of the last message that was had of a log."""
+        kept = self.remembered
+        logged = 0 if kept is None else kept.last.get((name, series), 0)
+        return max(logged, self.had.highest(name, series)) if series else 0
 
     def habits_of(self, member: MemberId) -> Habits:
         return self.company.habits_of(member)
@@ -80,16 +93,19 @@ class Threshold:
 
     def begin(self, session: Session) -> None:
         """A new life of this process."""
+        if self.company.view is not None:
+            self._former = self.company.other_names
         self.company.begin(session)
         self.outbox.begin()
         self.host.begin()
         self._held = []
         self._brought.clear()
         self._floors.clear()
-        self._wishing = Wishing(
+        self._request = StateRequest(
             self.company,
             self.remembered,
             self.had,
+            former=self._former,
             wants_state=self._wants_state,
             deliver_past=self._deliver_past,
         )
@@ -103,17 +119,15 @@ class Threshold:
         session = self.company.session
         for effect in effects:
             kind = type(effect)
-            if kind is Put:
-                out.append(ToPeers(effect.names, effect.item))
-            elif kind is Delivery:
+            if kind is Delivery:
                 audience = session.audience.popleft() if session.audience else None
-                if self._wishing is not None:
+                if self._request is not None:
                     self._held.append((effect, audience))
                 else:
                     self._deliver(effect, audience, out)
-            elif kind is ViewChanged:
+            elif kind is ViewChange:
                 self._enter(effect, out)
-            elif self._wishing is not None and kind in (Arrived, Sent):
+            elif self._request is not None and kind in (Arrived, Sent):
                 self._held.append((effect, None))
             else:
                 out.append(effect)
@@ -125,8 +139,8 @@ class Threshold:
                 out += self.host.asked(sender, item)
                 self._refuse_seniors(out)
             case Given():
-                if self._wishing is not None:
-                    self._wishing.given(sender, item, out)
+                if self._request is not None:
+                    self._request.given(sender, item, out)
                     self._open_if_done(out)
             case Ready():
                 self.host.ready(sender, item.life)
@@ -137,8 +151,8 @@ class Threshold:
 
     def tick(self, waiting: int, out: list[Output]) -> None:
         """Now and then; the application has so many events to take."""
-        if self._wishing is not None:
-            self._wishing.tick(waiting, out)
+        if self._request is not None:
+            self._request.tick(waiting, out)
         else:
             self._note_floors(out)
             self.outbox.tick(out)
@@ -153,19 +167,19 @@ class Threshold:
 
     # -- views
 
-    def _enter(self, change: ViewChanged, out: list[Output]) -> None:
+    def _enter(self, change: ViewChange, out: list[Output]) -> None:
         self.company.enter(change)
-        if self._wishing is None:
+        if self._request is None:
             out.append(change)
             out += self._host(change, joins=False)
             return
         out.append(Moved(change))
         self._held.append((change, None))
         self._refuse_seniors(out)
-        self._wishing.enter(change.view, out)
+        self._request.enter(change.view, out)
         self._open_if_done(out)
 
-    def _host(self, change: ViewChanged, *, joins: bool) -> list[Output]:
+    def _host(self, change: ViewChange, *, joins: bool) -> list[Output]:
         company = self.company
         return self.host.enter(change, company.session.me, company.habits_of, joins=joins)
 
@@ -173,47 +187,50 @@ class Threshold:
         """While this process is itself a newcomer it lets those wait who are junior to it and ask
         it for something. More senior ones must not: two would wait for each other."""
         view = self.company.view
-        if self._wishing is not None and view is not None:
+        if self._request is not None and view is not None:
             seniors = view.members[: view.members.index(self.company.session.me)]
-            out += self.host.refuse([self.company.name_of(member) for member in seniors])
+            # A later life of one of them is junior.
+            lives = [(self.company.name_of(one), one.incarnation) for one in seniors]
+            out += self.host.refuse(lives)
 
     def _open_if_done(self, out: list[Output]) -> None:
         """The newcomer has what it needs: everything that was held back follows."""
-        wishing = self._wishing
-        if wishing is None or not wishing.is_done:
+        request = self._request
+        if request is None or not request.is_done:
             return
-        self._wishing, held, self._held = None, self._held, []
-        self._guesses = self._guesses or wishing.has_to_guess
-        if wishing.brings_state:
-            out.append(State(wishing.state))
+        self._request, held, self._held = None, self._held, []
+        self._guesses = self._guesses or request.has_to_guess
+        self.host.missing = request.missing
+        if request.brings_state:
+            out.append(State(request.state))
         view = 0
         for effect, audience in held:
-            if type(effect) is ViewChanged:
+            if type(effect) is ViewChange:
                 joins, view = not view, effect.view.number
                 out.append(Told(effect))
                 # What others ask of this member is as of its place here, too.
                 out += self._host(effect, joins=joins)
             elif type(effect) is not Delivery:
                 out.append(effect)
-            elif self._is_in_state(wishing, view, audience):
+            elif self._is_in_state(request, view, audience):
                 self._drop_contained(effect, out)
             else:
                 self._deliver(effect, audience, out)
         if self.remembered is not None:
             # With a state, it has begun once the application has taken that.
-            if self.remembered.begins and wishing.state is None:
+            if self.remembered.begins and request.state is None:
                 out.append(Begun())
             self.remembered.begins = False
-            self.outbox.send_former(wishing.known_there, out)
+            self.outbox.send_former(request.known_there, out)
         out.append(ToPeers(self.company.other_names, encode_item(Ready(self.company.life))))
 
-    def _is_in_state(self, wishing: Wishing, view: int, audience: Audience | None) -> bool:
+    def _is_in_state(self, request: StateRequest, view: int, audience: Audience | None) -> bool:
         """Whether a message of a view before the one that a state was given in is part of it: its
         giver has had it, too."""
-        if audience is None or wishing.state_of is None or view >= wishing.state_of[0]:
+        if audience is None or request.state_of is None or view >= request.state_of[0]:
             return False
         epoch, destinations, _ = audience
-        rank = epoch.ranks.get(wishing.state_of[1])
+        rank = epoch.ranks.get(request.state_of[1])
         return self._is_to_all(audience) if rank is None else bool(destinations >> rank & 1)
 
     # -- what the application gets
@@ -234,7 +251,7 @@ class Threshold:
             out.append(Learnt(lasts=mark, lacks=mark))
 
     def _drop(self, delivery: Delivery, member: MemberId, out: list[Output]) -> None:
-        self.company.session.take(member, delivery.payload)
+        self.company.session.take((delivery,))
         out.append(Dropped(delivery))
 
     def _deliver(self, delivery: Delivery, audience: Audience | None, out: list[Output]) -> None:
@@ -273,13 +290,18 @@ class Threshold:
 
     def _deliver_past(self, kept: Remembered, row: PastRow, out: list[Output]) -> None:
         """What somebody else's log brings."""
-        if not kept.raise_last((row.sender, row.series), row.number):
+        source = (row.sender, row.series)
+        is_durable, is_known = row.series != row.incarnation, self.had.knows(*source)
+        is_last = kept.raise_last(source, row.number)
+        # Of durable members it is known what was had; later messages may have come before.
+        is_new = self.had.add(*source, row.number) if is_durable and is_known else is_last
+        if not is_new:
             return
         member, view = MemberId(row.process, row.incarnation), self.company.view
-        if row.series != row.incarnation:
-            self.had.add(row.sender, row.series, row.number)
+        if is_durable:
+            self.had.add(*source, row.number)
         elif view is not None and member in view.members:
-            self._brought.add(((row.sender, row.series), row.number))
+            self._brought.add((source, row.number))
         kept.position += 1
         delivery = Delivery(row.sender, row.payload, row.number, member=member)
         out.append(Kept(kept.position, delivery, row.series, is_to_all=True, is_counted=False))

@@ -6,18 +6,17 @@ from zlib import crc32
 
 import msgspec
 
-from antecede import orders
 from antecede.errors import Misuse
 from antecede.histories.labels import Labels
-from antecede.live.ordering.lesser import ContextOrder
+from antecede.live.ordering.incomplete import ContextOrder
 from antecede.message import Membership
-from antecede.order import Options, Order, Stamp
-from antecede.protocols import find, parse_options
+from antecede.order import Addressing, Options, Order, Stamp
+from antecede.protocols import find, is_overlay, parse_options
 
 _OPTIONS_SHOWN: Final = 100
 
 
-class Chosen:
+class ProtocolChoice:
     """A protocol with its options, the named groups and the labels."""
 
     def __init__(
@@ -29,7 +28,7 @@ class Chosen:
     ) -> None:
         if labels and (named_groups or protocol in (ContextOrder.name, "piggyback")):
             raise Misuse("labels go neither with named groups nor with contexts nor with piggyback")
-        if protocol != ContextOrder.name and find(protocol).name not in orders.names():
+        if protocol != ContextOrder.name and is_overlay(protocol):
             raise Misuse(
                 f"{protocol} is an overlay: its processes are those of a scenario (join_overlay, "
                 "or antecede node --scenario)"
@@ -58,6 +57,18 @@ class Chosen:
                 f"a log does not go with {what}: a message that was overtaken, and still waited "
                 "when the member was killed, would be lost; join without a log, or in another order"
             )
+
+    @property
+    def is_in_contexts(self) -> bool:
+        """Whether the application holds what messages follow."""
+        return self.protocol == ContextOrder.name
+
+    @property
+    def addresses_sets(self) -> bool:
+        """Whether a message may go to any members."""
+        if self.labels or self.is_in_contexts:
+            return False
+        return find(self.protocol).variant(self._options).traits.addressing is Addressing.SETS
 
     @property
     def text(self) -> str:

@@ -15,11 +15,15 @@ from antecede import groups
 from antecede.errors import MalformedStamp, Misuse
 from antecede.groups import GroupConfig, GroupMember, MemberId, View, founding_view
 from antecede.live.account import Account
-from antecede.live.chosen import Chosen
+from antecede.live.disputes import Disputes, may_say
+from antecede.live.durable.admission import Admission
 from antecede.live.durable.remembered import Outgone, Remembered
-from antecede.live.durable.threshold import Threshold
+from antecede.live.early import Batch, Early
+from antecede.live.events import Excluded, Interrupted, Restored
 from antecede.live.introduction import Introduction
-from antecede.live.ordering.effects import Delivery, Put, SessionEffect
+from antecede.live.knocking import Knocking
+from antecede.live.ordering.effects import Delivery, SessionEffect
+from antecede.live.ordering.epoch import TooEarly
 from antecede.live.ordering.founding import (
     Accept,
     Accepted,
@@ -28,6 +32,7 @@ from antecede.live.ordering.founding import (
     Prepare,
     Promise,
 )
+from antecede.live.ordering.incomplete import Context
 from antecede.live.ordering.items import (
     PART_BYTES,
     Carried,
@@ -42,57 +47,40 @@ from antecede.live.ordering.items import (
     Shun,
     encode_item,
 )
-from antecede.live.ordering.lesser import Context
-from antecede.live.ordering.offers import Floor, Given, Ready, Stored, Wanted
-from antecede.live.ordering.session import Session
+from antecede.live.ordering.offers import Floor, Given, Outdated, Ready, Stored, Wanted
+from antecede.live.ordering.seals import Seals
+from antecede.live.ordering.session import WINDOW, Session
 from antecede.live.outputs import (
     Accompanied,
     Identity,
+    Known,
     Left,
+    OlderLog,
     Output,
-    Reborn,
-    Resumed,
-    Suspended,
     ToPeer,
-    ToPeers,
 )
+from antecede.live.protocol_choice import ProtocolChoice
 from antecede.live.roster import NO_HABITS, Entry, Numbers, decode_entries, encode_entries
 from antecede.live.seeding import Seeding
 from antecede.message import NO_GROUP
 from antecede.order import Held, Wake
 
-_EARLY_ITEMS: Final = 1 << 17
+_PACKET_BYTES: Final = 4 * 2**20
+"""Of the substrate: most are tiny, but a newcomer is told of everybody."""
 FIRST_VIEW: Final = 1
-_Batch = tuple[str, int, list[Any]]
-"""What a link has brought at one time for the session: the sender, its incarnation, and items."""
+_ORDERED: Final = frozenset((Carried, Report, Settle))
+"""What is for the session."""
+_OFFERED: Final = frozenset((Wanted, Given, Ready, Floor, Stored))
+"""What newcomers want, and are given."""
 
 
-class _Early:
-    """Batches from members that the roster does not know yet, or that came while most members are
-    out of reach. Links bring everything only once."""
-
-    def __init__(self) -> None:
-        self.count = 0
-        """Of items."""
-        self._batches: list[_Batch] = []
-
-    def keep(self, batch: _Batch) -> None:
-        self._batches.append(batch)
-        self.count += len(batch[2])
-
-    def take(self) -> list[_Batch]:
-        """All of it, to be looked at again."""
-        batches, self._batches, self.count = self._batches, [], 0
-        return batches
-
-
-class Viewed(Account):
+class MemberMachine(Account):
     """One process in one group."""
 
     def __init__(
         self,
         identity: Identity,
-        chosen: Chosen,
+        chosen: ProtocolChoice,
         config: GroupConfig,
         *,
         founds: bool,
@@ -101,7 +89,14 @@ class Viewed(Account):
         wants_state: bool = False,
         part_bytes: int = PART_BYTES,
         seeding: Seeding | None = None,
+        confirms: bool = False,
+        seals: Seals | None = None,
+        window: int = WINDOW,
     ) -> None:
+        self._seals = seals
+        """By which members know each other's words, if they can prove who they are at all."""
+        self._window = window
+        self._confirms = confirms
         self._introduction = Introduction(identity.name)
         super().__init__(chosen, self._introduction.roster)
         self.identity = identity
@@ -112,8 +107,9 @@ class Viewed(Account):
         self._records = records
         self.member: GroupMember | None = None
         self._leaving = False
-        self._shunned: set[str] = set()
-        self._early = _Early()
+        self._disputes = Disputes()
+        self._knocking = Knocking(config.patience_s)
+        self._early = Early()
         self._out: list[Output] = []
         self._remembered = remembered
         self._wants_state = wants_state
@@ -138,53 +134,111 @@ class Viewed(Account):
         if self.seeding is not None:
             self.seeding.is_seed = True
 
-    def what_is_missing(self, there: Sequence[str]) -> str:
-        """What keeps the seeds from founding a group, in words; empty if nothing does."""
-        seeding = self.seeding
-        if seeding is None or self.member is not None:
-            return ""
-        if seeding.lacking:
-            return f"a group may go on with {', '.join(seeding.lacking)}; or name found_anew=True"
-        if not seeding.is_seed:
-            return "this process is none of the seeds, which have to found the group"
-        if len(there) + 1 < seeding.expect:
-            return f"seeds needed to found the group: {seeding.expect}; here: {len(there) + 1}"
-        return ""
+    def waits_for(self, there: Sequence[str]) -> dict[str, str]:
+        """What keeps this process from being in the group: by process that is there, and under the
+        empty name besides, in words."""
+        if self._is_in:
+            awaited = () if self._admission is None else self._admission.awaited
+            return dict.fromkeys(awaited, "it has yet to say what this process missed")
+        waits = self._knocking.words(there, has_number=self.member is not None)
+        is_founding = self.member is None and not self._knocking.insiders
+        if self.seeding is not None and is_founding and (why := self.seeding.why_not(there)):
+            waits[""] = why
+        return waits
 
-    def welcomed(self, name: str, incarnation: int, now: float) -> list[Output]:
-        """A link to this life of a process stands."""
+    def key_for(self, name: str, incarnation: int) -> bytes:
+        """What this life of a process seals its messages for this one with."""
+        return b"" if self._seals is None else self._seals.key_for(name, incarnation)
+
+    def welcomed(self, name: str, incarnation: int, now: float, key: bytes = b"") -> list[Output]:
+        """A link to this life of a process stands; this is the key that it gave."""
+        if self._seals is not None:
+            self._seals.learn(name, incarnation, key)
+        if self.session is not None:
+            self.session.report_again(name)
         if self.seeding is not None:
             self.seeding.heard(name, incarnation)
-        if self.member is None and name != self.identity.name:
-            self._out.append(self._introduction.ask(name, self.identity))
+        if self.member is None:
+            self._ask(self._knocking.welcomed(name, now))
         return self._take_out()
+
+    def _ask(self, names: Sequence[str]) -> None:
+        """To be let in."""
+        me = self.identity
+        self._out += [self._introduction.ask(name, me) for name in names if name != me.name]
 
     def receive(
         self, sender: str, incarnation: int, items: Sequence[Item], now: float
     ) -> list[Output]:
         """What a link has brought."""
-        if sender in self._shunned:
+        if sender in self._disputes.shunned:
             return []
         if self.seeding is not None:
             self.seeding.heard(sender, incarnation)
-        ordered: list[Any] = []
+        ordered: Sequence[Any] = items
         others: list[Item] = []
-        for item in items:
-            kind = type(item)
-            if kind is Carried or kind is Report or kind is Settle:
-                ordered.append(item)
-            else:
-                others.append(item)
-        if self._early.count + len(ordered) > _EARLY_ITEMS and self._is_early(sender):
-            # The link brings all of it again: so nothing of it may have been done.
-            raise MalformedStamp("items", "are too many before their time")
+        if not _ORDERED.issuperset(map(type, items)):
+            ordered = [item for item in items if type(item) in _ORDERED]
+            others = [item for item in items if type(item) not in _ORDERED]
+        if self._is_early(sender):
+            aside = [*ordered, *(item for item in others if type(item) in _OFFERED)]
+            if aside and not self._early.has_room(sender, aside):
+                # The link brings all of it again: so nothing of it may have been done.
+                raise TooEarly(f"too much came from '{sender}' before its time")
         for item in others:
             self._control(sender, incarnation, item, now)
         if ordered and self.session is not None:
-            if self._early.count and not self._suspended:
+            if self._early and not self._suspended:
                 self._receive_early(now)
             self._receive((sender, incarnation, ordered), now)
+        self._accuse_liars(now)
         return self._take_out()
+
+    def accuse(self, name: str, now: float) -> list[Output]:
+        """This member has sent what cannot be right. It is not heard any more, here; if most of the
+        others have the same to say, by nobody (`disputes`)."""
+        self._accuse(name, now)
+        return self._take_out()
+
+    def find_slow(self, name: str) -> list[Output]:
+        """This member holds up senders for too long. It is heard as long as most others do not find
+        it slow, too."""
+        self._disputes.hear(name, self.identity.name, self.members())
+        self._tell_of(name)
+        return self._take_out()
+
+    def _tell_of(self, name: str) -> None:
+        item = encode_item(Shun(name))
+        self._out += [ToPeer(other, item) for other in self._others() if other != name]
+
+    def _accuse(self, name: str, now: float) -> None:
+        self._early.forget(name)
+        if name in self.members() and name != self.identity.name:
+            self._disputes.begin(name, self.identity.name, now)
+            self._tell_of(name)
+            self._forget_words(name)
+
+    def _others(self) -> list[str]:
+        return [name for name in self.members() if name != self.identity.name]
+
+    def _accuse_liars(self, now: float) -> None:
+        session = self.session
+        if session is not None and session.liars:
+            names = [self.name_of(one) for one in session.liars]
+            session.liars.clear()
+            for name in names:
+                self._accuse(name, now)
+
+    def _forget_words(self, name: str) -> None:
+        epoch = None if self.session is None else self.session.epoch
+        for member in () if epoch is None else epoch.members:
+            if self.session is not None and self.name_of(member) == name:
+                self.session.forget(member)
+
+    def excuse(self, seconds: float, now: float) -> None:
+        """This process stood still for that long, so that others' silence says nothing."""
+        if self.member is not None:
+            self.member.excuse(seconds, now)
 
     def wake(self, now: float) -> list[Output]:
         """A time that was asked for has come."""
@@ -201,18 +255,22 @@ class Viewed(Account):
         found a group with those who are there. The application has so many events to take; whether
         every seed has been tried once."""
         if self.member is None:
-            for name in () if self._leaving else peers:
-                self._out.append(self._introduction.ask(name, self.identity))
+            if not self._leaving:
+                self._ask(self._knocking.again(peers, now))
             if self.seeding is not None and not self._leaving:
                 founder = self._introduction.founder(self.identity)
                 self._out += self.seeding.tick(founder, peers, now, tried_all=tried_all)
                 self._found_if_agreed(now)
+        elif not self._is_in and self._knocking.gives_up(now):
+            self._stopped(groups.Stopped(groups.StopReason.EXCLUDED))
         elif self._suspended and self.seeding is not None:
             self._surrender_if_superseded()
+        elif self._disputes.is_lost(self.members(), now, 2 * self._config.suspect_after_s):
+            self._stopped(groups.Stopped(groups.StopReason.EXCLUDED))
         elif self.session is not None and not self._suspended:
             self._session(self.session.report())
-            if self._threshold is not None:
-                self._threshold.tick(waiting, self._out)
+            if self._admission is not None:
+                self._admission.tick(waiting, self._out)
                 self._resend(now)
         return self._take_out()
 
@@ -235,22 +293,22 @@ class Viewed(Account):
         effects = self.session.send(
             payload, numbers, now, group=group, label=label, context=context
         )
-        if self._remembered is not None and self._threshold is not None:
+        if self._remembered is not None and self._admission is not None:
             names = self._chosen.named_groups[group] if group is not None else to
-            self._threshold.outbox.note_sent(payload, names, group, self._out)
+            self._admission.outbox.note_sent(payload, names, group, self._out)
         self._session(effects)
         return self._take_out()
 
     def give_state(self, view: int, state: bytes) -> list[Output]:
         """The application's answer to `StateWanted`."""
-        if self._threshold is not None:
-            self._out += self._threshold.host.give(view, state)
+        if self._admission is not None:
+            self._out += self._admission.host.give(view, state)
         return self._take_out()
 
     def recalled(self, found: Sequence[Outgone], now: float) -> list[Output]:
         """The answer to `Recall`."""
-        if self._threshold is not None and self.session is not None:
-            self._threshold.outbox.recalled(found, self._out)
+        if self._admission is not None and self.session is not None:
+            self._admission.outbox.recalled(found, self._out)
             self._resend(now)
         return self._take_out()
 
@@ -268,10 +326,10 @@ class Viewed(Account):
             self._out.append(ToPeer(name, item))
         return self._take_out()
 
-    def take(self, sender: MemberId, payload: bytes) -> None:
-        """The application has taken a message of this member."""
+    def take(self, deliveries: Sequence[Delivery]) -> None:
+        """The application has taken these messages of members."""
         if self.session is not None:
-            self.session.take(sender, payload)
+            self.session.take(deliveries)
 
     def leave(self, now: float) -> list[Output]:
         """Leave; `Left` follows."""
@@ -282,17 +340,15 @@ class Viewed(Account):
             self._substrate(self.member.leave(now), now)
         return self._take_out()
 
-    def shun(self, held: Held) -> list[Output]:
-        """Take those that a message waits for as dead: nobody hears them any more, so that the
-        group goes on without them."""
+    def shun(self, held: Held, now: float) -> list[Output]:
+        """Take those that a message waits for as dead: if most others have the same to say, nobody
+        hears them any more, and the group goes on without them; else this process begins anew."""
         epoch = None if self.session is None else self.session.epoch
         if epoch is None:
             return []
         names = [epoch.names[one.process] for one in held.awaited if one.process != epoch.me]
         for name in dict.fromkeys(names):
-            self._shunned.add(name)
-            item = encode_item(Shun(name))
-            self._out += [ToPeer(other, item) for other in self.members() if other != name]
+            self._accuse(name, now)
         return self._take_out()
 
     # -- inside
@@ -323,20 +379,30 @@ class Viewed(Account):
             records=self._records,
             sent=0 if self._remembered is None else self._remembered.reached,
             part_bytes=self._part_bytes,
+            confirms=self._confirms,
+            seals=self._seals,
+            window=self._window,
         )
-        if self._threshold is not None:
+        if self._admission is not None:
             self.session.audience = deque()
-            self._threshold.begin(self.session)
+            self._admission.begin(self.session)
         self._substrate(member.start(now), now)
 
     def _is_early(self, sender: str) -> bool:
         return self._suspended or self.roster.named(sender) is None
 
-    def _receive(self, batch: _Batch, now: float) -> None:
+    @property
+    def _is_in(self) -> bool:
+        return self.session is not None and self.session.epoch is not None
+
+    def _receive(self, batch: Batch, now: float) -> None:
         sender, incarnation, items = batch
         entry = self.roster.named(sender)
         if self.session is None:
             return
+        if entry is None and self._is_in:
+            # Everybody knows a newcomer before it is told that it may come.
+            raise MalformedStamp("sender", f"is '{sender}', who is no member")
         if entry is None or self._suspended:
             self._early.keep(batch)
         else:
@@ -350,56 +416,94 @@ class Viewed(Account):
     def _receive_early(self, now: float) -> None:
         """Look again at what could not be taken before."""
         for batch in self._early.take():
+            if batch[0] in self._disputes.shunned:
+                continue
             try:
-                self._receive(batch, now)
-            except MalformedStamp:
-                self._shunned.add(batch[0])  # The link that it came on is not the one at hand.
+                if type(batch[2][0]) in _OFFERED:
+                    self._control(*batch[:2], batch[2][0], now)
+                else:
+                    self._receive(batch, now)
+            except TooEarly:
+                self._early.keep(batch)
+            except Exception:  # noqa: BLE001 - whatever it is, these bytes are the reason
+                self._disputes.shunned.add(
+                    batch[0]
+                )  # The link that it came on is not the one at hand.
+                self._accuse(batch[0], now)
 
     def _control(self, sender: str, incarnation: int, item: Item, now: float) -> None:
         match item:
             case Membership():
-                if self.member is not None:
-                    packet = groups.decode(item.packet)
-                    self._check_source(sender, incarnation, packet.source)
-                    self._substrate(self.member.receive(packet, now), now)
+                self._membership(sender, incarnation, item.packet, now)
             case Direct():
                 if sender in self.members():
                     self._out.append(Delivery(sender, item.payload, ordered=False))
             case Introduce():
                 self._let_in(sender, item, now)
             case Introduced():
-                self._introduced(item, now)
+                self._introduced(sender, item, now)
             case Prepare() | Promise() | Accept() | Accepted() | Behind() | Founded():
                 if self.seeding is not None and not self._leaving:
+                    insiders = self._knocking.insiders
+                    (insiders.add if type(item) is Founded else insiders.discard)(sender)
                     is_in = self.member is not None
                     self._out += self.seeding.receive(sender, item, now, is_in=is_in)
                     self._found_if_agreed(now)
+            case Outdated():
+                kept = self._remembered
+                is_ours = kept is not None and item.series == kept.series
+                if self.member is None and kept is not None and is_ours and item.number > kept.sent:
+                    self._out.append(OlderLog(sender, item.number, kept.sent))
             case Redirect():
                 if self.member is None:
-                    self._out += self._introduction.redirected(item, self.identity)
+                    self._out.append(Known(item.name, (item.host, item.port)))
+                    self._ask(self._knocking.redirected(sender, item.name, now))
             case Wanted() | Given() | Ready() | Floor() | Stored():
-                if self._threshold is not None and self.session is not None:
-                    self._threshold.receive(sender, item, self._out)
+                if self.session is None:
+                    return
+                if self.roster.named(sender) is None:
+                    if not self._is_in:
+                        # It is in the view that this process waits for, and was introduced later.
+                        self._early.keep((sender, incarnation, (item,)))
+                elif self._admission is not None:
+                    self._admission.receive(sender, item, self._out)
                     self._resend(now)
             case Shun():
-                if sender in self.members() and item.name != self.identity.name:
-                    self._shunned.add(item.name)
+                if sender in self.members() and item.name in self._others():
+                    self._disputes.hear(item.name, sender, self.members())
 
-    def _check_source(self, sender: str, incarnation: int, source: MemberId) -> None:
-        """Nobody speaks for another: what a link brings is from the life at its other end."""
-        entry = self.roster.named(sender)
-        if entry is not None and source != MemberId(entry.number, incarnation):
-            raise MalformedStamp("source", f"is {source}, on a link of '{sender}'")
+    def _membership(self, sender: str, incarnation: int, wire: bytes, now: float) -> None:
+        """A packet of the substrate. Nobody speaks for another: it is from the life at the other
+        end of its link, about itself; and who is in no view with this process can only ask."""
+        member, entry = self.member, self.roster.named(sender)
+        if member is None or entry is None:
+            return
+        if len(wire) > _PACKET_BYTES:
+            raise MalformedStamp("packet", f"has {len(wire)} bytes")
+        packet = groups.decode(wire)
+        source = MemberId(entry.number, incarnation)
+        if packet.source != source:
+            raise MalformedStamp("source", f"is {packet.source}, on a link of '{sender}'")
+        if may_say(packet, member):
+            try:
+                effects = member.receive(packet, now)
+            except Exception:
+                # What was done before the mistake was found has its effects, too.
+                self._substrate(member.effects_so_far(), now)
+                raise
+            self._substrate(effects, now)
 
     def _found_if_agreed(self, now: float) -> None:
-        """Be one of the first members."""
+        """Be one of the first members. The others hear so from this one before anything else: who
+        does not know yet that there is a group could make nothing of what its members say."""
         if self.member is not None or self.seeding is None or not self.seeding.founders:
             return
         founders = self.seeding.founders
         entries = [founder.entry(number) for number, founder in enumerate(founders)]
         self.roster.clear()
         for entry in entries:
-            self._out += self._introduction.add(entry)
+            self._introduction.add(entry)
+        self._out += self.seeding.tell_founders(self.identity.name)
         self._attend_if_needed(entries)
         members = [MemberId(number, one.incarnation) for number, one in enumerate(founders)]
         me = members[[founder.name for founder in founders].index(self.identity.name)]
@@ -409,10 +513,10 @@ class Viewed(Account):
     def _surrender_if_superseded(self) -> None:
         """Most of the others have been started anew: what is left of the group can never decide
         anything again. Begin anew, too."""
-        epoch = None if self.session is None else self.session.epoch
-        if epoch is None or self.seeding is None:
+        view = None if self.member is None else self.member.view
+        if view is None or self.seeding is None:
             return
-        members = [(self.name_of(one), one.incarnation) for one in epoch.view.members]
+        members = [(self.name_of(one), one.incarnation) for one in view.members]
         if self.seeding.is_superseded(members):
             self._stopped(groups.Stopped(groups.StopReason.EXCLUDED))
 
@@ -421,56 +525,62 @@ class Viewed(Account):
         member = self.member
         if member is None or member.view is None or self._suspended or self._leaving:
             return
+        had = 0 if self._admission is None else self._admission.had_of(name, asked.habits.series)
+        if had > asked.habits.sent:
+            self._out.append(Known(name, (asked.host, asked.port)))
+            self._out.append(ToPeer(name, encode_item(Outdated(asked.habits.series, had))))
+            return
         outputs, entry = self._introduction.let_in(member, name, asked)
         self._out += outputs
         if entry is not None:
             self._substrate(member.send(encode_entries((entry,)), now), now)
 
-    def _introduced(self, item: Introduced, now: float) -> None:
+    def _introduced(self, sender: str, item: Introduced, now: float) -> None:
         if self.member is not None:
             return
         outputs, contacts = self._introduction.introduced(item)
         self._out += outputs
         self._attend_if_needed(item.roster)
         me = MemberId(item.number, self.identity.incarnation)
-        self._become(GroupMember(self._config, me, contacts=contacts), now)
+        sponsor = self.roster.named(sender)
+        member = GroupMember(
+            self._config, me, contacts=contacts, sponsor=None if sponsor is None else sponsor.number
+        )
+        self._knocking.wait(now)
+        self._become(member, now)
 
     def _attend_if_needed(self, entries: Sequence[Entry]) -> None:
         """Somebody is durable or wants a state: from now on that is looked after."""
-        if self._threshold is None and any(entry.habits != NO_HABITS for entry in entries):
+        if self._admission is None and any(entry.habits != NO_HABITS for entry in entries):
             self._attend()
 
     def _attend(self) -> None:
         named = self._chosen.named_groups
-        self._threshold = Threshold(
+        self._admission = Admission(
             self.identity.name,
             self.roster,
             self._remembered,
             wants_state=self._wants_state,
             group_is_named=lambda index: bool(named) and index != NO_GROUP,
         )
-        self._threshold.host.part_bytes = self._part_bytes
-        self._introduction.habits = self._threshold.habits
+        self._admission.host.part_bytes = self._part_bytes
+        self._introduction.habits = self._admission.habits
         if self.session is not None:
             self.session.audience = deque()
             epoch = self.session.epoch
-            self._threshold.attend(self.session, None if epoch is None else epoch.view)
+            self._admission.attend(self.session, None if epoch is None else epoch.view)
 
     def _resend(self, now: float) -> None:
         """Let what former lives sent leave, as soon as anything may."""
-        threshold = self._threshold
-        if threshold is not None and threshold.outbox.has_to_resend and not self._suspended:
-            threshold.outbox.resend(now, self._out)
+        admission = self._admission
+        if admission is not None and admission.outbox.has_to_resend and not self._suspended:
+            admission.outbox.resend(now, self._out)
 
     def _session(self, effects: Sequence[Any]) -> None:
-        if self._threshold is not None:
-            self._threshold.pass_on(effects, self._out)
-            return
-        for effect in effects:
-            if type(effect) is Put:
-                self._out.append(ToPeers(effect.names, effect.item))
-            else:
-                self._out.append(effect)
+        if self._admission is not None:
+            self._admission.pass_on(effects, self._out)
+        else:
+            self._out += effects
 
     def _substrate(self, effects: Sequence[groups.Effect], now: float) -> None:
         for effect in effects:
@@ -490,10 +600,10 @@ class Viewed(Account):
                     self._provide(effect.view, now)
                 case groups.Suspended():
                     self._suspended = True
-                    self._out.append(Suspended(tuple(map(self.name_of, effect.reached))))
+                    self._out.append(Interrupted(tuple(map(self.name_of, effect.reached))))
                 case groups.Resumed():
                     self._suspended = False
-                    self._out.append(Resumed())
+                    self._out.append(Restored())
                     self._receive_early(now)
                     if self.session is not None:
                         self._session(self.session.wake(now))
@@ -506,8 +616,12 @@ class Viewed(Account):
         if effect.state:
             self._add(effect.state)
         self._suspended = False
+        self._knocking.is_in()
         names = [self.name_of(member) for member in effect.view.members]
-        self._shunned &= {*names}
+        self.roster.forget({member.process for member in effect.view.members})
+        self._disputes.keep(names)
+        if self._seals is not None:
+            self._seals.forget([entry.name for entry in self.roster])
         if self.seeding is not None:
             self._out += self.seeding.enter(names)
         elif self._remembered is not None:
@@ -516,6 +630,7 @@ class Viewed(Account):
             self._session(self.session.install(effect.view, now))
             self._receive_early(now)
             self._resend(now)
+            self._accuse_liars(now)
 
     def _add(self, entries: bytes) -> None:
         decoded = decode_entries(entries)
@@ -532,7 +647,9 @@ class Viewed(Account):
         self.member = None
         self.session = None
         self._introduction.forget_pending()
-        self._early = _Early()
+        self._early = Early()
+        self._knocking.begin()
+        self._disputes = Disputes()
         self._suspended = False
         if effect.reason is groups.StopReason.LEFT:
             self._out.append(Left())
@@ -540,6 +657,6 @@ class Viewed(Account):
         self._founds = False
         incarnation = self.identity.incarnation + 1
         self.identity = Identity(self.identity.name, self.identity.address, incarnation)
-        self._out.append(Reborn(incarnation))
-        if self._threshold is not None:
-            self._introduction.habits = self._threshold.habits
+        self._out.append(Excluded(incarnation))
+        if self._admission is not None:
+            self._introduction.habits = self._admission.habits

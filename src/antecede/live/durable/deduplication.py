@@ -1,5 +1,5 @@
-"""What has been had of durable members: they send again what may not have arrived, under the same
-number, and whoever has it already drops it.
+"""Deduplication: what has been had of durable members. They send again what may not have arrived,
+under the same number, and whoever has it already drops it.
 
 A durable member says now and then up to which number everything has reached everybody; only above
 that are numbers kept one by one.
@@ -53,6 +53,21 @@ class Had:
         """Whether anything has been heard of this series."""
         entry = self._known.get(sender)
         return entry is not None and entry.series == series
+
+    def highest(self, sender: str, series: int) -> int:
+        """The number of the last message of this series that was had."""
+        entry = self._known.get(sender)
+        if entry is None or entry.series != series:
+            return 0
+        return max(entry.numbers, default=entry.floor)
+
+    def whole(self, sender: str, series: int, start: int) -> int:
+        """Up to here everything of this series was had, if it was up to `start`."""
+        entry = self._of(sender, series)
+        number = max(start, entry.floor)
+        while number + 1 in entry.numbers:
+            number += 1
+        return number
 
     def told(self) -> tuple[HadOf, ...]:
         """All of it, for a newcomer."""

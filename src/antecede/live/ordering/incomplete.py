@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 
 from antecede.errors import Misuse
+from antecede.groups import MemberId
 from antecede.histories import Contexts, DeliverIn
 from antecede.histories.history import History, merge
 from antecede.message import Membership, Message
@@ -30,18 +31,29 @@ from antecede.order import (
 __all__ = ["Context", "ContextOrder", "DeliverIn", "merged"]
 
 
+Head = tuple[MemberId, int]
+"""A message by its sender, and its number among all of that life."""
+
+
 class Context(msgspec.Struct, frozen=True):
     """What a message follows: a history in a view. The empty one is `Context()`."""
 
     view: int = 0
     history: History = msgspec.field(default_factory=History)
+    heads: tuple[Head, ...] = ()
+    """The messages that it was put together of, without what these follow: for recordings."""
 
 
 def merged(first: Context, second: Context) -> Context:
-    """What follows from the two."""
+    """The context that follows both; if they are of two views, the one of the later view. Raises
+    nothing.
+
+        await group.send_in(merged(answered, remarked), b"both noted")
+    """
     if first.view != second.view:
         return max(first, second, key=lambda context: context.view)
-    return Context(first.view, merge(first.history, second.history))
+    heads = tuple(dict.fromkeys((*first.heads, *second.heads)))
+    return Context(first.view, merge(first.history, second.history), heads)
 
 
 class _NoState(msgspec.Struct, array_like=True):

@@ -1,0 +1,140 @@
+"""From what the machine says to the links: what one turn of the event loop has for the same
+processes travels together."""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from antecede.live.ordering.items import is_membership, is_message, is_repeated
+from antecede.live.transport.links import Links
+
+_BATCH_BYTES: Final = 1 << 16
+
+
+class _Batch:
+    """What is for the same processes, as encoded items."""
+
+    def __init__(self) -> None:
+        self.names: tuple[str, ...] = ()
+        self.items: list[bytes] = []
+        self.size = 0
+        self.is_due = False
+
+
+class Transmission:
+    """What one process in one group says to the others. `repairs_loss`: whether the protocol sends
+    again what a link that does not stand drops; `act` does something whose failure is the member's;
+    `lags_s`: by process, how much later than it could a message leaves, on purpose."""
+
+    def __init__(
+        self,
+        links: Links,
+        is_member: Callable[[str], bool],
+        act: Callable[[Callable[[], tuple[()]]], None],
+        *,
+        repairs_loss: bool,
+        lags_s: Mapping[str, float],
+    ) -> None:
+        self._links = links
+        self._is_member = is_member
+        self._act = act
+        self._repairs_loss = repairs_loss
+        self._lags_s = lags_s
+        self._batch = _Batch()
+        self._late: dict[str, deque[bytes]] = {}
+        """By process, what leaves later on purpose,"""
+        self._leaves_at: dict[str, float] = {}
+        """and when the last of it does."""
+
+    @property
+    def has_left(self) -> bool:
+        """Whether all is on its links, and everybody who is there has it."""
+        links = [link for link in self._links.by_name.values() if link.connected]
+        return not self._batch.items and not any(link.waiting_bytes for link in links)
+
+    def to_all(self, names: tuple[str, ...], item: bytes) -> None:
+        """Items that one turn of the event loop has for the same processes are put together, and
+        handed to their links at its end."""
+        batch = self._batch
+        if batch.names is not names or len(item) > _BATCH_BYTES:
+            self._hand_batch()
+            batch.names = names
+        if len(item) > _BATCH_BYTES:  # It may be more than a link takes.
+            for name in names:
+                self._put_or_drop(name, item)
+            return
+        batch.items.append(item)
+        batch.size += len(item)
+        if batch.size > _BATCH_BYTES:
+            self._hand_batch()
+        elif not batch.is_due:
+            batch.is_due = True
+            asyncio.get_running_loop().call_soon(self._end_turn)
+
+    def _end_turn(self) -> None:
+        self._batch.is_due = False
+        names = self._batch.names
+        self._act(self._hand_batch)
+        for name in names:
+            if name in self._links.by_name:
+                self._links.by_name[name].flush()
+
+    def _hand_batch(self) -> tuple[()]:
+        batch = self._batch
+        names, items, size = batch.names, batch.items, batch.size
+        batch.names, batch.items, batch.size = (), [], 0
+        if items:
+            for name in names:
+                link = self._links.by_name.get(name)
+                if link is not None and link.connected and not self._lags_s:
+                    link.put_all(items, size)
+                else:
+                    for item in items:
+                        self._put_or_drop(name, item)
+        return ()
+
+    def to_one(self, name: str, item: bytes) -> None:
+        if self._batch.items:
+            self._hand_batch()  # What came before it goes before it.
+        self._put_or_drop(name, item)
+
+    def _put_or_drop(self, name: str, item: bytes) -> None:
+        link = self._links.by_name.get(name)
+        if link is None:
+            if is_membership(item) or self._is_member(name):
+                self._links.redial(name)
+            link = self._links.by_name.get(name)
+            if link is None:
+                return
+        if not link.connected and (self._repairs_loss or is_repeated(item)):
+            return
+        if self._lags_s and name in self._lags_s and not is_membership(item):
+            self._put_late(name, item)
+        else:
+            link.put(item)
+
+    def _put_late(self, name: str, item: bytes) -> None:
+        """Late on purpose: messages wait, and everything else only for those before it, so that
+        nobody comes into the group later for it. The substrate, which must not take the lag for a
+        death, does not wait at all."""
+        waiting = self._late.setdefault(name, deque())
+        lag_s = self._lags_s[name] if is_message(item) else 0.0
+        now = asyncio.get_running_loop().time()
+        leaves_at = max(now + lag_s, self._leaves_at.get(name, 0.0) if waiting else 0.0)
+        if leaves_at <= now:
+            self._links.by_name[name].put(item)
+            return
+        waiting.append(item)
+        self._leaves_at[name] = leaves_at
+        asyncio.get_running_loop().call_at(leaves_at, self._put_next, name)
+
+    def _put_next(self, name: str) -> None:
+        item = self._late[name].popleft()
+
+        def put() -> tuple[()]:
+            if name in self._links.by_name:
+                self._links.by_name[name].put(item)
+            return ()
+
+        self._act(put)
