@@ -10,6 +10,7 @@ from typing import Any
 
 from tests.brokers import lane_world, number_world
 from tests.brokers.survey import lane_cases, number_cases
+from tests.brokers.world import Flaw
 
 
 def explore(title: str, explorer: Any, cases: Iterable[Any]) -> None:
@@ -19,7 +20,7 @@ def explore(title: str, explorer: Any, cases: Iterable[Any]) -> None:
         search = explorer(case)
         try:
             search.search()
-        except lane_world.Flaw as flaw:
+        except Flaw as flaw:
             sys.exit(f"{title}: {flaw} in {case}")
         explored += 1
         states += search.states

@@ -15,7 +15,7 @@ never looks at a stamp. Steps, one at a time and in every order:
 - `commit`: a reader stores its frontier; `crash`: it starts again from there.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import msgspec
@@ -23,10 +23,7 @@ import msgspec
 from antecede.brokers.holdback import Patience, Probe
 from antecede.brokers.lanes import Frontier, Lanes
 from antecede.brokers.stamps import LaneStamp, decode_lanes, encode_lanes
-
-NAMES = ("A", "B", "C")
-LATER = 1e9
-STATES_AT_MOST = 100_000
+from tests.brokers.world import LATER, NAMES, Flaw, Machines, Search, put
 
 
 class Sent(NamedTuple):
@@ -77,35 +74,19 @@ class World(NamedTuple):
     lanes: tuple[tuple[Entry, ...], ...]
 
 
-class Flaw(Exception):
-    """Something is wrong; the path of steps is added by the search."""
-
-
-Machines = Callable[..., Any]
-
-
-class Explorer:
+class Explorer(Search[World]):
     """The states of one case."""
 
-    def __init__(self, case: Case, machine: Machines = Lanes) -> None:
-        self._case = case
-        self._factory = machine
+    machine = Lanes
+
+    def __init__(self, case: Case, machine: Machines | None = None) -> None:
+        super().__init__(case, machine)
         self._lanes = max([s.lane for p in case.programs for s in p] + [0]) + 1
-        self._numbers: dict[tuple[int, int], int] = {}
-        for process, program in enumerate(case.programs):
-            for index in range(len(program)):
-                self._numbers[process, index] = len(self._numbers)
-        self.states = 0
-        self.deliveries = 0
         self.waits = 0
 
     def _machine(self, process: int, snapshot: bytes | None, past: Any = None) -> Any:
         machine = self._factory(process + 1, Patience(probe_s=1.0, limit=2), past)
-        for name in NAMES:
-            machine.keys.add(name)
-        if snapshot is not None:
-            machine.restore(snapshot)
-        return machine
+        return self._restored(machine, snapshot)
 
     def initial(self) -> World:
         processes = []
@@ -123,31 +104,9 @@ class Explorer:
             )
         return World(tuple(processes), ((),) * self._lanes)
 
-    def search(self) -> None:
-        """Visit every state; raise the first flaw, with the steps that lead there."""
-        first = self.initial()
-        seen = {first}
-        stack: list[tuple[World, tuple[str, ...]]] = [(first, ())]
-        while stack:
-            world, path = stack.pop()
-            self.states += 1
-            if self.states > STATES_AT_MOST:
-                raise Flaw("there is no end to the states")
-            stuck = True
-            try:
-                for label, after in self._steps(world):
-                    stuck = False
-                    if after not in seen:
-                        seen.add(after)
-                        stack.append((after, (*path, label)))
-                if stuck:
-                    self._judge_end(world)
-            except Flaw as flaw:
-                raise Flaw(f"{flaw} after {', '.join(path)}") from None
-
     # Steps
 
-    def _steps(self, world: World) -> Iterator[tuple[str, World]]:
+    def _moves(self, world: World) -> Iterator[tuple[str, World]]:
         for number, process in enumerate(world.processes):
             yield from self._publishing(world, number, process)
             yield from self._reading(world, number, process)
@@ -202,8 +161,8 @@ class Explorer:
             if cursor < 0:
                 machine = self._machine(p, process.machine)
                 machine.open(NAMES[lane], len(entries))
-                cursors = _put(process.cursors, lane, len(entries))
-                begins = _put(process.addressed_from, lane, len(entries))
+                cursors = put(process.cursors, lane, len(entries))
+                begins = put(process.addressed_from, lane, len(entries))
                 yield (
                     f"{p} opens {NAMES[lane]}",
                     self._with(world, p, machine, cursors=cursors, addressed_from=begins),
@@ -217,7 +176,7 @@ class Explorer:
                 stamp: LaneStamp = decode_lanes(entry.stamp)
                 machine.arrive(NAMES[lane], cursor + 1, stamp, list(entry))
                 after = self._with(
-                    world, p, machine, cursors=_put(process.cursors, lane, cursor + 1)
+                    world, p, machine, cursors=put(process.cursors, lane, cursor + 1)
                 )
                 if self._case.eager:
                     after = self._take_all(after, p)
@@ -320,12 +279,10 @@ class Explorer:
                 raise Flaw(f"{p} never delivers {missing:#b}")
 
     def _with(self, world: World, p: int, machine: Any, **changed: Any) -> World:
-        changed["machine"] = machine.snapshot()
-        process = world.processes[p]._replace(**changed)
-        self._check_held(machine, world, p)
-        return world._replace(processes=_put(world.processes, p, process))
+        self._check_held(machine, p)
+        return super()._with(world, p, machine, **changed)
 
-    def _check_held(self, machine: Any, world: World, p: int) -> None:
+    def _check_held(self, machine: Any, p: int) -> None:
         """What is said to be waited for has not been reached, and is really named."""
         reached = machine.frontier().places
         for held in machine.held():
@@ -334,7 +291,3 @@ class Explorer:
                 behind = lane == held.lane and place < held.place
                 if reached.get(lane, LATER) >= place and not behind:
                     raise Flaw(f"{p} waits for {lane}:{place}, which it has")
-
-
-def _put(values: tuple[Any, ...], at: int, value: Any) -> tuple[Any, ...]:
-    return (*values[:at], value, *values[at + 1 :])

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from antecede.brokers.holdback import Missing, Patience
 from antecede.brokers.numbers import Numbers
 from antecede.brokers.stamps import decode_topics, encode_topics
-from tests.brokers.lane_world import LATER, NAMES, STATES_AT_MOST, Flaw, Machines, _put
+from tests.brokers.world import LATER, NAMES, Flaw, Machines, Search, put
 
 
 class Case(NamedTuple):
@@ -50,27 +50,18 @@ class World(NamedTuple):
     losses: int
 
 
-class Explorer:
+class Explorer(Search[World]):
     """The states of one case."""
 
-    def __init__(self, case: Case, machine: Machines = Numbers) -> None:
-        self._case = case
-        self._factory = machine
-        self._numbers: dict[tuple[int, int], int] = {}
-        for process, program in enumerate(case.programs):
-            for index in range(len(program)):
-                self._numbers[process, index] = len(self._numbers)
-        self.states = 0
-        self.deliveries = 0
+    machine = Numbers
+
+    def __init__(self, case: Case, machine: Machines | None = None) -> None:
+        super().__init__(case, machine)
         self.largest_front = 0
 
     def _machine(self, process: int, snapshot: bytes | None) -> Any:
         machine = self._factory(process + 1, Patience(patience_s=1.0, probe_s=None))
-        for name in NAMES:
-            machine.keys.add(name)
-        if snapshot is not None:
-            machine.restore(snapshot)
-        return machine
+        return self._restored(machine, snapshot)
 
     def initial(self) -> World:
         processes = []
@@ -82,26 +73,8 @@ class Explorer:
             processes.append(Process(machine.snapshot(), 0, reads, 0, 0, 0, 0, 0))
         return World(tuple(processes), (), 0)
 
-    def search(self) -> None:
-        """Visit every state; raise the first flaw, with the steps that lead there."""
-        first = self.initial()
-        seen = {first}
-        stack: list[tuple[World, tuple[str, ...]]] = [(first, ())]
-        while stack:
-            world, path = stack.pop()
-            self.states += 1
-            if self.states > STATES_AT_MOST:
-                raise Flaw("there is no end to the states")
-            try:
-                steps = list(self._steps(world)) or list(self._wakes(world))
-                for label, after in steps:
-                    if after not in seen:
-                        seen.add(after)
-                        stack.append((after, (*path, label)))
-                if not steps:
-                    self._judge_end(world)
-            except Flaw as flaw:
-                raise Flaw(f"{flaw} after {', '.join(path)}") from None
+    def _moves(self, world: World) -> list[tuple[str, World]]:
+        return list(self._steps(world)) or list(self._wakes(world))
 
     def _steps(self, world: World) -> Iterator[tuple[str, World]]:
         for p, process in enumerate(world.processes):
@@ -123,7 +96,7 @@ class Explorer:
                 yield (
                     f"{entries[0][0]} is lost for {q}",
                     rest._replace(
-                        processes=_put(rest.processes, q, process), losses=world.losses + 1
+                        processes=put(rest.processes, q, process), losses=world.losses + 1
                     ),
                 )
 
@@ -144,7 +117,7 @@ class Explorer:
                 after = self._with_queue(after, key, (*queues.get(key, ()), entry))
                 there = after.processes[q]
                 there = there._replace(addressed=there.addressed | 1 << message)
-                after = after._replace(processes=_put(after.processes, q, there))
+                after = after._replace(processes=put(after.processes, q, there))
         return f"{p} publishes {message} to {NAMES[topic]}", after
 
     def _hand(self, world: World, key: Key, entry: Entry) -> World:
@@ -168,7 +141,7 @@ class Explorer:
             if taken is None:
                 return self._with(world, q, machine, told=told)
             process = self._judge(world.processes[q], q, taken)
-            world = world._replace(processes=_put(world.processes, q, process))
+            world = world._replace(processes=put(world.processes, q, process))
 
     def _judge(self, process: Process, q: int, taken: Any) -> Process:
         self.deliveries += 1
@@ -208,11 +181,6 @@ class Explorer:
         queues = {**dict(world.queues), key: entries}
         kept = {key: entries for key, entries in queues.items() if entries}
         return world._replace(queues=tuple(sorted(kept.items())))
-
-    def _with(self, world: World, p: int, machine: Any, **changed: Any) -> World:
-        changed["machine"] = machine.snapshot()
-        process = world.processes[p]._replace(**changed)
-        return world._replace(processes=_put(world.processes, p, process))
 
 
 def _bits(bits: int) -> Iterator[int]:

@@ -11,21 +11,31 @@ class Planted(NamedTuple):
     """One bug; `old` occurs exactly once in the module."""
 
     name: str
+    case: str
+    """Which of the named cases shows it."""
     module: str
     old: str
     new: str
 
 
 LANES = [
-    Planted("head-never-waits", "holdback", "if other is None:", "if other is not queue:"),
+    Planted(
+        "head-never-waits",
+        "two in flight",
+        "holdback",
+        "if reached(awaited, _UNREAD) < place and awaited != lane:",
+        "if reached(awaited, _UNREAD) < place and awaited == lane:",
+    ),
     Planted(
         "arrived-counts-as-delivered",
+        "two in flight",
         "holdback",
-        "if (other.items[0].place - 1 if other.items else other.floor) < place:",
-        "if other.last < place:",
+        "if reached(awaited, _UNREAD) < place and awaited",
+        "if awaited in self._reached and self.state.queues[awaited].last < place and awaited",
     ),
     Planted(
         "freed-too-late",
+        "filtered and named",
         "holdback",
         "        if lane in self._waiting:\n            self._moved(lane, queue, now)\n"
         "        held_s",
@@ -33,68 +43,80 @@ LANES = [
     ),
     Planted(
         "own-publication-forgotten",
+        "two in flight",
         "lanes",
         "        self.state.past[key] = max(place, self.state.past.get(key, 0))\n\n    def doubt",
         "        self.state.past.setdefault(key, 0)\n\n    def doubt",
     ),
     Planted(
         "changes-lanes-at-once",
+        "two in flight",
         "lanes",
         "sorted({*state.flying, *state.doubtful} - {here})",
         "sorted({*state.doubtful} - {here})",
     ),
     Planted(
         "unread-lanes-not-passed-on",
+        "through a lane nobody reads",
         "lanes",
-        "if place > past.get(key, 0) and need not in given_up:  # L2, L4",
-        "if place > past.get(key, 0) and key in self.state.queues.queues:",
+        "if place > known(key, 0) and (key, place) not in taken.without:  # L2, L4",
+        "if place > known(key, 0) and key in self.state.queues.queues:",
     ),
     Planted(
         "own-place-not-in-the-past",
+        "answers",
         "lanes",
-        "        if taken.place > past.get(lane, 0):\n            past[lane] = taken.place\n",
+        "        if taken.place > known(lane, 0):\n            past[lane] = taken.place\n",
         "",
     ),
     Planted(
         "doubt-is-no",
+        "unheard",
         "lanes",
         "self.state.doubtful.add(self._landed(lane))",
         "self._landed(lane)",
     ),
     Planted(
         "past-not-stored",
+        "the publisher starts again",
         "lanes",
         "return Frontier(places, dict(self.state.past))",
         "return Frontier(places, {})",
     ),
     Planted(
         "arrivals-are-committed",
+        "two in flight",
         "lanes",
         "        reached = self._holdback.reached\n",
         "        reached = lambda lane: self.state.queues.queues[lane].last\n",
     ),
     Planted(
         "filtered-places-waited-for",
+        "filtered and named",
         "holdback",
-        "            queue.floor = place\n            self._moved(lane, queue, now)\n",
+        "            self._reached[lane] = queue.floor = place\n"
+        "            self._moved(lane, queue, now)\n",
         "            pass\n",
     ),
 ]
 NUMBERS = [
     Planted(
         "only-the-own-topic",
+        "two topics",
         "numbers",
         "front = tuple([(*channel, last) for channel, last in sorted(state.front.items())])",
         "front = tuple([(*c, last) for c, last in sorted(state.front.items()) if c[0] == key])",
     ),
     Planted(
         "other-topics-not-passed-on",
+        "through a topic",
         "numbers",
         "elif number > known.get(other, 0):",
         "elif named in self.state.topics and number > known.get(other, 0):",
     ),
     Planted(
         "front-emptied",
+        "two fronts",
         "numbers",
         "                if front.get(other, number + 1) <= number:\n"
         "                    del front[other]\n",
@@ -102,6 +124,7 @@ NUMBERS = [
     ),
     Planted(
         "delivery-not-learned",
+        "answers",
         "numbers",
         "        if own > known.get(channel, 0):\n"
         "            front[channel] = known[channel] = own\n",
@@ -109,14 +132,16 @@ NUMBERS = [
     ),
     Planted(
         "loss-is-not-told",
+        "lost in between",
         "numbers",
         "        elif queue.last and stamp.number > queue.last + 1:",
         "        elif queue.last and stamp.number > queue.last + 99:",
     ),
     Planted(
         "patience-ends-nothing",
+        "lost in between",
         "holdback",
-        "                self._excuse(awaited, lost)\n",
+        "                self._excuse(lane, lost, now)\n",
         "                pass\n",
     ),
 ]

@@ -74,11 +74,12 @@ class Server:
             self._process = None
 
 
-def redis(folder: Path, sync: str = "always") -> Server:
+def redis(folder: Path, sync: str = "always", extra: tuple[str, ...] = ()) -> Server:
     port = free_port()
     command = [
         *(require_program("redis-server"), "--port", str(port), "--bind", "127.0.0.1"),
         *("--appendonly", "yes", "--appendfsync", sync, "--save", "", "--dir", str(folder)),
+        *extra,
     ]
     return Server(command, port, folder)
 

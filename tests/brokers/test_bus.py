@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from antecede.brokers import CausalBus, Frontier, Unconfirmed
+from antecede.brokers import CausalBus, Frontier, Patience, Unconfirmed
+from antecede.brokers.bus import WAKE_EVERY
 from antecede.brokers.lanes import Lanes
 from antecede.brokers.log import Arrival
 from antecede.brokers.stamps import decode_lanes, encode_lanes
@@ -142,6 +143,23 @@ def test_who_changes_lanes_waits_and_a_failure_is_settled() -> None:
         past = dict(decode_lanes(shelf.stamps[2][1]).past)
         lanes = Lanes(1)
         assert past == {lanes.keys.add("a"): 5, lanes.keys.add("b"): 77}  # b's end
+
+    run(test())
+
+
+def test_patience_has_its_turn_while_there_is_much_to_deliver() -> None:
+    """A busy lane once kept a reader from asking for what another one waited for."""
+
+    async def test() -> None:
+        shelf = Shelf("waits", "busy", "empty")
+        writer = Lanes(9)
+        writer.observe({writer.keys.add("empty"): 1})
+        shelf.put("waits", b"answer", encode_lanes(writer.publish("waits")))
+        for _ in range(3 * WAKE_EVERY):
+            shelf.put("busy", b"noise")
+        async with CausalBus(shelf, patience=Patience(probe_s=0.0)) as bus:
+            found = [(await anext(bus)).payload for _ in range(2 * WAKE_EVERY)]
+        assert b"answer" in found
 
     run(test())
 

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from examples.questions.__main__ import PROGRAMS, main
+from examples.questions.__main__ import broker as started
 from tests.brokers.servers import require_program
 
 
@@ -22,3 +23,14 @@ def test_the_shop(broker: str, tmp_path: Path, capsys: pytest.CaptureFixture[str
 def test_a_broker_that_is_not_there(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert main(["--url", "redis://127.0.0.1:1", "--out", str(tmp_path)]) == 2
     assert "redis://127.0.0.1:1: " in capsys.readouterr().err
+
+
+def test_a_broker_with_another_day(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    require_program("redis-server")
+    with started("redis") as url:
+        assert main(["--url", url, "--out", str(tmp_path)]) == 0
+        assert main(["--url", url, "--out", str(tmp_path)]) == 2
+    assert (
+        "topics hold another day's messages: answers, orders, payments, questions; "
+        in capsys.readouterr().err
+    )

@@ -11,7 +11,7 @@ from antecede.brokers.bus import CausalBus, Message, new_publisher
 from antecede.brokers.channels import ChannelBus
 from antecede.brokers.holdback import Held, Patience
 from antecede.brokers.lanes import Frontier, Lanes
-from antecede.brokers.log import Superseded, Unconfirmed
+from antecede.brokers.log import MadeAnew, Superseded, Unconfirmed
 from antecede.brokers.numbers import Numbers
 from antecede.errors import Misuse
 
@@ -24,6 +24,7 @@ __all__ = [
     "Frontier",
     "Held",
     "Lanes",
+    "MadeAnew",
     "Message",
     "Numbers",
     "Patience",
@@ -31,6 +32,9 @@ __all__ = [
     "Unconfirmed",
     "causal",
 ]
+
+PATIENCE_S = 1.0
+"""How long something that does not come is waited for where a broker keeps nothing."""
 
 
 def causal(
@@ -63,7 +67,7 @@ def causal(
         if group is not None:
             raise Misuse("a group needs a log: use streams")
         patience = Patience(
-            patience_s=1.0 if patience_s is None else patience_s,
+            patience_s=PATIENCE_S if patience_s is None else patience_s,
             probe_s=None,
             limit=limit,
             hold=hold,

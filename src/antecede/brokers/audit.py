@@ -1,23 +1,26 @@
 """What readers of a broker really see: recorded as it comes, judged, and what waiting would cost.
 
 The audit reads as any consumer does, without holding anything back. Beside it runs the machine that
-would hold back (`lanes`), fed with the same arrivals: when it would have delivered each message is
-the price of order here.
+would hold back (`lanes`, `numbers`), fed with the same arrivals: when it would have delivered each
+message is the price of order here.
 """
 
 import asyncio
 import time
 from collections.abc import Callable, Sequence
-from contextlib import AsyncExitStack, suppress
+from contextlib import AsyncExitStack, ExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
-from antecede.brokers import causal
+import msgspec
+
+from antecede.brokers import PATIENCE_S, causal
 from antecede.brokers.bus import Message
-from antecede.brokers.connect import client_of, extra_of, kafka_settings, missing_extra
+from antecede.brokers.connect import client_of, extra_of, kafka_bus
 from antecede.brokers.holdback import Patience
 from antecede.brokers.lanes import Lanes
+from antecede.brokers.numbers import Numbers
 from antecede.brokers.record import Record
 from antecede.errors import Misuse
 from antecede.verify import Verdict, verify_trace
@@ -26,18 +29,39 @@ from antecede.verify import Verdict, verify_trace
 class Shadow:
     """The machine that would have held back, of one reader."""
 
-    def __init__(self, places: dict[str, int]) -> None:
-        self._lanes = Lanes(1, Patience(probe_s=None, limit=1 << 62))
-        for lane, place in places.items():
-            self._lanes.open(lane, place)
+    def __init__(self, machine: Lanes | Numbers) -> None:
+        self._machine = machine
         self.held_s: list[float] = []
         self.waiting = 0
         self.most_waiting = 0
 
+    @classmethod
+    def of_lanes(cls, places: dict[str, int]) -> Self:
+        lanes = Lanes(1, Patience(probe_s=None, limit=1 << 62))
+        for lane, place in places.items():
+            lanes.open(lane, place)
+        return cls(lanes)
+
+    @classmethod
+    def of_topics(cls, topics: Sequence[str]) -> Self:
+        """What the broker drops is waited for as long as `causal` would."""
+        numbers = Numbers(1, Patience(patience_s=PATIENCE_S, probe_s=None, limit=1 << 62))
+        for topic in topics:
+            numbers.subscribe(topic)
+        return cls(numbers)
+
     def see(self, message: Message, now: float) -> None:
-        self._lanes.arrive(message.lane, message.place, message.stamp, None, now)
+        machine = self._machine
+        if isinstance(machine, Lanes):
+            machine.arrive(message.lane, message.place, message.stamp, None, now)
+        elif message.stamp is None:
+            self.held_s.append(0.0)
+            return
+        else:
+            machine.arrive(message.topic, message.stamp, None, now)
         self.waiting += 1
-        while (taken := self._lanes.take(now)[0]) is not None:
+        machine.wake(now)
+        while (taken := machine.take(now)[0]) is not None:
             self.waiting -= 1
             self.held_s.append(taken.held_s)
         self.most_waiting = max(self.most_waiting, self.waiting)
@@ -69,6 +93,10 @@ class Audit:
     seconds: float
     trace: Path
     verdict: Verdict
+    dropped: int = 0
+    """Without a log: numbers between others that no reader saw."""
+    contradictions: int = 0
+    """What stamps name although it cannot be."""
     cost: Cost = field(default_factory=lambda: Cost(0, 0, 0.0, 0.0, 0.0, 0, 0))
 
     @property
@@ -101,14 +129,19 @@ class Watching:
         self._until = None if seconds is None else self.begun + seconds
         self._messages = messages
         self._tell = tell
+        self._nameless = 0
 
-    def reader(self, name: str, places: dict[str, int]) -> Shadow:
-        self.record.reader(name, places)
-        shadow = Shadow(places)
+    def reader(self, name: str, shadow: Shadow, places: dict[str, int] | None = None) -> Shadow:
+        self.record.reader(name, places or {})
         self.shadows.append(shadow)
         return shadow
 
     def see(self, name: str, shadow: Shadow, message: Message) -> None:
+        if not message.place:  # Without a log and a stamp a message has no name.
+            self._nameless += 1
+            message = msgspec.structs.replace(
+                message, lane=f"{message.topic} at {name}", place=self._nameless
+            )
         self.record.see(name, message, time.time())
         shadow.see(message, time.monotonic())
         self._tell(len(self.record))
@@ -127,19 +160,25 @@ def audit_broker(
     seconds: float | None = None,
     messages: int = 1_000_000,
     start: Literal["first", "new"] = "new",
+    live: bool = False,
     force: bool = False,
     tell: Callable[[int], None] = lambda count: None,
 ) -> Audit:
     """Watch until the time is over, enough messages were seen, or control-C; then judge. `out` is
-    the trace."""
+    the trace. `live`: listen to NATS core or Redis pub/sub, which keep nothing."""
     if not topics:
         raise Misuse("say which topics to read")
+    is_kafka = extra_of(url) == "kafka"
+    if live and is_kafka:
+        raise Misuse("Kafka keeps what is published: audit it without --live")
+    if live and start == "first":
+        raise Misuse("nothing is kept to start from: --live hears what is published from now on")
     watching = Watching(seconds, messages, tell)
     with suppress(KeyboardInterrupt, asyncio.CancelledError):
-        if extra_of(url) == "kafka":
-            _watch_kafka(watching, url, topics, start)
+        if is_kafka:
+            _watch_kafka(watching, url, topics, readers, start)
         else:
-            asyncio.run(_watch(watching, url, topics, readers, start))
+            asyncio.run(_watch(watching, url, topics, readers, start, live))
     watching.record.write(out, "audit", force=force)
     return Audit(
         readers=len(watching.shadows),
@@ -148,21 +187,27 @@ def audit_broker(
         seconds=time.monotonic() - watching.begun,
         trace=out,
         verdict=verify_trace(out),
+        dropped=watching.record.skipped(),
+        contradictions=watching.record.contradictions,
         cost=cost_of(watching.shadows),
     )
 
 
 async def _watch(
-    watching: Watching, url: str, topics: Sequence[str], readers: int, start: Any
+    watching: Watching, url: str, topics: Sequence[str], readers: int, start: Any, live: bool
 ) -> None:
     async with AsyncExitStack() as stack:
         tasks = []
         for number in range(readers):
-            client = await stack.enter_async_context(client_of(url))
+            client = await stack.enter_async_context(client_of(url, live=live))
             bus: Any = causal(client, topics, start=start, hold=False)
             await stack.enter_async_context(bus)
             name = f"reader {number + 1}"
-            shadow = watching.reader(name, bus.places())
+            if live:
+                shadow = watching.reader(name, Shadow.of_topics(topics))
+            else:
+                places = bus.places()
+                shadow = watching.reader(name, Shadow.of_lanes(places), places)
             tasks.append(asyncio.create_task(_follow(watching, bus, name, shadow)))
         try:
             while not watching.is_over() and not any(task.done() for task in tasks):
@@ -181,14 +226,18 @@ async def _follow(watching: Watching, bus: Any, name: str, shadow: Shadow) -> No
         watching.see(name, shadow, message)
 
 
-def _watch_kafka(watching: Watching, url: str, topics: Sequence[str], start: Any) -> None:
-    try:
-        from antecede.brokers import kafka  # noqa: PLC0415 - an extra
-    except ImportError:
-        raise missing_extra("kafka") from None
-    with kafka.causal(kafka_settings(url), topics, start=start, hold=False) as bus:
-        shadow = watching.reader("reader 1", bus.places())
+def _watch_kafka(
+    watching: Watching, url: str, topics: Sequence[str], readers: int, start: Any
+) -> None:
+    with ExitStack() as stack:
+        buses = []
+        for number in range(readers):
+            bus = stack.enter_context(kafka_bus(url, topics, start=start, hold=False))
+            places = bus.places()
+            name = f"reader {number + 1}"
+            buses.append((name, bus, watching.reader(name, Shadow.of_lanes(places), places)))
         while not watching.is_over():
-            message = bus.poll(0.05)
-            if message is not None:
-                watching.see("reader 1", shadow, message)
+            for name, bus, shadow in buses:
+                message = bus.poll(0.05 / readers)
+                if message is not None:
+                    watching.see(name, shadow, message)

@@ -17,11 +17,13 @@ import msgspec
 
 from antecede.brokers.holdback import Deliver, Effect, Held, Missing, Patience, Pause, Probe, Resume
 from antecede.brokers.lanes import Lanes
-from antecede.brokers.log import Arrival, Log, Unconfirmed
+from antecede.brokers.log import Arrival, Log, Superseded, Unconfirmed
 from antecede.brokers.stamps import PUBLISHER_BITS, LaneStamp, decode_lanes, encode_lanes
 from antecede.errors import MalformedStamp, Misuse
 
 LOGGER = logging.getLogger("antecede.brokers")
+WAKE_EVERY = 200
+"""After so many messages patience has its turn, however much there is to deliver."""
 _RETRY_S = 0.05
 _RETRY_AT_MOST_S = 2.0
 
@@ -56,6 +58,17 @@ async def cancel(tasks: Iterable[asyncio.Task[None]]) -> None:
         _, left = await asyncio.wait(left, timeout=_RETRY_S)
 
 
+def encode_past(machine: Lanes) -> bytes:
+    return msgspec.msgpack.encode(machine.state.past)
+
+
+def observe_past(machine: Lanes, past: bytes) -> None:
+    try:
+        machine.observe(msgspec.msgpack.decode(past, type=dict[int, int]))
+    except msgspec.DecodeError as error:
+        raise MalformedStamp("past", f"is no token of a bus: {error}") from None
+
+
 def new_publisher() -> int:
     """The name of one life of a publisher."""
     return secrets.randbits(PUBLISHER_BITS) | 1
@@ -78,7 +91,7 @@ class CausalBus:
         self._commit_every = commit_every
         self._publisher = new_publisher()
         self._machine = Lanes(self._publisher, self._patience)
-        self._taken: list[Arrival] = []
+        self._taken = 0
         self._uncommitted = 0
         self._paused: set[str] = set()
         self._news = asyncio.Event()
@@ -122,6 +135,8 @@ class CausalBus:
         use `async with`, so that the last one is, too."""
         if self._uncommitted >= self._commit_every:
             await self._commit()
+        if self._taken >= WAKE_EVERY:
+            await self._wake()
         while True:
             self._news.clear()  # before looking: what arrives while we commit must not be missed
             message = self.take()
@@ -143,6 +158,7 @@ class CausalBus:
             self._obey(effects)
         if delivered is None:
             return None
+        self._taken += 1
         self._uncommitted += self._commits
         return self._message(delivered)
 
@@ -228,14 +244,19 @@ class CausalBus:
             timeout = None if due is None else max(0.0, due - time.monotonic())
             await asyncio.wait_for(self._news.wait(), timeout)
         except TimeoutError:
-            for effect in self._machine.wake(time.monotonic()):
-                if isinstance(effect, Probe):
-                    await self._probe(effect)
-                elif isinstance(effect, Missing):
-                    LOGGER.warning(
-                        "%s:%d is named and does not come; given up after %.1f s",
-                        effect.lane, effect.place, effect.waited_s,
-                    )  # fmt: skip
+            await self._wake()
+
+    async def _wake(self) -> None:
+        """Let patience ask for what it is time to ask for, or give it up."""
+        self._taken = 0
+        for effect in self._machine.wake(time.monotonic()):
+            if isinstance(effect, Probe):
+                await self._probe(effect)
+            elif isinstance(effect, Missing):
+                LOGGER.warning(
+                    "%s:%d is named and does not come; given up after %.1f s",
+                    effect.lane, effect.place, effect.waited_s,
+                )  # fmt: skip
 
     async def _probe(self, probe: Probe) -> None:
         """Ask how far a lane goes: its end first, so that nothing up to it can come later."""
@@ -256,16 +277,20 @@ class CausalBus:
                 self._resumed.set()
 
     async def _commit(self) -> None:
-        self._uncommitted = 0
-        frontier = self._machine.frontier()
+        frontier, count = self._machine.frontier(), self._uncommitted
         retry_s = _RETRY_S
         while True:
             try:
-                return await self._log.commit(frontier)
+                await self._log.commit(frontier)
+                self._uncommitted -= count  # Not before: who is cancelled here commits at the end.
+                return
+            except Superseded:
+                self._uncommitted = 0
+                raise
             except self._log.troubles as error:
                 LOGGER.warning("cannot commit: %s; trying again", error)
                 if self._closed:
-                    return None  # It is delivered again, that is all.
+                    return  # It is delivered again, that is all.
                 await asyncio.sleep(retry_s)
                 retry_s = min(2 * retry_s, _RETRY_AT_MOST_S)
 
@@ -304,6 +329,20 @@ class CausalBus:
         except log.troubles as error:
             raise Unconfirmed(f"{topic}: {str(error) or type(error).__name__}") from error
 
+    async def check(self, topic: str) -> None:
+        """Raise `Misuse` unless one can publish to this topic."""
+        await self._log.lane_of(topic)
+
+    async def known_end(self, topic: str) -> int:
+        """The last place of a topic that was known at the last commit, before anything is read:
+        what this group has published and not committed is after it. A new group commits the end."""
+        lane = await self._log.lane_of(topic)
+        past, key = self._machine.state.past, self._machine.keys.add(lane)
+        if key not in past:
+            self._machine.settle(lane, await self._log.end(lane))
+            await self._commit()
+        return past[key]
+
     async def _settle(self, lane: str) -> None:
         """Wait until all that was published in other lanes has its place."""
         machine = self._machine
@@ -327,11 +366,8 @@ class CausalBus:
     def past(self) -> bytes:
         """All that this bus has delivered and published, as a token to hand to another process by
         other means."""
-        return msgspec.msgpack.encode(self._machine.state.past)
+        return encode_past(self._machine)
 
     def observe(self, past: bytes) -> None:
         """What is published from now on comes after all that another bus told with `past`."""
-        try:
-            self._machine.observe(msgspec.msgpack.decode(past, type=dict[int, int]))
-        except msgspec.DecodeError as error:
-            raise MalformedStamp("past", f"is no token of a bus: {error}") from None
+        observe_past(self._machine, past)

@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Protocol, Self
 
-from antecede.brokers.bus import Message, new_publisher
+from antecede.brokers.bus import WAKE_EVERY, Message, new_publisher
 from antecede.brokers.holdback import Held, Missing, Patience
 from antecede.brokers.numbers import Numbers
 from antecede.brokers.stamps import TopicStamp, decode_topics, encode_topics, from_text
@@ -52,6 +52,7 @@ class ChannelBus:
         self._news = asyncio.Event()
         self._room = asyncio.Event()
         self._turn = asyncio.Lock()
+        self._taken = 0
 
     async def __aenter__(self) -> Self:
         for topic in self._reads:
@@ -98,6 +99,9 @@ class ChannelBus:
         return self
 
     async def __anext__(self) -> Message:
+        if self._taken >= WAKE_EVERY:
+            self._taken = 0
+            self._tell(self._machine.wake(time.monotonic()))
         while (message := self.take()) is None:
             self._news.clear()
             due = self._machine.due()
@@ -111,6 +115,7 @@ class ChannelBus:
     def take(self) -> Message | None:
         """The next message if one is ready now."""
         self._room.set()
+        self._taken += 1
         if self._unstamped:
             return self._unstamped.pop(0)
         delivered, _ = self._machine.take(time.monotonic())

@@ -16,7 +16,9 @@ that arrived first is delivered first.
 *Patience*: a wait for a lane whose queue is empty is doubted after `probe_s`: the broker is asked
 how far the lane goes (`Probe`). When nothing has been heard of the lane for `patience_s`, the place
 is given up, and told (`Missing`). It is excused by itself: smaller places of the lane are still
-waited for. There is no clock here: `now` is an argument, and grows.
+waited for. Heads that wait for each other in a circle cannot all tell the truth (docs/brokers.md):
+one of them goes without, whatever patience says. There is no clock here: `now` is an argument, and
+grows.
 """
 
 from bisect import insort
@@ -31,6 +33,8 @@ from antecede.errors import Misuse
 Lane = int | tuple[int, int]
 Need = tuple[Lane, int]
 """(lane, place): what must have been reached."""
+_UNREAD = 1 << 80
+"""How far a lane is that is not read here: nobody waits for it."""
 EXCUSED_AT_MOST = 1_000
 """Places given up that a lane remembers. An older one would be waited for again, that is all."""
 
@@ -158,10 +162,14 @@ class HoldBack:
         """Derive the indices from `state`."""
         self._ready: list[tuple[int, Lane]] = []
         self._waiting: dict[Lane, list[tuple[int, Lane, int]]] = {}
+        """For each lane the heads that wait for it: place, whose head, and which of its needs."""
+        queues = self.state.queues
+        self._reached = {lane: _reached(queue) for lane, queue in queues.items()}
         self.waiting = len(self.state.belated)
         """How many messages are here."""
-        self._excuses = any(queue.excused for queue in self.state.queues.values())
-        for lane, queue in self.state.queues.items():
+        self._excuses = any(queue.excused for queue in queues.values())
+        self._pauses = sum(queue.paused for queue in queues.values())
+        for lane, queue in queues.items():
             self.waiting += len(queue.items)
             if queue.items:
                 self._file(lane, queue, queue.since)
@@ -193,18 +201,19 @@ class HoldBack:
             return []
         state.turns += 1
         self.waiting += 1
-        late = bool(queue.excused) and place in queue.excused
-        item = Item(place, needs, content, now, state.turns, late)
+        late = place in queue.excused if queue.excused else False
         queue.last = place
         queue.heard = now
         items = queue.items
-        items.append(item)
+        items.append(Item(place, needs, content, now, state.turns, late))
         if len(items) == 1:
+            self._reached[lane] = place - 1
             self._file(lane, queue, now)
             if lane in self._waiting:
                 self._moved(lane, queue, now)
         elif len(items) >= self.patience.limit and not queue.paused:
             queue.paused = True
+            self._pauses += 1
             return [Pause(lane)]
         return []
 
@@ -223,7 +232,7 @@ class HoldBack:
         queue.last = place
         queue.heard = now
         if not queue.items:
-            queue.floor = place
+            self._reached[lane] = queue.floor = place
             self._moved(lane, queue, now)
 
     def probed(self, lane: Lane, following: int | None, end: int, now: float) -> None:
@@ -251,11 +260,12 @@ class HoldBack:
         items = queue.items
         item = items.pop(0)
         self.waiting -= 1
-        without = self._given_up(item)
+        without = self._given_up(lane, item) if self._excuses else ()
         if items:
+            self._reached[lane] = items[0].place - 1
             self._file(lane, queue, now)
         else:
-            queue.floor = queue.last
+            self._reached[lane] = queue.floor = queue.last
         if lane in self._waiting:
             self._moved(lane, queue, now)
         held_s = now - item.arrived
@@ -267,9 +277,12 @@ class HoldBack:
 
     def room(self, lane: Lane) -> list[Effect]:
         """After a message of a lane was taken: whether it may go on."""
+        if not self._pauses:
+            return []
         queue = self.state.queues.get(lane)
         if queue is not None and queue.paused and len(queue.items) <= self.patience.limit // 2:
             queue.paused = False
+            self._pauses -= 1
             return [Resume(lane)]
         return []
 
@@ -277,44 +290,34 @@ class HoldBack:
 
     def reached(self, lane: Lane) -> int | None:
         """How far a lane is delivered; None where it is not read."""
-        queue = self.state.queues.get(lane)
-        if queue is None:
-            return None
-        return queue.items[0].place - 1 if queue.items else queue.floor
+        return self._reached.get(lane)
 
-    def _unmet(self, item: Item) -> Iterator[Need]:
-        """What a message still waits for, in the order of its needs."""
-        for lane, place in item.needs if self.patience.hold else ():
-            queue = self.state.queues.get(lane)
-            if queue is not None and (self.reached(lane) or 0) < place not in queue.excused:
-                yield lane, place
+    def _unmet(self, lane: Lane, item: Item) -> Iterator[Need]:
+        """What a message of a lane still waits for, in the order of its needs."""
+        for awaited, place in item.needs if self.patience.hold else ():
+            is_unmet = self._reached.get(awaited, _UNREAD) < place and awaited != lane
+            if is_unmet and place not in self.state.queues[awaited].excused:
+                yield awaited, place
 
-    def _given_up(self, item: Item) -> tuple[Need, ...]:
-        """What a message names that has not been reached, and is excused."""
-        if not self._excuses:
-            return ()
+    def _given_up(self, lane: Lane, item: Item) -> tuple[Need, ...]:
+        """What a message of a lane names that has not been reached, and is excused."""
         given_up: list[Need] = []
-        queues = self.state.queues
-        for lane, place in item.needs:
-            queue = queues.get(lane)
-            if queue is not None and (self.reached(lane) or 0) < place in queue.excused:
-                given_up.append((lane, place))
+        for awaited, place in item.needs:
+            is_unmet = self._reached.get(awaited, _UNREAD) < place and awaited != lane
+            if is_unmet and place in self.state.queues[awaited].excused:
+                given_up.append((awaited, place))
         return tuple(given_up)
 
     def _file(self, lane: Lane, queue: Queue, now: float, begin: int = 0) -> None:
         """Look at the head of a lane, from one of its needs on: it is ready, or waits for the first
-        place it lacks. What is reached stays so."""
+        place it lacks. What is reached stays so. Its own lane is in order by itself."""
         item = queue.items[0]
         if item.needs and self.patience.hold:
-            queues = self.state.queues
-            needs = item.needs
-            for index in range(begin, len(needs)):
-                awaited, place = needs[index]
-                other = queues.get(awaited)
-                if other is None:
-                    continue  # Nobody reads it here.
-                if (other.items[0].place - 1 if other.items else other.floor) < place:
-                    if place in other.excused:
+            reached = self._reached.get
+            needs = item.needs[begin:] if begin else item.needs
+            for index, (awaited, place) in enumerate(needs, begin):
+                if reached(awaited, _UNREAD) < place and awaited != lane:
+                    if place in self.state.queues[awaited].excused:
                         continue
                     heappush(self._waiting.setdefault(awaited, []), (place, lane, index))
                     queue.since = queue.probed = now
@@ -326,7 +329,7 @@ class HoldBack:
         waiting = self._waiting.get(lane)
         if not waiting:
             return
-        reached = queue.items[0].place - 1 if queue.items else queue.floor
+        reached = self._reached[lane]
         while waiting and waiting[0][0] <= reached:
             _, freed, index = heappop(waiting)
             self._file(freed, self.state.queues[freed], now, index + 1)
@@ -349,11 +352,12 @@ class HoldBack:
                     times.append(queue.probed + patience.probe_s)
                 if patience.patience_s is not None:
                     times.append(max(queue.since, awaited.heard) + patience.patience_s)
+        times += [self._broken_at(circle) for circle in self._circles()]
         return min(times, default=None)
 
     def wake(self, now: float) -> list[Effect]:
         """Doubt what has been waited for long: ask the broker, or give up."""
-        effects: list[Effect] = []
+        effects: list[Effect] = self._break_circles(now)
         patience = self.patience
         for lane, waiting in sorted(self._waiting.items()):
             awaited = self.state.queues[lane]
@@ -374,17 +378,58 @@ class HoldBack:
                         effects.append(Probe(lane, awaited.floor, max(waiting)[0]))
                     asked = True
             if lost:
-                self._excuse(awaited, lost)
-                self._waiting.pop(lane)
-                for _, blocked, index in sorted(waiting):
-                    self._file(blocked, self.state.queues[blocked], now, index)
+                self._excuse(lane, lost, now)
         return effects
 
-    def _excuse(self, queue: Queue, places: list[int]) -> None:
+    def _excuse(self, lane: Lane, places: list[int], now: float) -> None:
+        """Nobody waits for these places of a lane any longer."""
         self._excuses = True
+        excused = self.state.queues[lane].excused
         for place in places:
-            insort(queue.excused, place)
-        del queue.excused[:-EXCUSED_AT_MOST]
+            insort(excused, place)
+        del excused[:-EXCUSED_AT_MOST]
+        for _, blocked, index in sorted(self._waiting.pop(lane)):
+            self._file(blocked, self.state.queues[blocked], now, index)
+
+    def _circles(self) -> list[list[Lane]]:
+        """Lanes whose heads wait for each other: with true stamps there are none."""
+        awaits = {
+            blocked: lane for lane, waiting in self._waiting.items() for _, blocked, _ in waiting
+        }
+        circles = []
+        seen: set[Lane] = set()
+        for start in sorted(awaits):
+            path: dict[Lane, None] = {}
+            at: Lane | None = start
+            while at is not None and at not in seen:
+                seen.add(at)
+                path[at] = None
+                at = awaits.get(at)
+            if at in path:
+                lanes = list(path)
+                circles.append(lanes[lanes.index(at) :])
+        return circles
+
+    def _broken_at(self, circle: list[Lane]) -> float:
+        """When a circle has lasted long enough: what arrives meanwhile may mend it."""
+        patience = self.patience
+        wait_s = patience.patience_s if patience.probe_s is None else patience.probe_s
+        return max(self.state.queues[lane].since for lane in circle) + (wait_s or 0.0)
+
+    def _break_circles(self, now: float) -> list[Effect]:
+        """In each circle the head that arrived first goes without what it waits for."""
+        effects: list[Effect] = []
+        for circle in self._circles():
+            if now < self._broken_at(circle):
+                continue
+            first = min(circle, key=lambda lane: self.state.queues[lane].items[0].turn)
+            for lane in circle:
+                for place, blocked, _ in self._waiting.get(lane, ()):
+                    if blocked == first:
+                        effects.append(Missing(lane, place, now - self.state.queues[first].since))
+                        self._excuse(lane, [place], now)
+                        break
+        return effects
 
     # For people and for the explorer
 
@@ -395,8 +440,12 @@ class HoldBack:
         for lane, queue in sorted(self.state.queues.items()):
             before: list[Need] = []
             for item in queue.items:
-                awaited = (*before, *self._unmet(item))
+                awaited = (*before, *self._unmet(lane, item))
                 if awaited:
                     held.append(Held(lane, item.place, awaited))
                 before = [(lane, item.place)]
         return held
+
+
+def _reached(queue: Queue) -> int:
+    return queue.items[0].place - 1 if queue.items else queue.floor

@@ -18,14 +18,16 @@ from nats.js import JetStreamContext
 from nats.js.api import AckPolicy, ConsumerConfig, DeliverPolicy, RetentionPolicy
 from nats.js.errors import (
     APIError,
+    BadRequestError,
     BucketNotFoundError,
     KeyNotFoundError,
     KeyWrongLastSequenceError,
     NotFoundError,
+    ServiceUnavailableError,
 )
 
 from antecede.brokers.lanes import Frontier
-from antecede.brokers.log import Arrival, Superseded, decode_frontier, encode_frontier
+from antecede.brokers.log import Arrival, MadeAnew, Superseded, decode_frontier, encode_frontier
 from antecede.brokers.stamps import HEADER, as_text, from_text
 from antecede.errors import MalformedStamp, Misuse
 
@@ -70,8 +72,11 @@ class JetStream:
         self._revision = 0
 
     async def open(self) -> tuple[Frontier, Sequence[Sequence[str]]]:
-        for subject in self._reads:
-            self._subjects.setdefault(await self.lane_of(subject), []).append(subject)
+        try:
+            for subject in self._reads:
+                self._subjects.setdefault(await self.lane_of(subject), []).append(subject)
+        except ServiceUnavailableError:
+            raise Misuse("this server has no JetStream; enable it, or use NATS core") from None
         stored = Frontier({}, {})
         if self._group is not None:
             stored = await self._take_over(self._group)
@@ -84,6 +89,8 @@ class JetStream:
                 )
             if lane in stored.places:
                 self._last[lane] = stored.places[lane]
+                if info.state.last_seq < stored.places[lane]:
+                    raise MadeAnew(lane, stored.places[lane], info.state.last_seq)
             else:
                 self._last[lane] = 0 if self._start == "first" else info.state.last_seq
         frontier = Frontier(dict(self._last), stored.past)
@@ -123,25 +130,32 @@ class JetStream:
         """Nothing came: nothing is there, or the server that had the consumer is gone. Unless the
         consumer says that it has nothing, another one is made."""
         self._consumers.pop(lane, None)
+        end = await self.end(lane)
+        if end < self._last[lane]:
+            raise MadeAnew(lane, self._last[lane], end)
         if (await consumer.consumer_info()).num_pending == 0:
             self._consumers[lane] = consumer
 
     async def _consume(self, lane: str) -> Any:
         """A consumer that begins after the last place that has arrived."""
+        end = await self.end(lane)
+        if end < self._last[lane]:
+            raise MadeAnew(lane, self._last[lane], end)
         name = f"antecede-{secrets.token_hex(6)}"
         subjects = self._subjects[lane]
-        await self._client.add_consumer(
-            lane,
-            ConsumerConfig(
-                name=name,
-                deliver_policy=DeliverPolicy.BY_START_SEQUENCE,
-                opt_start_seq=self._last[lane] + 1,
-                ack_policy=AckPolicy.NONE,
-                inactive_threshold=_IDLE_S,
-                filter_subject=subjects[0] if len(subjects) == 1 else None,
-                filter_subjects=subjects if len(subjects) > 1 else None,
-            ),
+        config = ConsumerConfig(
+            name=name,
+            deliver_policy=DeliverPolicy.BY_START_SEQUENCE,
+            opt_start_seq=self._last[lane] + 1,
+            ack_policy=AckPolicy.NONE,
+            inactive_threshold=_IDLE_S,
+            filter_subject=subjects[0] if len(subjects) == 1 else None,
+            filter_subjects=subjects if len(subjects) > 1 else None,
         )
+        try:
+            await self._client.add_consumer(lane, config)
+        except BadRequestError as error:  # Trying again would not help.
+            raise Misuse(f"{', '.join(subjects)} of stream {lane}: {error.description}") from None
         consumer = await self._client.pull_subscribe_bind(consumer=name, stream=lane)
         self._consumers[lane] = consumer
         return consumer
@@ -152,7 +166,10 @@ class JetStream:
             try:
                 lane = str(await self._client.find_stream_name_by_subject(topic))
             except NotFoundError:
-                raise Misuse(f"no stream keeps subject '{topic}'; create one first") from None
+                raise Misuse(
+                    f"no stream keeps subject '{topic}'; create one first, or use NATS core "
+                    "(antecede broker audit --live)"
+                ) from None
             self._lanes[topic] = lane
         return lane
 

@@ -26,10 +26,11 @@ import msgspec
 from confluent_kafka import OFFSET_INVALID, Consumer, KafkaError, KafkaException, Producer
 from confluent_kafka import TopicPartition as Partition
 
-from antecede.brokers.bus import Message, new_publisher
+from antecede.brokers.bus import Message, encode_past, new_publisher, observe_past
 from antecede.brokers.holdback import Effect, Held, Missing, Patience, Pause, Probe, Resume
 from antecede.brokers.lanes import Lanes
-from antecede.brokers.log import Unconfirmed
+from antecede.brokers.log import MadeAnew, Unconfirmed, as_bytes
+from antecede.brokers.log import as_text as as_header
 from antecede.brokers.stamps import HEADER, as_text, decode_lanes, encode_lanes, from_text
 from antecede.errors import MalformedStamp, Misuse
 
@@ -52,6 +53,8 @@ _LATER: Final = frozenset(
     }
 )
 """Why a commit may have to wait."""
+_NOTHING: Final[dict[str, str]] = {}
+_FULL_S: Final = 0.05
 _CONSUMER_ONLY: Final = ("group.", "auto.", "enable.auto", "enable.partition", "session.")
 
 
@@ -83,6 +86,8 @@ class KafkaBus:
         self._commit_every = commit_every
         self._machine = Lanes(new_publisher(), patience)
         self._counts: dict[str, int] = {}
+        self._lanes: dict[tuple[str, int], str] = {}
+        """The lanes of the partitions that are assigned to this member."""
         self._uncommitted = 0
         self._failure: str | None = None
         self._closing = False
@@ -103,7 +108,8 @@ class KafkaBus:
                     "group.id": self._group or f"antecede-{new_publisher():012x}",
                     "enable.auto.commit": False,
                     "enable.partition.eof": True,
-                    "auto.offset.reset": "earliest" if self._start == "first" else "latest",
+                    # Where to begin is said by `_assign`: this is for what retention deletes.
+                    "auto.offset.reset": "earliest",
                 }
             )
             if self._group is None:
@@ -147,6 +153,10 @@ class KafkaBus:
             count = self._counts[topic] = len(found.partitions)
         return count
 
+    def check(self, topic: str) -> None:
+        """Raise `Misuse` unless there is such a topic."""
+        self._count(topic)
+
     def _assign(self, consumer: Any, partitions: list[Any]) -> None:
         if self._closing:
             return  # The group hands out partitions to somebody who is leaving.
@@ -154,13 +164,17 @@ class KafkaBus:
         stored = consumer.committed(partitions, _ANSWER_S) if self._group else partitions
         for partition in stored:
             place = partition.offset
+            lane = lane_name(partition.topic, partition.partition)
+            first, end = consumer.get_watermark_offsets(partition, _ANSWER_S)
             if place < 0:
-                first, end = consumer.get_watermark_offsets(partition, _ANSWER_S)
                 place = first if self._start == "first" else end
+            elif place > end:
+                raise MadeAnew(lane, place, end)
             elif partition.metadata:
                 self._machine.observe(_past_from(partition.metadata))
-            partition.offset = place
-            self._machine.open(lane_name(partition.topic, partition.partition), place, now)
+            partition.offset = place = max(place, first)
+            self._lanes[partition.topic, partition.partition] = lane
+            self._machine.open(lane, place, now)
         strategy = str(self._settings.get("partition.assignment.strategy", ""))
         if self._group is not None and "cooperative" in strategy:
             consumer.incremental_assign(stored)
@@ -176,7 +190,9 @@ class KafkaBus:
 
     def _lost(self, consumer: Any, partitions: list[Any]) -> None:
         for partition in partitions:
-            self._machine.close(lane_name(partition.topic, partition.partition))
+            lane = self._lanes.pop((partition.topic, partition.partition), None)
+            if lane is not None:
+                self._machine.close(lane)
 
     # Reading
 
@@ -191,20 +207,22 @@ class KafkaBus:
         the one before is processed."""
         if self._uncommitted >= self._commit_every:
             self._store()
+        message = self._take()
+        if message is not None:
+            return message
         until = time.monotonic() + timeout_s
         while True:
-            message = self._take()
-            if message is not None:
-                return message
-            if self._consumer is None:
+            if not self._reads:
                 raise Misuse("this bus reads no topics")
             if self._uncommitted:
                 self._store()
             now = time.monotonic()
             due = self._machine.due()
             wait_s = max(0.0, min(until, until if due is None else due) - now)
-            if not self._fetch(wait_s) and time.monotonic() >= until:
-                return None
+            is_empty = not self._fetch(wait_s)
+            message = self._take()
+            if message is not None or (is_empty and time.monotonic() >= until):
+                return message
 
     def _fetch(self, wait_s: float) -> bool:
         messages = self._consumer.consume(_BATCH, 0)
@@ -214,37 +232,48 @@ class KafkaBus:
         now = time.monotonic()
         for message in messages:
             self._arrive(message, now)
-        if not messages:
-            for effect in self._machine.wake(now):
-                if isinstance(effect, Probe):
-                    self._probe(effect)
-                elif isinstance(effect, Missing):
-                    LOGGER.warning("%s:%d is given up", effect.lane, effect.place)
+        for effect in self._machine.wake(now):
+            if isinstance(effect, Probe):
+                self._probe(effect)
+            elif isinstance(effect, Missing):
+                LOGGER.warning("%s:%d is given up", effect.lane, effect.place)
         return bool(messages)
 
     def _arrive(self, message: Any, now: float) -> None:
-        lane = lane_name(message.topic(), message.partition())
+        lane = self._lanes.get((message.topic(), message.partition()))
         error = message.error()
         if error is not None:
-            if error.code() == KafkaError._PARTITION_EOF:
-                self._machine.advance(lane, message.offset(), now)
-            elif not error.retriable():
-                raise KafkaException(error)
+            self._hear(error, lane, message.offset(), now)
             return
+        if lane is None:
+            return  # It was on its way here when the partition went to somebody else.
+        place = message.offset() + 1
         stamp = None
-        headers = {}
+        headers = _NOTHING
         for name, value in message.headers() or ():
             if name == HEADER:
                 try:
-                    stamp = decode_lanes(value)
+                    stamp = decode_lanes(value or b"")
                 except MalformedStamp as broken:
-                    LOGGER.warning("%s:%d has a %s", lane, message.offset(), broken)
+                    LOGGER.warning("%s:%d has a %s; it waits for nothing", lane, place, broken)
             elif value is not None:
-                headers[name] = value.decode("utf-8", "surrogateescape")
-        content = (message, stamp, headers)
-        effects = self._machine.arrive(lane, message.offset() + 1, stamp, content, now)
+                if headers is _NOTHING:
+                    headers = {}
+                headers[name] = as_header(value)
+        effects = self._machine.arrive(lane, place, stamp, (message, lane, stamp, headers), now)
         if effects:
             self._obey(effects)
+
+    def _hear(self, error: Any, lane: str | None, offset: int, now: float) -> None:
+        """What the client says of a partition, or of itself."""
+        if error.code() == KafkaError._PARTITION_EOF:
+            if lane is not None:
+                reached = self._machine.state.queues.queues[self._machine.keys.add(lane)].last
+                if offset < reached:
+                    raise MadeAnew(lane, reached, offset)
+                self._machine.advance(lane, offset, now)
+        elif not error.retriable():
+            raise KafkaException(error)
 
     def _take(self) -> Message | None:
         delivered, effects = self._machine.take(time.monotonic())
@@ -252,18 +281,22 @@ class KafkaBus:
             self._obey(effects)
         if delivered is None:
             return None
-        self._uncommitted += self._group is not None
-        message, stamp, headers = delivered.content
-        name = self._machine.keys.name
+        if self._group is not None:
+            self._uncommitted += 1
+        message, lane, stamp, headers = delivered.content
+        without = delivered.without
+        if without:
+            name = self._machine.keys.name
+            without = tuple([(name(key), place) for key, place in without])
         return Message(
             message.topic(),
             message.value() or b"",
             headers,
-            name(delivered.lane),
+            lane,
             delivered.place,
             delivered.held_s,
             delivered.late,
-            tuple([(name(key), place) for key, place in delivered.without]),
+            without,
             message.timestamp()[1] / 1e3,
             stamp,
         )
@@ -345,19 +378,19 @@ class KafkaBus:
         lane = lane_name(topic, partition)
         self._settle(lane)
         stamp = encode_lanes(self._machine.publish(lane))
-        carried = [(name, value.encode()) for name, value in (headers or {}).items()]
-        try:
-            self._producer.produce(
-                topic,
-                payload,
-                key,
-                partition,
-                headers=[*carried, (HEADER, stamp)],
-                on_delivery=self._confirm,
-            )
-        except (BufferError, KafkaException) as error:
-            self._machine.doubt(lane)
-            raise Unconfirmed(f"{lane}: {error}") from error
+        carried: list[tuple[str, bytes]] = [(HEADER, stamp)]
+        if headers:
+            carried += [(name, as_bytes(value)) for name, value in headers.items()]
+        produce, confirm = self._producer.produce, self._confirm
+        while True:
+            try:
+                produce(topic, payload, key, partition, headers=carried, on_delivery=confirm)
+                break
+            except BufferError:  # The client has too much to send: it takes this one later.
+                self._producer.poll(_FULL_S)
+            except KafkaException as error:
+                self._machine.doubt(lane)
+                raise Unconfirmed(f"{lane}: {error}") from error
         self._producer.poll(0)
 
     def _choose(self, topic: str, key: bytes | None) -> int:
@@ -371,13 +404,25 @@ class KafkaBus:
         while blockers := self._machine.blockers(lane):
             for blocker in blockers:
                 if self._machine.is_doubtful(blocker):
-                    self._machine.settle(blocker, self._end(blocker))
+                    try:
+                        self._machine.settle(blocker, self._end(blocker))
+                    except KafkaException as error:
+                        raise Unconfirmed(f"{blocker}: {error}") from error
             self._producer.poll(0.01)
 
     def _end(self, lane: str) -> int:
         if self._consumer is None:
             self._consumer = Consumer({**self._settings, "group.id": "antecede-ends"})
         return int(self._consumer.get_watermark_offsets(partition_of(lane), _ANSWER_S)[1])
+
+    def past(self) -> bytes:
+        """All that this bus has delivered, and published and flushed, as a token to hand to another
+        process by other means."""
+        return encode_past(self._machine)
+
+    def observe(self, past: bytes) -> None:
+        """What is published from now on comes after all that another bus told with `past`."""
+        observe_past(self._machine, past)
 
     def _confirm(self, error: Any, message: Any) -> None:
         lane = lane_name(message.topic(), message.partition())

@@ -82,7 +82,8 @@ class Lanes:
     ) -> list[Effect]:
         """The broker hands over the next message of a lane; one without a stamp needs nothing."""
         needs = () if stamp is None else stamp.past
-        return self._named(self._holdback.arrive(self.keys.add(lane), place, needs, content, now))
+        effects = self._holdback.arrive(self.keys.add(lane), place, needs, content, now)
+        return self._named(effects) if effects else effects
 
     def advance(self, lane: str, place: int, now: float = 0.0) -> None:
         """All that there is of a lane up to this place has arrived."""
@@ -106,15 +107,15 @@ class Lanes:
         if taken is None:
             return None, []
         past = self.state.past
-        given_up = taken.without
-        for need in taken.needs:
-            key, place = need
-            if place > past.get(key, 0) and need not in given_up:  # L2, L4
+        known = past.get
+        for key, place in taken.needs:
+            if place > known(key, 0) and (key, place) not in taken.without:  # L2, L4
                 past[key] = place
         lane = taken.lane
-        if taken.place > past.get(lane, 0):
+        if taken.place > known(lane, 0):
             past[lane] = taken.place
-        return taken, self._named(self._holdback.room(lane))
+        effects = self._holdback.room(lane)
+        return taken, self._named(effects) if effects else effects
 
     def due(self) -> float | None:
         """When to call `wake`."""

@@ -6,7 +6,7 @@ from typing import Any, Protocol
 import msgspec
 
 from antecede.brokers.lanes import Frontier
-from antecede.errors import AntecedeError
+from antecede.errors import AntecedeError, BadInput
 
 
 class Unconfirmed(AntecedeError):
@@ -16,6 +16,23 @@ class Unconfirmed(AntecedeError):
 
 class Superseded(AntecedeError):
     """Another reader has taken over this group; this one has stored nothing since."""
+
+
+class MadeAnew(BadInput):
+    """A lane ends before the place up to which this reader has read it: it was deleted and made
+    anew under its old name, or restored from an old copy."""
+
+    def __init__(self, lane: str, place: int, end: int) -> None:
+        super().__init__(lane, place, end)
+        self.lane = lane
+        self.place = place
+        self.end = end
+
+    def __str__(self) -> str:
+        return (
+            f"{self.lane} ends at {self.end:,}, but has been read up to {self.place:,}: it was "
+            "made anew; give its readers another group, or start them again where they have none"
+        )
 
 
 class Arrival(msgspec.Struct, frozen=True, gc=False):

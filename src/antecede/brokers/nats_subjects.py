@@ -21,6 +21,8 @@ class NatsSubjects:
 
         for topic in topics:
             self._subscriptions.append(await self._client.subscribe(topic, cb=take))
+        # The client's ping overtakes what it has not written yet: the second one comes after it.
+        await self._client.flush()
         await self._client.flush()
 
     async def publish(

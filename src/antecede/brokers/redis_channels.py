@@ -21,6 +21,7 @@ from antecede.errors import Misuse
 
 LOGGER = logging.getLogger("antecede.brokers")
 _RETRY_S: Final = 0.2
+_CONFIRMED_S: Final = 10.0
 
 
 class RedisChannels:
@@ -34,14 +35,21 @@ class RedisChannels:
     async def subscribe(self, topics: Sequence[str], handler: Handler) -> None:
         if not topics:
             return
-        await self._pubsub.subscribe(*topics, *[f"{HEADER}:{topic}" for topic in topics])
-        self._task = asyncio.create_task(self._listen(set(topics), handler))
+        channels = [*topics, *[f"{HEADER}:{topic}" for topic in topics]]
+        await self._pubsub.subscribe(*channels)
+        confirmed: asyncio.Queue[str] = asyncio.Queue()
+        self._task = asyncio.create_task(self._listen(set(topics), handler, confirmed))
+        left = set(channels)
+        while left:
+            left.discard(await asyncio.wait_for(confirmed.get(), _CONFIRMED_S))
 
-    async def _listen(self, topics: set[str], handler: Handler) -> None:
+    async def _listen(
+        self, topics: set[str], handler: Handler, confirmed: asyncio.Queue[str]
+    ) -> None:
         stamps: dict[str, str] = {}
         while True:
             try:
-                message = await self._pubsub.get_message(ignore_subscribe_messages=True, timeout=5)
+                message = await self._pubsub.get_message(timeout=5)
             except (RedisConnectionError, RedisTimeoutError, OSError) as error:
                 LOGGER.warning("pub/sub: %s; trying again", error)
                 stamps.clear()
@@ -50,7 +58,9 @@ class RedisChannels:
             if message is None:
                 continue
             channel = as_text(message["channel"])
-            if channel in topics:
+            if message["type"] != "message":
+                confirmed.put_nowait(channel)
+            elif channel in topics:
                 await handler(channel, stamps.pop(channel, None), as_bytes(message["data"]), {})
             else:
                 stamps[channel.removeprefix(f"{HEADER}:")] = as_text(message["data"])

@@ -27,7 +27,7 @@ from antecede.brokers.log import (
     decode_frontier,
     encode_frontier,
 )
-from antecede.brokers.stamps import HEADER
+from antecede.brokers.stamps import HEADER, PLACE_BITS, SEQUENCE_BITS
 from antecede.brokers.stamps import as_text as stamp_text
 from antecede.brokers.stamps import from_text as stamp_from_text
 from antecede.errors import BadInput, MalformedStamp, Misuse
@@ -36,7 +36,6 @@ PAYLOAD: Final = "payload"
 """The field of a message's payload; its headers are the other fields."""
 _HEADER_BYTES: Final = HEADER.encode()
 _PAYLOAD_BYTES: Final = PAYLOAD.encode()
-_SEQUENCE_BITS: Final = 22
 _BLOCK_MS: Final = 2_000
 _PAUSED_MS: Final = 50
 _COUNT: Final = 500
@@ -52,17 +51,17 @@ def place_of(entry: Any) -> int:
     milliseconds, _, sequence = (
         entry.partition(b"-") if isinstance(entry, bytes) else entry.partition("-")
     )
-    low = int(sequence or 0)
-    if low >> _SEQUENCE_BITS:
+    time, low = int(milliseconds), int(sequence or 0)
+    if low >> SEQUENCE_BITS or time >> PLACE_BITS - SEQUENCE_BITS:
         raise BadInput(
-            f"entry {as_text(entry)}: ids beyond {1 << _SEQUENCE_BITS:,} in one millisecond cannot "
-            f"be used as places; let the server choose them"
+            f"entry {as_text(entry)}: ids are milliseconds since 1970 and at most "
+            f"{1 << SEQUENCE_BITS:,} numbers in each; let the server choose them, and XDEL this one"
         )
-    return int(milliseconds) << _SEQUENCE_BITS | low
+    return time << SEQUENCE_BITS | low
 
 
 def id_of(place: int) -> str:
-    return f"{place >> _SEQUENCE_BITS}-{place & (1 << _SEQUENCE_BITS) - 1}"
+    return f"{place >> SEQUENCE_BITS}-{place & (1 << SEQUENCE_BITS) - 1}"
 
 
 class RedisStreams:
@@ -99,6 +98,9 @@ class RedisStreams:
 
     async def open(self) -> tuple[Frontier, Sequence[Sequence[str]]]:
         stored = Frontier({}, {})
+        for lane in self._reads:
+            if as_text(await self._client.type(lane)) not in ("stream", "none"):
+                raise Misuse(f"'{lane}' is not a stream; choose another")
         if self._key is not None:
             await self._client.hset(self._key, "owner", self._owner)
             found = await self._client.hget(self._key, "frontier")
@@ -136,7 +138,9 @@ class RedisStreams:
     async def send(
         self, topic: str, payload: bytes, headers: Mapping[str, str] | None, stamp: bytes
     ) -> Awaitable[int]:
-        fields: dict[Any, Any] = {**(headers or {}), PAYLOAD: payload, HEADER: stamp_text(stamp)}
+        fields: dict[Any, Any] = {as_bytes(n): as_bytes(v) for n, v in (headers or {}).items()}
+        fields[PAYLOAD] = payload
+        fields[HEADER] = stamp_text(stamp)
         return self._append(topic, fields)
 
     async def _append(self, lane: str, fields: dict[Any, Any]) -> int:
@@ -149,7 +153,7 @@ class RedisStreams:
             if "no such key" in str(error):
                 return 0
             if "WRONGTYPE" in str(error):
-                raise Misuse(f"{lane} is not a stream") from None
+                raise Misuse(f"'{lane}' is not a stream; choose another") from None
             raise
         last = told.get("last-generated-id", told.get(b"last-generated-id"))
         return place_of(last)
@@ -181,4 +185,4 @@ def _arrival(lane: str, place: int, fields: dict[Any, Any]) -> Arrival:
     if payload is None:
         payload = as_bytes(fields.pop(PAYLOAD, b""))
     headers = {as_text(name): as_text(value) for name, value in fields.items()} if fields else {}
-    return Arrival(lane, place, stamp, payload, headers, "", (place >> _SEQUENCE_BITS) / 1e3)
+    return Arrival(lane, place, stamp, payload, headers, "", (place >> SEQUENCE_BITS) / 1e3)
