@@ -17,12 +17,14 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
+from antecede.campaigns import folder, tabulate
 from antecede.campaigns.file import load_campaign
 from antecede.campaigns.folder import Folder
 from antecede.campaigns.plan import check_size, make_plan
 from antecede.campaigns.student import half_width
 from antecede.campaigns.tables import RUNS, TABLES, Table
 from antecede.errors import CannotWrite, Misuse
+from antecede.files import give_name
 from antecede.pipeline.campaigns import campaign as pipeline
 from antecede.pipeline.campaigns.campaign import Finished, Progress, run_campaign
 from antecede.simulate import load_scenario, simulate
@@ -97,20 +99,19 @@ def unbroken(
     place = tmp_path_factory.mktemp("unbroken")
     file, out = save(place), place / "out"
     camera = Camera(out, place)
-    save_table, rename = pipeline._Work._save, Path.rename
+    flush = tabulate._Writer._flush
 
-    def save_and_take(work: Any, frame: Any, name: str) -> None:
-        save_table(work, frame, name)
+    def flush_and_take(writer: tabulate._Writer) -> None:
+        flush(writer)
         camera.take("mid-tables")
 
-    def rename_and_take(path: Path, target: Path) -> Path:
-        renamed = rename(path, target)
+    def give_name_and_take(partial: Path, target: Path) -> None:
+        give_name(partial, target)
         camera.take("mid-commit")
-        return renamed
 
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(pipeline._Work, "_save", save_and_take)
-        patched.setattr(Path, "rename", rename_and_take)
+        patched.setattr(tabulate._Writer, "_flush", flush_and_take)
+        patched.setattr(folder, "give_name", give_name_and_take)
         finished = run(file, out, lambda: spark, camera.tell)
     assert (finished.runs, finished.failed, finished.skipped, finished.broken) == (10, 0, 1, 0)
     return file, out, camera.pictures

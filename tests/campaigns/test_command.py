@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
 
@@ -12,6 +13,8 @@ from antecede.cli._campaign import describe
 from antecede.errors import BadFile, CannotWrite, Misuse
 from antecede.orders.none import Unordered
 from antecede.pipeline.campaigns.campaign import Progress
+from antecede.simulate import make_scenario, simulate
+from antecede.simulate.duty import owed_of
 from tests.campaigns.files import SMALL, save
 
 
@@ -26,7 +29,7 @@ def test_plan_says_what_would_run_and_what_not(tmp_path: Path) -> None:
     told = CliRunner().invoke(app, ["campaign", "plan", str(save(tmp_path))])
     assert told.exit_code == 0
     assert "10 runs, about " in told.output
-    assert "left out: 1 settings that a protocol cannot run" in told.output
+    assert "left out: 1 setting that a protocol cannot run" in told.output
     assert "  vector: workload: 'multicast' addresses any set of processes" in told.output
 
 
@@ -97,17 +100,50 @@ def test_a_small_campaign_needs_no_spark(tmp_path: Path, monkeypatch: pytest.Mon
     assert (out / "report.html").read_text("utf-8").startswith("<!doctype html>")
 
 
-@pytest.mark.parametrize("loss", ["0.0", "0.3"])
-def test_undelivered_messages_are_a_fault_where_there_is_none(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, loss: str
+@pytest.mark.parametrize(("loss", "delivers"), [("0.0", False), ("0.3", False), ("0.3", True)])
+def test_undelivered_messages_are_a_fault_where_they_are_owed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, loss: str, delivers: bool
 ) -> None:
-    """A protocol that delivers nothing of others."""
-    monkeypatch.setattr(Unordered, "receive", lambda *_: [])
+    """A protocol that delivers nothing of others owes what has arrived, whatever is lost."""
+    if not delivers:
+        monkeypatch.setattr(Unordered, "receive", lambda *_: [])
     text = SMALL.replace('["vector", "fifo", "none"]', '["none"]')
     text = text.replace('exponential:0.2"', f'exponential:0.2"\nloss = {loss}')
     out = str(tmp_path / "out")
     told = CliRunner().invoke(
         app, ["campaign", "run", str(save(tmp_path, text)), "--out", out, *HERE]
     )
-    stalled = "UNDELIVERED without any fault in 4 runs" in told.output
-    assert (stalled, told.exit_code) == ((True, 1) if loss == "0.0" else (False, 0))
+    stalled = "UNDELIVERED that are owed in 4 runs" in told.output
+    assert (stalled, told.exit_code) == ((False, 0) if delivers else (True, 1))
+
+
+LOSING = """
+name = "losing"
+seeds = 2
+processes = [8]
+[[protocols]]
+name = "separators"
+options = { routes = ["direct", "flood", "shortest"] }
+[[networks]]
+name = "losing"
+topology = "tree:2,2,2,2"
+crashes = [{ process = "o1.r1", time_s = 1.0 }]
+[[workloads]]
+kind = "unicast"
+messages = 40
+"""
+
+
+def test_a_campaign_owes_what_simulate_says_is_owed(tmp_path: Path) -> None:
+    """A crash that leaves a way between all who live excuses nothing."""
+    out = tmp_path / "out"
+    file = save(tmp_path, LOSING)
+    told = CliRunner().invoke(app, ["campaign", "run", str(file), "--out", str(out), *HERE])
+    rows = pq.read_table(out / "runs", columns=["scenario", "undelivered", "owed"]).to_pylist()
+    assert len(rows) == 6
+    for row in rows:
+        scenario = make_scenario(json.loads(row["scenario"]))
+        assert row["owed"] == owed_of(scenario, simulate(scenario).leftover)
+        assert 0 < row["owed"] <= row["undelivered"]
+    assert "UNDELIVERED that are owed in 6 runs" in told.output
+    assert told.exit_code == 1

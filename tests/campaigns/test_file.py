@@ -31,8 +31,14 @@ def test_every_mistake_is_named_with_its_line(tmp_path: Path) -> None:
     known = ", ".join(names())
     assert mistakes_of(tmp_path, text) == [
         "line 3: seeds: there have to be some (it is 0)",
-        f"line 6: protocols[1]: there is no protocol 'fifi'; there are {known}",
-        "line 16: workloads[0].rate: input should be greater than 0 (it is -1)",
+        (
+            f"line 6: protocols[1]: there is no protocol 'fifi'; there are {known}; one of "
+            "your own goes by module:Class"
+        ),
+        (
+            "line 16: workloads[0].rate: '-1' is neither a number above 0 nor of the form 16/n "
+            "(16 in all)"
+        ),
         "line 21: workloads[1].sise: there is no such field",
     ]
 

@@ -18,7 +18,7 @@ from antecede.trace import read_trace
 from antecede.verify import audit
 from antecede.verify.copies import examine
 
-MADE_ELSEWHERE = {"violations", "undelivered"} | {
+MADE_ELSEWHERE = {"violations", "undelivered", "owed"} | {
     column.name for column in RUNS.columns if column.is_timing
 }
 

@@ -58,6 +58,13 @@ def test_a_protocol_can_take_part_with_some_numbers_of_processes_only(tmp_path: 
     assert not any(cell.setting.protocol == "fifo" for cell in plan.skipped)
 
 
+def test_a_rate_of_all_processes_together(tmp_path: Path) -> None:
+    text = SMALL.replace("rate = 20.0", 'rate = "12/n"').replace("[3]\n", "[3, 4]\n")
+    runs = [run for run in plan_of(tmp_path, text).runs if run.setting.workload == "broadcast"]
+    rates = {run.setting.processes: json.loads(run.scenario)["rate"] for run in runs}
+    assert rates == {3: 4.0, 4: 3.0}
+
+
 def test_what_no_protocol_can_run_is_a_mistake(tmp_path: Path) -> None:
     text = SMALL.replace('size = "n/2"', "size = 3")
     with pytest.raises(BadFile) as caught:
@@ -129,3 +136,35 @@ def test_a_scenario_of_a_run_is_one_that_files_can_hold(tmp_path: Path) -> None:
     file.write_text(scenario.to_toml())
     assert load_scenario(file) == scenario
     assert read_toml(file)[1]["run"] == run.run
+
+
+CHANGING = """
+name = "growing"
+seeds = [1]
+processes = [6]
+[[protocols]]
+name = "separators"
+options = { routes = ["flood", "shortest"], suspect_after_s = 1.0 }
+[[networks]]
+name = "growing"
+topology = "ring:3,2,2"
+crashes = [{ process = "b1.g1", time_s = 1.0, back_s = 6.0 }]
+joins = [{ process = "b2.g1", time_s = 2.0 }]
+new_links = [{ between = ["b1.g2", "b2.g2"], time_s = 3.0 }]
+[[workloads]]
+kind = "unicast"
+messages = 60
+rate = 3.0
+"""
+
+
+def test_networks_grow_in_a_campaign(tmp_path: Path) -> None:
+    plan = plan_of(tmp_path, CHANGING)
+    assert not plan.skipped
+    for run in plan.runs:
+        scenario = make_scenario(json.loads(run.scenario))
+        assert [join.process for join in scenario.joins] == ["b2.g1"]
+        assert [link.between for link in scenario.new_links] == [["b1.g2", "b2.g2"]]
+        outcome = simulate(scenario)
+        assert outcome.undelivered == 0
+        assert outcome.events

@@ -6,14 +6,11 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 import pytest
-from pyspark.sql import SparkSession
 
 from antecede.campaigns.file import load_campaign
 from antecede.campaigns.plan import make_plan
-from antecede.campaigns.tables import TABLES
 from antecede.errors import BadFile
 from bench.results import __main__ as command
 from bench.results import shipped
@@ -70,37 +67,6 @@ def test_a_quick_campaign_gives_a_page(name: str, tmp_path: Path) -> None:
     folder = run(find(name), tmp_path / "work", quick=True)
     text = write_page(find(name), folder, tmp_path / "pages").read_text("utf-8")
     _check_whole(text, name, tmp_path / "pages")
-
-
-def test_the_tables_are_those_of_spark(mixed: Path, spark: SparkSession, tmp_path: Path) -> None:
-    """Spark finds every run done, and makes the tables anew."""
-    folder = tmp_path / "spark"
-    shutil.copytree(mixed, folder)
-    (folder / "campaign.json").unlink()
-    run(find("insertion-mixed"), folder, lambda: spark, quick=True)
-    assert not (folder / "runs" / "table.parquet").exists()
-    for table in TABLES:
-        here, there = (pq.read_table(place / table.name) for place in (mixed, folder))
-        keys = [(name, "ascending") for name in table.schema.names if name != "scenario"]
-        rows = zip(here.sort_by(keys).to_pylist(), there.sort_by(keys).to_pylist(), strict=True)
-        for one, other in rows:
-            assert one == _nearly(other), table.name
-    assert (mixed / "campaign.json").read_text("utf-8") == (folder / "campaign.json").read_text(
-        "utf-8"
-    )
-    one, other = (pa_csv.read_csv(place / "summary.csv") for place in (mixed, folder))
-    for row, other_row in zip(one.to_pylist(), other.to_pylist(), strict=True):
-        assert row == _nearly(other_row)
-
-
-def _nearly(row: dict[str, Any]) -> dict[str, Any]:
-    """The same row, but for the last digits: Spark adds up in another order."""
-    return {
-        name: pytest.approx(value, rel=1e-9, abs=1e-12, nan_ok=True)
-        if isinstance(value, float)
-        else value
-        for name, value in row.items()
-    }
 
 
 def test_conclusions_follow_the_tables(mixed: Path, tmp_path: Path) -> None:

@@ -101,7 +101,7 @@ def test_a_full_disk_is_no_result(
         raise full
 
     with monkeypatch.context() as patched:
-        patched.setattr(runs, "write", fail)
+        patched.setattr(runs, "write_whole", fail)
         assert do(planned, folder).cannot_write == (str(folder.path), full.strerror)
     with monkeypatch.context() as patched:
         patched.setattr("pyarrow.parquet.ParquetWriter.write_batch", fail)

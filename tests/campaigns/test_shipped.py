@@ -7,8 +7,20 @@ import pytest
 from antecede.campaigns.file import load_campaign
 from antecede.campaigns.plan import EVENTS_LIMIT, make_plan
 from antecede.protocols import names
+from antecede.shipped import find
 
 FOLDER = Path(__file__).resolve().parents[2] / "campaigns"
+
+
+def test_a_folder_of_the_same_name_hides_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Such as what `antecede campaign run demo --out demo` leaves; a file of the user's does."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "demo").mkdir()
+    assert find("campaigns", "demo") == FOLDER / "demo.toml"
+    (tmp_path / "smoke").touch()
+    assert find("campaigns", "smoke") == Path("smoke")
 
 
 @pytest.mark.parametrize("file", sorted(FOLDER.glob("*.toml")), ids=lambda file: file.stem)

@@ -97,7 +97,8 @@ def test_a_setting_is_judged_by_all_its_runs() -> None:
 
 
 def test_every_measure_of_a_steady_state_has_its_series() -> None:
-    whole = {"messages", "deliveries", "violations", "undelivered", "warm_up", "unsteady"}
+    whole = {"messages", "deliveries", "violations", "undelivered", "owed", "warm_up"}
+    whole |= {"measured_messages", "measured_s", "unsteady"}
     whole |= {"taken_back", "void", "virtual_s", "events", "rows"} | {
         f"drift_{name}" for name in WATCHED
     }

@@ -23,6 +23,7 @@ FAULTS = (
     *("crash during a flush", "crash during a join"),
     *("crash while a cut lasts", "return while a cut lasts"),
     *("newcomer", "newcomer while a cut lasts"),
+    "groups of servers that come and go",
     *("groups that split and merge", "crash while groups split and merge"),
     *("cut while groups split and merge", "two levels", "three levels", "four levels"),
     *("packing", "early forwarding", "early forwarding and a cut or several crashes"),
@@ -42,6 +43,8 @@ def faults_of(scenario: Scenario) -> Iterator[str]:
     yield from _of_the_network(scenario)
     yield from _of_cuts(scenario, options, groups)
     yield from _of_the_choices(options, groups, evolves)
+    if options.reshapes:
+        yield "groups of servers that come and go"
     if evolves and cuts:
         yield "cut while groups split and merge"
     if options.forward != "stable" and (cuts or len(scenario.crashes) > 1):

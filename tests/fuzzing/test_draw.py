@@ -5,9 +5,10 @@ from collections import Counter
 
 import pytest
 
+from antecede.drawn import FOR_EVER_S
 from antecede.fuzzing import draw
 from antecede.fuzzing.drawing import draw_fields
-from antecede.fuzzing.options import FOR_EVER_S
+from antecede.fuzzing.judging import judge
 from antecede.order import Addressing, Channels
 from antecede.overlays.daisy.options import DaisyOptions
 from antecede.protocols import find, names
@@ -135,3 +136,33 @@ CRASH = {"crashes": [{"process": 1, "time_s": 0.5}]}
 def test_what_faults_excuse(protocol: str, faults: dict[str, object], owed: Duty) -> None:
     scenario = make_scenario({"protocol": protocol, "processes": 3, **faults})
     assert duty(scenario) is owed
+
+
+def test_the_network_of_separators_changes_in_some_runs() -> None:
+    drawn = [draw("separators", seed) for seed in range(60)]
+    changing = [one for one in drawn if one.options.get("suspect_after_s")]
+    assert {one.options["routes"] for one in changing} >= {"flood", "shortest", "tree"}
+    assert any(one.returning for one in changing)
+    assert any(one.joins for one in changing)
+    assert any(one.new_links for one in changing)
+    answering = draw("separators", 254)  # somebody who is back answers
+    for one in (*changing[:4], answering):
+        assert judge(one).failure is None
+
+
+def test_small_hardship_has_all_that_changes_groups() -> None:
+    small = [one for seed in range(1, 401) if ((one := draw("daisy", seed)).messages or 99) <= 30]
+    small = [one for one in small if one.options.get("sizes") in ([2], [2, 2])]
+    options = Counter(name for one in small for name in one.options)
+    for name in ("merge_below", "split_above", "split_servers_above", "forget_after_s"):
+        assert options[name] > 10
+    assert sum(bool(one.joins) for one in small) > 5
+    assert sum(len(one.crashes) > 1 for one in small) > 5
+
+
+def test_crowds_of_newcomers_are_more_than_a_group_lets_in() -> None:
+    drawn = [draw("daisy", seed) for seed in range(1, 401)]
+    crowds = [one for one in drawn if len(one.joins) >= 6]
+    assert len(crowds) > 5
+    assert all(one.options["split_above"] == 4 for one in crowds)
+    assert any("split_servers_above" in one.options for one in crowds)

@@ -143,7 +143,10 @@ class Told(Excuses):
     def stop(self, message: MessageId, delivered: int, process: int) -> bool:
         return False
 
-    def gap(self, message: MessageId) -> bool:
+    def loss(self, message: MessageId, process: int, *, has_come: bool) -> bool:
+        return False
+
+    def gap(self, message: MessageId, process: int) -> bool:
         return message in self._messages
 
 

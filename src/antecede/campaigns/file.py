@@ -6,12 +6,13 @@ of it; docs/campaigns.md describes it for people.
 """
 
 import os
+from collections.abc import Mapping
 from itertools import product
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, ValidationError, field_validator, model_validator
 
-from antecede.campaigns.scaled import Scaled, WarmUp
+from antecede.campaigns.scaled import Rate, Scaled, WarmUp
 from antecede.errors import AntecedeError, BadFile
 from antecede.protocols import find, names, parse_options
 from antecede.simulate.layouts import Shape
@@ -20,13 +21,15 @@ from antecede.simulate.parts import (
     Broadcast,
     Crash,
     Groups,
+    Join,
     Local,
     Network,
+    NewLink,
     Part,
-    Positive,
     Probability,
     ProcessRef,
     Replay,
+    Talks,
     Token,
     Unicast,
 )
@@ -42,16 +45,19 @@ class ProtocolEntry(Part):
     """A protocol, or `all` of them. An option with a list of values spans the grid."""
 
     name: str
+    """Of the protocol, or `all`."""
     options: dict[str, Any] = Field(default={})
+    """Its options; a list of values spans the grid."""
     processes: list[Size] | None = Field(default=None, min_length=1)
     """With these numbers of processes only, for one that cannot be had with many."""
 
     @field_validator("name")
     @classmethod
     def _check_name(cls, name: str) -> str:
-        if name != EVERY and name not in names():
-            raise ValueError(f"there is no protocol '{name}'; there are {', '.join(names())}")
-        return name
+        try:
+            return name if name == EVERY else find(name).name
+        except AntecedeError as error:
+            raise ValueError(str(error)) from None
 
     @model_validator(mode="after")
     def _check_options(self) -> "ProtocolEntry":
@@ -66,7 +72,7 @@ class ProtocolEntry(Part):
         return self
 
     def protocols(self) -> list[str]:
-        return list(names()) if self.name == EVERY else [find(self.name).name]
+        return list(names()) if self.name == EVERY else [self.name]
 
     def combinations(self) -> list[dict[str, Any]]:
         """The options of each variant."""
@@ -78,10 +84,17 @@ class NetworkEntry(Network):
     """A network: its links as in a scenario, and where processes live."""
 
     name: Name = "network"
+    """What tables and report call it."""
     topology: str | dict[str, str] | None = None
     """As in a scenario; or one for each number of processes, which then are the only ones."""
     attach: list[ProcessRef] | None = None
+    """The node that each process is attached to."""
     crashes: list[Crash] = Field(default=[])
+    """Who crashes when, and comes back."""
+    joins: list[Join] = Field(default=[])
+    """Who is not there from the start, and comes when."""
+    new_links: list[NewLink] = Field(default=[])
+    """Links that come while it runs."""
 
     def topology_for(self, processes: int | None) -> str | None:
         if isinstance(self.topology, dict):
@@ -93,17 +106,24 @@ class ScaledLayout(Part):
     """As in a scenario, but with numbers that may grow."""
 
     layout: Shape
+    """The shape."""
     count: Scaled
+    """How many groups."""
     size: Scaled | None = None
+    """How many members each has."""
 
 
 class Load(Part):
     """What every workload says."""
 
     name: Name = "workload"
+    """What tables and report call it."""
     messages: Scaled | None = None
-    rate: Positive | None = None
+    """How many messages a run has."""
+    rate: Rate | None = None
+    """Messages a second of each process; `16/n` are 16 of all of them."""
     payload_bytes: int | None = Field(default=None, ge=0, le=1 << 24, strict=True)
+    """The size of every payload."""
     warm_up: WarmUp | None = None
     """Instead of the campaign's."""
 
@@ -118,20 +138,30 @@ class BroadcastLoad(Load, Broadcast):
 
 class GroupsLoad(Load, Groups):
     groups: list[Annotated[list[ProcessRef], Field(min_length=1)]] | ScaledLayout
+    """The groups, or a shape."""
 
 
 class MulticastLoad(Load, Local):
     kind: Literal["multicast"] = "multicast"
+    """To a random set."""
     size: Scaled | None = None
+    """How many destinations a message has."""
     probability: Probability | None = None
+    """With which probability each process is one."""
 
 
 class RequestsLoad(Load):
     kind: Literal["requests"] = "requests"
+    """Clients ask, servers answer."""
     servers: Scaled = 1
+    """How many processes serve."""
 
 
 class TokenLoad(Load, Token):
+    pass
+
+
+class TalksLoad(Load, Talks):
     pass
 
 
@@ -146,6 +176,7 @@ WorkloadEntry = Annotated[
     | GroupsLoad
     | RequestsLoad
     | TokenLoad
+    | TalksLoad
     | ReplayLoad,
     Field(discriminator="kind"),
 ]
@@ -167,11 +198,13 @@ class Campaign(Part):
     """A campaign file."""
 
     name: Name
+    """Of the campaign."""
     question: str = ""
     """What it is to answer, for the report."""
     seeds: Annotated[list[Seed], BeforeValidator(_seeds)] = Field(default=[1, 2, 3, 4, 5])
     """How many, counted from 1; or which."""
     processes: list[Size] | None = Field(default=None, min_length=1)
+    """Which numbers of processes; none where a topology or a graph says how many."""
     warm_up: WarmUp = 0
     """Messages at the start of each run that are not measured: so many, `2n`, a share of the run
     (`50%`), or `auto`, by MSER-5."""
@@ -179,8 +212,11 @@ class Campaign(Part):
     """Which traces to keep: of each variant the one with the longest delay and the first one with
     a violation (`interesting`), all, or none."""
     protocols: list[Annotated[ProtocolEntry, BeforeValidator(_entry)]] = Field(min_length=1)
+    """Which protocols, with which options."""
     networks: list[NetworkEntry] = Field(default=[NetworkEntry()], min_length=1)
+    """Which networks."""
     workloads: list[WorkloadEntry] = Field(min_length=1)
+    """Which workloads."""
 
     @field_validator("networks", "workloads")
     @classmethod
@@ -217,3 +253,11 @@ def load_campaign(path: str | os.PathLike[str]) -> Campaign:
         return Campaign.model_validate(data)
     except ValidationError as error:
         raise BadFile(str(path), mistakes_in(text, data, error)) from None
+
+
+def make_campaign(data: Mapping[str, Any]) -> Campaign:
+    """The campaign that a dict describes, as a file would."""
+    try:
+        return Campaign.model_validate(dict(data))
+    except ValidationError as error:
+        raise BadFile("the campaign", mistakes_in("", data, error)) from None

@@ -12,31 +12,40 @@
     work/            of a campaign that is running, or was killed
     report.html views/    what `campaign report` makes of all this
 
-Everything is written under another name first and renamed when it is complete, so whatever has its
-name is whole. Nobody but the holder of the lock writes, apart from the executors it has started.
+Everything is written under another name first and renamed when it is complete (in a store it
+appears when it is complete), so whatever has its name is whole. Nobody but the holder of the lock
+writes, apart from the executors it has started.
 """
 
-import fcntl
 import os
-import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Final
+from tempfile import TemporaryDirectory
+from typing import Any
 
 import msgspec
 
 from antecede.campaigns.tables import TABLES
-from antecede.errors import CannotWrite, Misuse
-
-PARTIAL: Final = ".partial"
+from antecede.errors import Misuse
+from antecede.files import (
+    LOCK,
+    PARTIAL,
+    complaining,
+    give_name,
+    is_stored,
+    locked,
+    path_of,
+    remove_tree,
+    sizes_in,
+)
 
 
 class Folder:
     """The places in the folder of a campaign."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.path = Path(path).absolute()
+        self.path = path_of(path).absolute()
         self.file = self.path / "campaign.toml"
         self.about = self.path / "campaign.json"
         self.csv = self.path / "summary.csv"
@@ -45,6 +54,9 @@ class Folder:
         self.traces = self.path / "traces"
         self.work = self.path / "work"
         self.tables_aside = self.work / "tables"
+        """Where the tables are made, on this machine."""
+        self.check_lock: Callable[[], None] = lambda: None
+        """Raises an error if another process may be at this folder by now."""
 
     def result(self, run: str) -> Path:
         return self.results / f"{run}.json"
@@ -61,31 +73,28 @@ class Folder:
 
     def finished(self) -> set[str]:
         """The runs that have a result; an empty file is what a power failure leaves of one."""
-        with os.scandir(self.results) as entries:
-            return {
-                entry.name.removesuffix(".json")
-                for entry in entries
-                if entry.name.endswith(".json") and entry.stat().st_size
-            }
+        sizes = sizes_in(self.results)
+        return {
+            name.removesuffix(".json")
+            for name, size in sizes.items()
+            if size and name.endswith(".json")
+        }
 
     @contextmanager
     def locked(self) -> Iterator[None]:
         """Make the folder, and refuse if another process is at it. The lock goes with the process,
         however that ends."""
-        with refusing(self.path):
+        with complaining(self.path):
             if self.path.exists() and not self._is_ours():
                 raise Misuse(
                     f"{self.path} has other things in it; name a new folder, or an old one"
                 )
             self.path.mkdir(parents=True, exist_ok=True)
-            lock = (self.path / ".lock").open("w", encoding="utf-8")
-        with lock:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise Misuse(f"another process is working in {self.path}") from None
-            with refusing(self.path):
-                shutil.rmtree(self.work, ignore_errors=True)
+        with locked(self.path) as self.check_lock, TemporaryDirectory() as scratch:
+            if is_stored(self.path):
+                self.tables_aside = Path(scratch) / "tables"
+            with complaining(self.path):
+                remove_tree(self.work)
                 for folder in (self.results, self.failed, self.traces, self.work):
                     folder.mkdir(exist_ok=True)
                     for left in folder.glob(f".*{PARTIAL}-*"):
@@ -93,11 +102,11 @@ class Folder:
             try:
                 yield
             finally:
-                shutil.rmtree(self.work, ignore_errors=True)
+                remove_tree(self.work)
 
     def _is_ours(self) -> bool:
         """Whether a campaign, or nothing, is there."""
-        return (self.path / ".lock").exists() or not any(self.path.iterdir())
+        return (self.path / LOCK).exists() or not any(self.path.iterdir())
 
     def read_about(self) -> dict[str, Any] | None:
         """How it went, if it is finished."""
@@ -112,25 +121,5 @@ class Folder:
         self.about.unlink(missing_ok=True)
         for table in TABLES:
             target = self.path / table.name
-            shutil.rmtree(target, ignore_errors=True)
-            (self.tables_aside / table.name).rename(target)
-
-
-def write(path: Path, text: str) -> None:
-    """Write a small file, all or nothing."""
-    aside = path.with_name(f".{path.name}{PARTIAL}-{os.getpid()}")
-    try:
-        aside.write_text(text, encoding="utf-8")
-        aside.replace(path)
-    except OSError:
-        aside.unlink(missing_ok=True)
-        raise
-
-
-@contextmanager
-def refusing(path: Path) -> Iterator[None]:
-    """An output that cannot be written is an error of the user's, with the reason."""
-    try:
-        yield
-    except OSError as error:
-        raise CannotWrite(str(error.filename or path), error.strerror or str(error)) from error
+            remove_tree(target)
+            give_name(self.tables_aside / table.name, target)

@@ -131,6 +131,8 @@ def measure(summary: Summary, states: StateSampler, part: Steady) -> dict[str, A
         "taken_back": summary.undone.taken_back if summary.undone else None,
         "void": summary.undone.void if summary.undone else None,
         "warm_up": cut,
+        "measured_messages": measured,
+        "measured_s": traffic.time,
         "queue_mean": float(values["hold_s"].sum())
         / ((summary.virtual_s - (start_s if cut else 0.0)) or 1.0)
         / summary.processes,

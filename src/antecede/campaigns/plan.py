@@ -15,7 +15,6 @@ from functools import cache, lru_cache
 from hashlib import sha256
 from importlib.metadata import version
 from itertools import product
-from pathlib import Path
 from typing import Any, Final
 
 import msgspec
@@ -31,9 +30,10 @@ from antecede.campaigns.file import (
     ScaledLayout,
     WorkloadEntry,
 )
-from antecede.campaigns.scaled import percentage
+from antecede.campaigns.scaled import in_all, percentage
 from antecede.campaigns.steady import AUTO
 from antecede.errors import AntecedeError, BadFile, Misuse
+from antecede.files import path_of
 from antecede.message import members
 from antecede.scaled import scale, scale_options
 from antecede.simulate import Scenario, make_scenario
@@ -107,7 +107,7 @@ def make_plan(campaign: Campaign, file: str = "the campaign") -> Plan:
         place += f", {processes} processes" if processes else ""
         try:
             base = _scenario(network, workload, processes)
-            plain = make_scenario({**base, "protocol": "none"})
+            plain = make_scenario(_without_changes(base))
             size = plain.applications.size
             warm_up = _warm_up(campaign, workload, plain)
         except AntecedeError as error:
@@ -144,6 +144,11 @@ def check_size(plan: Plan, limit: int | None = None) -> None:
             f"this campaign makes about {plan.events:,} events in {len(plan.distinct()):,} runs, "
             f"more than {limit:,}; --yes runs it all the same"
         )
+
+
+def _without_changes(base: dict[str, Any]) -> dict[str, Any]:
+    """What every protocol can be asked for: not all let others in, nor have routers that crash."""
+    return {**base, "protocol": "none", "crashes": [], "joins": [], "new_links": []}
 
 
 class _Variant(msgspec.Struct, frozen=True):
@@ -205,9 +210,11 @@ def _scenario(
         "attach": network.attach,
         "processes": processes,
         "messages": scale(workload.messages, size),
-        "rate": workload.rate,
+        "rate": in_all(workload.rate, size),
         "payload_bytes": workload.payload_bytes,
         "groups": _groups(workload, size) if isinstance(workload, GroupsLoad) else None,
+        "joins": [join.model_dump() for join in network.joins] or None,
+        "new_links": [link.model_dump() for link in network.new_links] or None,
     }
     return {
         **{name: value for name, value in fields.items() if value is not None},
@@ -274,7 +281,7 @@ def _cell(
 def _identity(fields: dict[str, Any], warm_up: int | str) -> str:
     topology = (fields.get("topology") or "").removeprefix(LARGEST)
     graph = fields["workload"].get("graph") or ""
-    files = [hash_of(name) for name in (topology, graph) if Path(name).is_file()]
+    files = [hash_of(name) for name in (topology, graph) if path_of(name).is_file()]
     known = {
         "fields": fields,
         "files": files,
@@ -293,7 +300,7 @@ def _version() -> str:
 @lru_cache(maxsize=64)
 def hash_of(file: str) -> str:
     """Of what is in the file."""
-    return sha256(Path(file).read_bytes()).hexdigest()
+    return sha256(path_of(file).read_bytes()).hexdigest()
 
 
 def estimate_events(scenario: Scenario) -> int:

@@ -16,14 +16,16 @@ from time import perf_counter, process_time
 from typing import Any
 
 import msgspec
+import tomli_w
 
 from antecede import compiled
-from antecede.campaigns.folder import Folder, write
+from antecede.campaigns.folder import Folder
 from antecede.campaigns.measures import after_warm_up, distributions, histograms, measure
 from antecede.campaigns.plan import PlannedRun
 from antecede.errors import AntecedeError, CannotWrite
+from antecede.files import give_name, is_stored, write_whole
 from antecede.simulate import Scenario, StateSampler, make_scenario, simulate
-from antecede.simulate.toml import to_toml
+from antecede.simulate.duty import owed_of
 from antecede.trace import read_trace
 from antecede.verify.copies import examine
 
@@ -52,11 +54,12 @@ def execute(planned: PlannedRun, *, folder: str, keep_trace: bool) -> Outcome:
     mark = places.started(planned.run)
     try:
         mark.touch()
-        with TemporaryDirectory(prefix=f"{planned.run}-", dir=places.work) as work:
+        near = None if is_stored(places.work) else places.work
+        with TemporaryDirectory(prefix=f"{planned.run}-", dir=near) as work:
             aside = Path(work) / "trace.parquet"
             result = _result_of(planned, aside)
             if keep_trace and result["status"] == OK:
-                aside.replace(places.trace(planned.run))
+                give_name(aside, places.trace(planned.run))
         commit(places, planned, result)
     except CannotWrite as error:
         return Outcome(planned.run, cannot_write=(error.file, error.reason))
@@ -69,11 +72,18 @@ def execute(planned: PlannedRun, *, folder: str, keep_trace: bool) -> Outcome:
     return _outcome(result)
 
 
+def do_run(planned: PlannedRun) -> dict[str, Any]:
+    """The result of a run, of which nothing is kept on the disk."""
+    compiled.expect_many_traces()
+    with TemporaryDirectory(prefix=f"{planned.run}-") as work:
+        return _result_of(planned, Path(work) / "trace.parquet")
+
+
 def commit(folder: Folder, planned: PlannedRun, result: dict[str, Any]) -> None:
     """Give a result its name; a failure leaves its scenario, too."""
     if result["status"] == FAILED:
-        write(folder.failure(planned.run), to_toml(json.loads(planned.scenario)))
-    write(folder.result(planned.run), json.dumps(result))
+        write_whole(folder.failure(planned.run), tomli_w.dumps(json.loads(planned.scenario)))
+    write_whole(folder.result(planned.run), json.dumps(result))
 
 
 def failure(planned: PlannedRun, error: str) -> dict[str, Any]:
@@ -108,7 +118,8 @@ def _outcome(result: dict[str, Any]) -> Outcome:
 
 def _result_of(planned: PlannedRun, aside: Path) -> dict[str, Any]:
     try:
-        return _measured(planned, _scenario(planned.scenario), aside)
+        found = measured(_scenario(planned.scenario), planned.warm_up, aside)
+        return {"run": planned.run, **found}
     except (CannotWrite, OSError):
         raise
     except AntecedeError as error:
@@ -123,21 +134,25 @@ def _scenario(text: str) -> Scenario:
     return make_scenario(json.loads(text))
 
 
-def _measured(planned: PlannedRun, scenario: Scenario, aside: Path) -> dict[str, Any]:
+def measured(
+    scenario: Scenario, warm_up: int | str, aside: Path, states: StateSampler | None = None
+) -> dict[str, Any]:
+    """All that is measured of one run, whose trace is left `aside`. `states`: who looks at them, if
+    not as often as usual."""
     wall, start = perf_counter(), process_time()
-    states = StateSampler()
+    states = states or StateSampler()
     summary = simulate(scenario, aside, judged=False, states=states)
     simulated = process_time()
     (run,) = read_trace(aside).runs
     copies = examine(run)
     verified = process_time()
-    part = after_warm_up(distributions(run, copies), states, planned.warm_up)
+    part = after_warm_up(distributions(run, copies), states, warm_up)
     return {
-        "run": planned.run,
         "status": OK,
         "promised": scenario.promises_order,
         "violations": copies.violations,
         "undelivered": copies.undelivered,
+        "owed": owed_of(scenario, summary.leftover),
         **measure(summary, states, part),
         "histograms": histograms(part.values),
         "simulate_cpu_s": simulated - start,

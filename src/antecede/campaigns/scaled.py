@@ -1,6 +1,8 @@
-"""What campaign files may say instead of a number: `2n` and the like, and for a warm-up a share."""
+"""What campaign files may say instead of a number: `2n` and the like, for a warm-up a share, for a
+rate `16/n`."""
 
 import re
+from math import inf
 from typing import Annotated, Any
 
 from pydantic import PlainValidator
@@ -8,6 +10,7 @@ from pydantic import PlainValidator
 from antecede.scaled import is_scaled
 
 _SHARE = re.compile(r"(\d+(?:\.\d+)?) ?%")
+_IN_ALL = re.compile(r"\d+(?:\.\d+)?/n")
 
 
 def percentage(value: Any) -> float | None:
@@ -34,5 +37,21 @@ def _check(value: Any) -> int | str:
     raise ValueError(f"'{value}' is neither a number from 1 on nor of the form 2n, n/4 or n^2")
 
 
+def _check_rate(value: Any) -> float | str:
+    if isinstance(value, str) and _IN_ALL.fullmatch(value) and float(value[:-2]) > 0:
+        return value
+    if type(value) in (int, float) and 0 < value < inf:
+        return float(value)
+    raise ValueError(f"'{value}' is neither a number above 0 nor of the form 16/n (16 in all)")
+
+
+def in_all(rate: float | str | None, processes: int) -> float | None:
+    """The messages a second of one process, where `16/n` are 16 of all of them."""
+    if isinstance(rate, str):
+        return float(rate.removesuffix("/n")) / processes
+    return rate
+
+
+Rate = Annotated[float | str, PlainValidator(_check_rate)]
 WarmUp = Annotated[int | str, PlainValidator(_check_warm_up)]
 Scaled = Annotated[int | str, PlainValidator(_check)]

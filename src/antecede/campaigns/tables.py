@@ -1,6 +1,6 @@
 """The tables that a campaign leaves behind: their columns, what these mean, and where they are.
 
-This is the one place that says so. The Spark stages take their schemas from here, the report and
+This is the one place that says so. What writes them takes their schemas from here, the report and
 `docs/campaigns.md` their words. A column that is a *measure* is a number of one run, which the
 summary averages over seeds.
 """
@@ -10,6 +10,9 @@ from typing import Final, NamedTuple
 import pyarrow as pa
 
 TEXT: Final = pa.string()
+VERSION: Final = "1"
+"""Of the columns: it grows when one goes or changes its meaning, not when one is added."""
+VERSION_KEY: Final = "antecede.tables"
 COUNT: Final = pa.int64()
 NUMBER: Final = pa.float64()
 
@@ -34,6 +37,11 @@ class Table(NamedTuple):
     @property
     def schema(self) -> pa.Schema:
         return pa.schema([(column.name, column.type) for column in self.columns])
+
+    @property
+    def file_schema(self) -> pa.Schema:
+        """The same with the version in the footer."""
+        return self.schema.with_metadata({VERSION_KEY: VERSION})
 
     @property
     def measures(self) -> tuple[str, ...]:
@@ -115,11 +123,14 @@ RUNS: Final = Table(
             "warm_up",
             COUNT,
             "messages at the start that are left out of all measures below but `violations`, "
-            "`undelivered`, `taken_back`, `void`, `queue_max`, `virtual_s`, `events` and `rows`; "
+            "`undelivered`, `owed`, `taken_back`, `void`, `queue_max`, `virtual_s`, `events` and "
+            "`rows`; "
             "what is sent after the last message is then left out, too",
             True,
             in_csv=True,
         ),
+        Column("measured_messages", COUNT, "messages that are measured", True),
+        Column("measured_s", NUMBER, "for how long they were sent, in seconds", True),
         Column(
             "unsteady",
             COUNT,
@@ -141,6 +152,7 @@ RUNS: Final = Table(
         ),
         Column("violations", COUNT, "deliveries that came too early", True, in_csv=True),
         Column("undelivered", COUNT, "copies for others never delivered", True, in_csv=True),
+        Column("owed", COUNT, "those of them that had to be, as `antecede simulate` judges", True),
         Column("taken_back", COUNT, "deliveries undone after failures; null where none are", True),
         Column("void", COUNT, "messages made never to have been sent; null likewise", True),
         *_spread("stamp_entries", STAMPS["stamp_entries"], STAMP_PARTS, shown=("mean", "max")),

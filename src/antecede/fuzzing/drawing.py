@@ -11,16 +11,12 @@ from typing import Any
 
 import msgspec
 
+from antecede.drawn import BACK_S, cut_off_s
+from antecede.fuzzing.asking import ask
 from antecede.fuzzing.chance import Chance
-from antecede.fuzzing.hardship import draw_hardship
-from antecede.fuzzing.options import (
-    BACK_S,
-    TO_NEIGHBOURS,
-    cut_off_s,
-    draw_options,
-    draw_variant,
-    fitting_options,
-)
+from antecede.fuzzing.changes import FEWEST, SHARE, draw_changes
+from antecede.fuzzing.hardship import draw_crowd, draw_hardship, draw_small_hardship
+from antecede.fuzzing.options import draw_options, fitting_options, options_of
 from antecede.order import Addressing, Order, Traits
 from antecede.overlays import Overlay
 from antecede.protocols import find, parse_options
@@ -35,8 +31,15 @@ CALM_S = 0.5
 """Delays where silence is taken for a crash: well below the time that takes."""
 HARD = 0.5
 """The share of runs with hardship, of protocols that survive it."""
+SMALL = 0.3
+"""The share of runs with hardship in small groups, of the same."""
+CROWDS = 0.05
+"""The share of what is left in which crowds of newcomers come, of those that let them in."""
 PATIENCE_S = 5.0
 """Long against every delay and timer that is drawn."""
+
+CHANGING = "separators"
+"""Whose network may change while it runs."""
 
 Fields = dict[str, Any]
 NO_OPTIONS = "{}"
@@ -56,14 +59,27 @@ def draw(protocol: str, seed: int, options: str = NO_OPTIONS) -> Scenario:
 def draw_fields(protocol: str, seed: int) -> Fields:
     """The same as plain data, as a file would say it."""
     chance = Chance(seed, protocol)
-    variant = draw_variant(protocol, chance)
+    variant = options_of(protocol).drawn_variant(chance)
     order = find(protocol).variant(parse_options(protocol, variant))
     fields: Fields = {"protocol": protocol, "seed": seed, "patience_s": PATIENCE_S}
     is_hard = order.traits.survives_crashes and silence_s(order) and not order.traits.takes_back
+    own = Chance(seed, f"{protocol} small")
+    if is_hard and own.happens(SMALL):
+        hardship = draw_small_hardship(silence_s(order), lets_in_by_default(order), own)
+        return _with_options({**fields, **hardship}, variant, own)
+    own = Chance(seed, f"{protocol} crowd")
+    if is_hard and lets_in_by_default(order) and own.happens(CROWDS):
+        return _with_options({**fields, **draw_crowd(own)}, variant, own)
     if is_hard and chance.happens(HARD):
         lets_in = lets_in_by_default(order)
         hardship = draw_hardship(silence_s(order), lets_in, chance)
         return _with_options({**fields, **hardship}, variant, chance)
+    own = Chance(seed, f"{protocol} changes")
+    if protocol == CHANGING and own.happens(SHARE):
+        topology = _topology(own)
+        while deploy(topology).applications < FEWEST:
+            topology = _topology(own)
+        return {**fields, **draw_changes(topology, own)}
     # Groups of groups take some processes, and so do crashes that leave somebody.
     least = 4 if order.traits.survives_crashes and chance.happens(0.7) else 2
     size = applications = chance.small(least, LARGEST)
@@ -73,7 +89,7 @@ def draw_fields(protocol: str, seed: int) -> Fields:
             fields["processes"] = applications
         deployment = deploy(fields["topology"], None, fields.get("processes"))
         size, applications = deployment.topology.size, deployment.applications
-    is_near = protocol in TO_NEIGHBOURS and chance.happens(0.3)
+    is_near = _may_be_near(order) and chance.happens(0.3)
     if is_near:
         fields["topology"] = _topology(chance)
         size = applications = deploy_nodes(fields["topology"]).applications
@@ -92,7 +108,13 @@ def draw_fields(protocol: str, seed: int) -> Fields:
             fields["network"].pop("partitions", None)  # hardship has both
     if order.traits.takes_back:
         fields["network"].pop("partitions", None)  # whoever is taken for dead is out for good
-    return _with_options(fields, variant, chance)
+    return ask(order, _with_options(fields, variant, chance), _groups)
+
+
+def _may_be_near(order: type[Order]) -> bool:
+    """Whether on a network its processes are the nodes, each of which talks to its neighbours."""
+    given: Fields = {"topology": "", "network": {}, "crashes": [], "options": {}}
+    return order.talks_to_neighbours(order.options_type.needed(given))
 
 
 def _with_options(fields: Fields, variant: Fields, chance: Chance) -> Fields:
@@ -127,8 +149,8 @@ def _patient(fields: Fields) -> Fields:
     given up that somebody comes."""
     if _order(fields).traits.survives_crashes:
         away_s = cut_off_s(fields["network"].get("partitions", ()))
-        kept_s = fields["options"].get("forget_after_s", 0.0)
-        fields["patience_s"] = BACK_S + max(away_s, kept_s)
+        waits_s = parse_options(fields["protocol"], fields["options"]).waits_s
+        fields["patience_s"] = BACK_S + max(away_s, waits_s)
     return fields
 
 

@@ -27,7 +27,7 @@ class Finding(msgspec.Struct, frozen=True):
 
 def file_name(found: Found) -> str:
     """What the file of a failure is called."""
-    return f"{found.protocol}-{found.kind.lower()}-{found.seed}.toml"
+    return f"{found.protocol.replace(':', '.')}-{found.kind.lower()}-{found.seed}.toml"
 
 
 def find_smallest(

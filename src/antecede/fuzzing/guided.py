@@ -16,7 +16,7 @@ from antecede.fuzzing.drawing import NO_OPTIONS, draw
 from antecede.fuzzing.features import Reached
 from antecede.fuzzing.judging import Outcome, judge
 from antecede.fuzzing.mutation import mutate, plain_fields
-from antecede.fuzzing.slices import Done, Found, Kept, Slice
+from antecede.fuzzing.slices import Done, Found, Kept, Slice, done_with
 from antecede.order import Order
 from antecede.simulate import Scenario
 
@@ -107,14 +107,7 @@ def run_guided(slice_: Slice, corpus: Corpus, order_type: type[Order] | None = N
             features = tuple(sorted(reached.features))
             kept.append(Kept(lineage, fields, features, reached.moments, outcome.events))
             known |= reached.features
-    return Done(
-        slice_,
-        sum(one.events for one in outcomes),
-        sum(one.messages for one in outcomes),
-        sum(one.deliveries for one in outcomes),
-        tuple(found),
-        tuple(kept),
-    )
+    return done_with(slice_, outcomes, found, tuple(kept))
 
 
 def corpus_before(protocol: str, seed: int, done: Iterable[Done]) -> Corpus:

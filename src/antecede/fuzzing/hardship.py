@@ -11,8 +11,8 @@ far as they are known: neighbours, the first of which has the most to do.
 from itertools import pairwise
 from typing import Any
 
+from antecede.drawn import FOR_EVER_S
 from antecede.fuzzing.chance import Chance
-from antecede.fuzzing.options import FOR_EVER_S
 
 Fields = dict[str, Any]
 Blocks = list[list[int]]
@@ -32,6 +32,19 @@ KINDS = (
     "none",
 )
 """Of cuts; `crashes` has one at most, and crashes in most of the blocks."""
+CHANGES: tuple[Fields, ...] = (
+    {},
+    {"merge_below": 3},
+    {"split_above": 4, "merge_below": 3},
+    {"split_servers_above": 3, "merge_servers_below": 2},
+)
+"""Of small groups that come and go."""
+
+LEVELS: tuple[Fields, ...] = (
+    {"split_servers_above": 5, "merge_servers_below": 3},
+    {"split_servers_above": 6, "merge_servers_below": 3, "split_above": 4, "merge_below": 3},
+)
+"""With these the groups of servers in the middle of three levels dissolve."""
 
 
 def draw_hardship(silence_s: float, lets_in: bool, chance: Chance) -> Fields:
@@ -59,6 +72,78 @@ def draw_hardship(silence_s: float, lets_in: bool, chance: Chance) -> Fields:
     fields["options"] = {"sizes": sizes, "quorum": "majority"}
     if chance.happens(0.8):
         fields["options"]["tick_s"] = TICK_S
+    return fields
+
+
+def draw_small_hardship(silence_s: float, lets_in: bool, chance: Chance) -> Fields:
+    """The same in small groups with one or two faults: some runs a second more, in which what takes
+    an unlikely moment rather than many faults is found. Groups may split and merge, and whoever is
+    away for long is forgotten."""
+    processes = chance.pick([4, 4, 5, 6, 6, 7, 8])
+    blocks = _blocks(processes, 2)
+    faults = chance.pick(["cut", "crash", "crash", "both"])
+    cuts: list[Fields] = []
+    if faults != "crash":
+        for _ in range(chance.whole(1, 2)):
+            start_s, length_s = chance.within(0.3, 4.0), chance.within(2.0, 12.0)
+            cuts.append(_cut(start_s, length_s, [_side(blocks, chance)], chance))
+    crashes: list[Fields] = []
+    if faults != "cut" and chance.happens(0.3):  # of a whole group, or all but one
+        time_s = chance.within(0.3, 8.0)
+        block = chance.pick(blocks)
+        crashes = [{"process": one, "time_s": time_s} for one in block[: chance.whole(1, 3)]]
+    elif faults != "cut":
+        crashes = _crashes(blocks, cuts, silence_s, lets_in, chance.happens(0.5), chance)
+    last_s = max([*(cut["end_s"] for cut in cuts), *(crash["time_s"] for crash in crashes)])
+    span_s = last_s + chance.within(0.0, 3 * silence_s)
+    fields: Fields = {"processes": processes, "crashes": crashes, **_traffic(processes, chance)}
+    fields["messages"] = chance.whole(8, 30)
+    fields["rate"] = float(f"{fields['messages'] / (processes * span_s):.3g}")
+    if lets_in and chance.happens(0.2):
+        fields["joins"] = _joins(processes, crashes, span_s, chance)
+    fields["network"] = {"delay": f"exponential:{chance.between(0.01, 0.15)}", "partitions": cuts}
+    if chance.happens(0.2):
+        fields["network"]["loss"] = chance.between(0.01, 0.3)
+    sizes = [2, 2] if processes == 8 and chance.happens(0.5) else [2]
+    fields["options"] = {"sizes": sizes, "quorum": "majority", "tick_s": TICK_S}
+    if chance.happens(0.5):
+        fields["options"]["forget_after_s"] = chance.within(3.0, 8.0)
+    fields["options"] |= chance.pick(CHANGES)
+    if len(sizes) > 1 and chance.happens(0.4):
+        fields["options"] |= chance.pick(LEVELS)
+    return fields
+
+
+def draw_crowd(chance: Chance) -> Fields:
+    """More newcomers at once, beside the same two, than groups that split can take in; now and then
+    a cut or a crash while they come."""
+    there = chance.whole(2, 8)
+    processes = there + chance.whole(6, 12)
+    coming_s = chance.within(0.5, 3.0)
+    cuts: list[Fields] = []
+    if chance.happens(0.3):
+        blocks = _blocks(processes, 3)
+        start_s, length_s = chance.within(0.5, 5.0), chance.within(2.0, 9.0)
+        cuts = [_cut(start_s, length_s, [_side(blocks, chance)], chance)]
+    crashes: list[Fields] = []
+    if chance.happens(0.3):
+        crashes = [{"process": chance.whole(0, processes - 1), "time_s": chance.within(3.5, 9.0)}]
+    fields: Fields = {"processes": processes, "crashes": crashes, **_traffic(processes, chance)}
+    fields["messages"] = chance.whole(15, 50)
+    fields["rate"] = float(f"{fields['messages'] / (processes * 10.0):.3g}")
+    fields["joins"] = [
+        {
+            "process": process,
+            "time_s": chance.within(0.2, 0.2 + coming_s),
+            "talks_with": list(range(min(2, there))),
+        }
+        for process in range(there, processes)
+    ]
+    fields["network"] = {"delay": f"exponential:{chance.between(0.01, 0.1)}", "partitions": cuts}
+    fields["options"] = {"sizes": [chance.whole(2, 4)], "quorum": "majority", "split_above": 4}
+    fields["options"] |= chance.pick(
+        [{}, {"merge_below": 3}, {"split_servers_above": 4, "merge_servers_below": 2}]
+    )
     return fields
 
 

@@ -23,6 +23,9 @@ class Outcome(msgspec.Struct, frozen=True):
     deliveries: int
     failure: Failure | None
     reached: Reached | None = None
+    let_go: int = 0
+    """Copies that are excused though somebody has the message, for it was told by name that they
+    were let go after `forget_after_s`."""
 
 
 def judge(
@@ -34,21 +37,22 @@ def judge(
     reached = None
     books = books_of(scenario)
     recorder = _Impatient(None, books)
-    events = 0
+    events = let_go = 0
     failure: Failure | None
     try:
-        simulation = Simulation(scenario, recorder, order_type, observer=watcher)
+        simulation = Simulation(scenario, recorder, order_type, observer=watcher, counts=False)
         recorder.watch(simulation.orders)
         simulation.run()
         events = simulation.events
         failure = next(failures(scenario, books, simulation, recorder.excess), None)
+        let_go = 0 if failure else simulation.leftover().let_go
         reached = None if watcher is None else watcher.reached(simulation, recorder)
     except _Endless:
         failure = Failure(ENDLESS, "the protocol never comes to rest")
     except Exception as error:  # noqa: BLE001 - whatever a protocol raises is a finding
         text = str(error) if isinstance(error, AntecedeError) else repr(error)
         failure = Failure(type(error).__name__, text)
-    return Outcome(events, recorder.messages, recorder.deliveries, failure, reached)
+    return Outcome(events, recorder.messages, recorder.deliveries, failure, reached, let_go)
 
 
 class _Endless(Exception):

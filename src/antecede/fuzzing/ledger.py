@@ -2,18 +2,18 @@
 
 ``slices.jsonl`` has a line for every slice that is done; it is written when the slice comes back,
 and a last line that a kill has cut short does not count. ``failures/`` has a scenario file for
-every failure that was shrunk.
+every failure that was shrunk. In a store, where no file grows, ``slices/`` has a file a line.
 """
 
-import fcntl
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, nullcontext
+from hashlib import sha256
 from pathlib import Path
 
 import msgspec
 
-from antecede.errors import BadFile, CannotWrite, Misuse
+from antecede.errors import BadFile
+from antecede.files import complaining, is_stored, locked, make_folder, write_whole
 from antecede.fuzzing.finding import Finding, file_name
 from antecede.fuzzing.slices import Done, Found
 
@@ -29,31 +29,29 @@ class Ledger:
         self.done: list[Done] = []
         if folder is None:
             return
-        try:
+        with complaining(folder):
             (folder / FAILURES).mkdir(parents=True, exist_ok=True)
-            (folder / SLICES).touch()
-        except OSError as error:
-            raise CannotWrite(str(folder), error.strerror or str(error)) from None
+            if not is_stored(folder):
+                (folder / SLICES).touch()
         self.done = _read(folder / SLICES)
 
     def add(self, done: Done) -> None:
         """Note a slice."""
         self.done.append(done)
         if self._folder is not None:
-            _append(self._folder / SLICES, msgspec.json.encode(done) + b"\n")
+            line = msgspec.json.encode(done) + b"\n"
+            if is_stored(self._folder):
+                name = f"{len(self.done):08}-{sha256(line).hexdigest()[:8]}.jsonl"
+                write_whole((self._folder / SLICES).with_suffix("") / name, line)
+            else:
+                _append(self._folder / SLICES, line)
 
     def keep(self, finding: Finding) -> Path | None:
         """Write the scenario of a finding; the answer is its file."""
         if self._folder is None:
             return None
         file = self._folder / FAILURES / finding.file_name
-        aside = file.with_name(f".{file.name}.partial")
-        try:
-            aside.write_text(finding.scenario, encoding="utf-8")
-            os.replace(aside, file)
-        except OSError as error:
-            aside.unlink(missing_ok=True)
-            raise CannotWrite(str(file), error.strerror or str(error)) from None
+        write_whole(file, finding.scenario)
         return file
 
     def file_of(self, found: Found) -> Path | None:
@@ -83,31 +81,25 @@ class Ledger:
     def deliveries(self) -> int:
         return sum(done.deliveries for done in self.done)
 
+    @property
+    def let_go(self) -> tuple[int, int]:
+        """Copies that were let go after `forget_after_s`, as was told, and the runs with such."""
+        copies = sum(done.let_go for done in self.done)
+        return copies, sum(done.let_go_runs for done in self.done)
 
-@contextmanager
-def locked(folder: Path | None) -> Iterator[None]:
-    """Make the folder, and refuse if another process is at it: both would run the same seeds. The
-    lock goes with the process, however that ends."""
+
+def reserved(folder: Path | None) -> AbstractContextManager[object]:
+    """Make the folder, and refuse if another process is at it: both would run the same seeds."""
     if folder is None:
-        yield
-        return
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        lock = (folder / ".lock").open("w", encoding="utf-8")
-    except OSError as error:
-        raise CannotWrite(str(folder), error.strerror or str(error)) from None
-    with lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise Misuse(f"another process is working in {folder}") from None
-        yield
+        return nullcontext()
+    make_folder(folder)
+    return locked(folder)
 
 
 def _read(file: Path) -> list[Done]:
     """The slices of a ledger. What a kill has left of a line is cut off."""
     try:
-        content = file.read_bytes()
+        content = _content(file)
     except OSError as error:
         raise BadFile(str(file), [f"cannot be read: {error.strerror}"]) from None
     whole = content[: content.rfind(b"\n") + 1]
@@ -124,16 +116,19 @@ def _read(file: Path) -> list[Done]:
     return done
 
 
+def _content(file: Path) -> bytes:
+    if not is_stored(file):
+        return file.read_bytes()
+    return b"".join(each.read_bytes() for each in sorted(file.with_suffix("").iterdir()))
+
+
 def _append(file: Path, line: bytes) -> None:
     """All of a line or nothing of it."""
-    try:
-        with file.open("ab") as ledger:
-            start = ledger.tell()
-            try:
-                ledger.write(line)
-                ledger.flush()
-            except OSError:
-                os.truncate(file, start)
-                raise
-    except OSError as error:
-        raise CannotWrite(str(file), error.strerror or str(error)) from None
+    with complaining(file), file.open("ab") as ledger:
+        start = ledger.tell()
+        try:
+            ledger.write(line)
+            ledger.flush()
+        except OSError:
+            os.truncate(file, start)
+            raise

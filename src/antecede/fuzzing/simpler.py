@@ -3,7 +3,8 @@
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from antecede.fuzzing.options import needed_options
+from antecede.fuzzing.options import options_of
+from antecede.protocols import find
 from antecede.simulate import Scenario
 from antecede.simulate.parts import Network
 
@@ -57,7 +58,13 @@ def _smaller_topologies(fields: Fields) -> Iterator[Candidate]:
 
 def _for_any_number(fields: Fields) -> Fields:
     """Without anything that depends on how many processes there are."""
-    changed = {**_without(fields, "processes", "groups"), "crashes": [], "joins": []}
+    changed = {
+        **_without(fields, "processes", "groups"),
+        "crashes": [],
+        "joins": [],
+        "new_links": [],
+    }
+    changed["regroupings"] = []
     changed["workload"] = _ungrouped(fields["workload"])
     changed["network"] = {**fields["network"], "links": [], "partitions": []}
     return changed
@@ -78,8 +85,8 @@ def _fewer_processes(fields: Fields) -> Iterator[Candidate]:
 
 def _nodes_are_processes(fields: Fields) -> bool:
     """Whether the nodes of the topology are the processes, which talk to their neighbours."""
-    options = fields.get("options", {})
-    return fields["protocol"] == "histories" and "topology" in fields and "rules" in options
+    order = find(fields["protocol"])
+    return "topology" in fields and order.talks_to_neighbours(fields.get("options", {}))
 
 
 def _speaks_of(fields: Fields, first: int) -> bool:
@@ -88,6 +95,7 @@ def _speaks_of(fields: Fields, first: int) -> bool:
     named = [process for link in network["links"] for process in link["from"] + link["to"]]
     named += [process for cut in network["partitions"] for side in cut["sides"] for process in side]
     named += [one["process"] for one in (*fields["crashes"], *fields["joins"])]
+    named += [end for link in fields["new_links"] for end in link["between"]]
     return any(process >= first for process in named)
 
 
@@ -120,22 +128,22 @@ def _renumbered(fields: Fields, kept: Sequence[int]) -> Fields:
         for join in fields["joins"]
         if join["process"] in number
     ]
+    changed["new_links"] = [
+        {**link, "between": among(link["between"])}
+        for link in fields["new_links"]
+        if len(among(link["between"])) == len(link["between"])
+    ]
+    changed["regroupings"] = [
+        {**one, "groups": [among(group) for group in one["groups"]]}
+        for one in fields["regroupings"]
+    ]
     if "groups" in fields:
         changed["groups"] = [group for group in map(among, fields["groups"]) if group]
     workload = fields["workload"]
     if workload.get("size", 0) >= len(number):
         changed["workload"] = {**workload, "size": max(1, len(number) - 1)}
-    changed["options"] = _fitting(fields["options"], kept)
+    changed["options"] = options_of(fields["protocol"]).among(fields["options"], kept)
     return changed
-
-
-def _fitting(options: Fields, kept: Sequence[int]) -> Fields:
-    """`bounded` wants a k from n to n²."""
-    least, most = len(kept), len(kept) ** 2
-    k = options.get("k")
-    if isinstance(k, list):
-        return {**options, "k": [min(max(k[process], least), most) for process in kept]}
-    return options if k is None else {**options, "k": min(max(k, least), most)}
 
 
 def _fewer_messages(fields: Fields) -> Iterator[Candidate]:
@@ -158,7 +166,8 @@ def _fewer_groups(fields: Fields) -> Iterator[Candidate]:
     groups = fields.get("groups")
     if not groups:
         return
-    yield {**_without(fields, "groups"), "workload": _ungrouped(fields["workload"])}, FEW
+    bare = {**_without(fields, "groups"), "regroupings": []}
+    yield {**bare, "workload": _ungrouped(fields["workload"])}, FEW
     for index in range(len(groups)):
         if len(groups) > 1:
             yield {**fields, "groups": groups[:index] + groups[index + 1 :]}, FEW
@@ -185,7 +194,7 @@ def _plainer_network(fields: Fields) -> Iterator[Candidate]:
     """All defaults, no faults; then one thing at a time."""
     network = fields["network"]
     default = Network().model_dump(by_alias=True, exclude_none=True)
-    for name in ("crashes", "joins"):
+    for name in ("crashes", "joins", "new_links"):
         faults = fields[name]
         for fewer in [[], *(faults[:at] + faults[at + 1 :] for at in range(len(faults)))]:
             if len(fewer) < len(faults):
@@ -202,9 +211,25 @@ def _plainer_network(fields: Fields) -> Iterator[Candidate]:
                 yield {**fields, "network": {**network, name: fewer}}, FEW
 
 
+def _less_asked(fields: Fields) -> Iterator[Candidate]:
+    """Nothing besides causal order; then one thing less at a time."""
+    for name in ("incomplete", "fully_delivered"):
+        if name in fields:
+            yield _without(fields, name), FEW
+    asked = fields.get("incomplete", {})
+    for name in ("bypass", "merge"):
+        if asked.get(name):
+            yield {**fields, "incomplete": {**asked, name: 0.0}}, FEW
+    for fewer in _fewer(asked.get("count", 1)):
+        yield {**fields, "incomplete": {**asked, "count": fewer}}, FEW
+    changes = fields["regroupings"]
+    for at in range(len(changes)):
+        yield {**fields, "regroupings": changes[:at] + changes[at + 1 :]}, FEW
+
+
 def _fewer_options(fields: Fields) -> Iterator[Candidate]:
     """None but those without which the protocol promises less."""
-    options, needed = fields["options"], needed_options(fields["protocol"], fields)
+    options, needed = fields["options"], options_of(fields["protocol"]).needed(fields)
     spare = [name for name in options if name not in needed]
     if spare:
         yield {**fields, "options": _without(options, *spare)}, FEW
@@ -220,6 +245,7 @@ def _defaults(fields: Fields) -> Iterator[Candidate]:
 
 RESPECTS: tuple[Respect, ...] = (
     _plainer_network,
+    _less_asked,
     _fewer_options,
     _defaults,
     _smaller_topologies,
@@ -235,5 +261,5 @@ not needed for it is soon found out."""
 def simpler(fields: Fields, respect: Respect) -> Iterator[Candidate]:
     """Simpler scenarios in one respect, with the options that they need."""
     for candidate, seeds in respect(fields):
-        needed = needed_options(candidate["protocol"], candidate)
+        needed = options_of(candidate["protocol"]).needed(candidate)
         yield {**candidate, "options": {**candidate["options"], **needed}}, seeds

@@ -6,7 +6,7 @@ from itertools import count as counting
 import msgspec
 
 from antecede.fuzzing.drawing import NO_OPTIONS, draw
-from antecede.fuzzing.judging import judge
+from antecede.fuzzing.judging import Outcome, judge
 from antecede.order import Order
 
 SLICE = 100
@@ -59,22 +59,43 @@ class Done(msgspec.Struct, frozen=True):
     found: tuple[Found, ...]
     kept: tuple[Kept, ...] | None = None
     """Of a guided slice."""
+    let_go: int = 0
+    """Copies that are excused though somebody has the message (`Outcome.let_go`),"""
+    let_go_runs: int = 0
+    """and the runs with such."""
 
 
 def run_slice(slice_: Slice, order_type: type[Order] | None = None) -> Done:
     """Run the seeds of a slice, one after the other."""
-    events = messages = deliveries = 0
+    outcomes: list[Outcome] = []
     found = []
     for seed in range(slice_.first, slice_.first + slice_.count):
         outcome = judge(draw(slice_.protocol, seed, slice_.options), order_type)
-        events += outcome.events
-        messages += outcome.messages
-        deliveries += outcome.deliveries
+        outcomes.append(outcome)
         if outcome.failure is not None:
             failure = outcome.failure
             where = (slice_.protocol, seed, failure.kind, failure.sentence, slice_.options)
             found.append(Found(*where))
-    return Done(slice_, events, messages, deliveries, tuple(found))
+    return done_with(slice_, outcomes, found)
+
+
+def done_with(
+    slice_: Slice,
+    outcomes: Sequence[Outcome],
+    found: Iterable[Found],
+    kept: tuple[Kept, ...] | None = None,
+) -> Done:
+    """What these runs came to together."""
+    return Done(
+        slice_,
+        sum(one.events for one in outcomes),
+        sum(one.messages for one in outcomes),
+        sum(one.deliveries for one in outcomes),
+        tuple(found),
+        kept,
+        sum(one.let_go for one in outcomes),
+        sum(one.let_go > 0 for one in outcomes),
+    )
 
 
 def plan(
