@@ -1,12 +1,19 @@
-"""What tests of clusters need: a Spark that is none, and a Python that lacks something."""
+"""What tests of clusters need: a Spark that is none, a Python that lacks something, and a Connect
+server."""
 
 import os
+import re
 import subprocess
 import sys
 import sysconfig
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+
+import pyspark
+
+from antecede.pipeline.session import _SHORT, find_java
 
 _FAKE = """#!/bin/sh
 echo $$ >> "{pids}"
@@ -98,3 +105,50 @@ def _write_script(file: Path, text: str) -> Path:
     file.write_text(text)
     file.chmod(0o755)
     return file
+
+
+_HOME = Path(pyspark.__file__).parent
+_CONNECT = {
+    "spark.ui.enabled": "false",
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.connect.grpc.binding.address": "127.0.0.1",
+    "spark.connect.grpc.binding.port": "0",
+    "spark.sql.shuffle.partitions": "2",
+    "spark.driver.extraJavaOptions": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1",
+    **_SHORT,
+}
+
+
+@contextmanager
+def connect_server(folder: Path) -> Iterator[str]:
+    """The address of a Connect server of the installed package, with two cores."""
+    log = folder / "log"
+    server = "org.apache.spark.sql.connect.service.SparkConnectServer"
+    command = [str(_HOME / "bin" / "spark-submit"), "--class", server, "--master", "local[2,2]"]
+    for name, value in _CONNECT.items():
+        command += ["--conf", f"{name}={value}"]
+    environment = {
+        **os.environ,
+        "SPARK_HOME": str(_HOME),
+        "SPARK_LOCAL_IP": "127.0.0.1",
+        "JAVA_HOME": find_java("auto", folder),
+        "PYSPARK_PYTHON": sys.executable,
+    }
+
+    def address() -> re.Match[str] | None:
+        return re.search(r"server started at: (127\.0\.0\.1:\d+)", log.read_text())
+
+    with (
+        log.open("wb") as told,
+        subprocess.Popen(
+            [*command, "spark-internal"], stdout=told, stderr=told, env=environment, cwd=folder
+        ) as running,
+    ):
+        try:
+            wait_until(lambda: running.poll() is not None or address())
+            found = address()
+            assert found is not None, log.read_text()
+            yield f"sc://{found[1]}"
+        finally:
+            running.terminate()

@@ -11,16 +11,19 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
 from antecede.errors import CannotWrite, Misuse
+from antecede.files import path_of, write_whole
 from antecede.pipeline.cluster import standalone as clusters
 from antecede.pipeline.cluster.standalone import Cluster
-from antecede.verify import verify_trace
+from antecede.verify import verify_into, verify_trace
 from tests.campaigns.test_campaign import outcome, run
 from tests.pipeline.clusters import FakeSpark, make_python, processes_in, wait_until
 from tests.pipeline.traces import random_rows, write
+from tests.stores.server import names_in
 
 CAMPAIGN = """name = "cluster"
 question = "Does it matter where it runs?"
@@ -40,23 +43,25 @@ messages = "50n"
 rate = 20.0
 """
 RUNS = 20
+FINDING = [(name, "ascending") for name in ("run", "process", "sender", "number")]
 
 MANY = """
 import json, sys
 from antecede import cli
-statuses = []
 for arguments in json.loads(sys.argv[1]):
     sys.argv = ["antecede", *arguments]
     try:
         cli.main()
     except SystemExit as end:
-        statuses.append(end.code or 0)
-print("statuses", statuses, file=sys.stderr)
+        print("status", end.code or 0, flush=True)
+        print("status", end.code or 0, file=sys.stderr, flush=True)
 """
+"""Several commands in one process, for Java takes its time to start."""
 
 
 @pytest.fixture(scope="module")
-def cluster() -> Iterator[Cluster]:
+def cluster(store: str) -> Iterator[Cluster]:
+    """Its workers know where the store is."""
     with Cluster(workers=2) as running:
         yield running
     assert not running.folder.exists()
@@ -75,69 +80,64 @@ def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made
 
 
-def environment(python: Path) -> dict[str, str]:
-    return {**os.environ, "PYSPARK_PYTHON": str(python)}
-
-
 def processes_of(cluster: Cluster, worker: str) -> list[str]:
     """What its executors consist of."""
     return processes_in(cluster.folder / worker.replace("worker ", "work-"))
 
 
 def test_a_worker_that_is_killed_costs_no_result(
-    spark: SparkSession, cluster: Cluster, python: Path, tmp_path: Path
+    spark: SparkSession, cluster: Cluster, python: Path, store: str, tmp_path: Path
 ) -> None:
-    """With its executor, in mid-campaign. The executors' Python has no Antecede of its own."""
-    file, out = tmp_path / "campaign.toml", tmp_path / "out"
+    """With its executor, in mid-campaign; then the other one fuzzes and verifies. The executors'
+    Python has no Antecede of its own. All files but the campaign's are in a store."""
+    file, out = tmp_path / "campaign.toml", path_of(f"{store}/cluster")
     file.write_text(CAMPAIGN)
-    arguments = ["campaign", "run", file.name, "--out", out.name, "--master", cluster.master]
-    code = "import antecede.cli; antecede.cli.main()"
+    trace = write(tmp_path / "run.parquet", *((f"r{seed}", random_rows(seed)) for seed in (1, 2)))
+    write_whole(path_of(f"{store}/run.parquet"), trace.read_bytes())
+    verdict_folder = path_of(f"{store}/verdict")
+    commands = [
+        ["campaign", "run", file.name, "--out", str(out)],
+        ["fuzz", "--protocol", "vector", "--runs", "20", "--out", f"{store}/fuzzed"],
+        ["verify", f"{store}/run.parquet", "--engine", "spark", "--json"],
+    ]
+    commands[-1] += ["--out", str(verdict_folder)]
+    given = json.dumps([[*command, "--master", cluster.master] for command in commands])
     with subprocess.Popen(
-        [sys.executable, "-c", code, *arguments],
+        [sys.executable, "-c", MANY, given],
         cwd=tmp_path,
-        env=environment(python),
+        env={**os.environ, "PYSPARK_PYTHON": str(python)},
+        stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-    ) as campaign:
-        wait_until(lambda: campaign.poll() is not None or [*out.glob("results/*.json")])
+    ) as running:
+        wait_until(lambda: running.poll() is not None or [*(out / "results").glob("*.json")])
         # Whoever made a result has Java and Python at work.
         busiest = max(cluster.workers, key=lambda name: len(processes_of(cluster, name)))
         assert len(processes_of(cluster, busiest)) > 1
         cluster.kill_worker(busiest)
-        done = len([*out.glob("results/*.json")])
+        done = len([*(out / "results").glob("*.json")])
         wait_until(cluster.ended)
-        _, errors = campaign.communicate()
+        told, errors = running.communicate()
     stages = ("plan", "runs", "traces", "tables", "commit")
-    assert [line for line in errors.splitlines() if not line.startswith(stages)] == []
-    assert campaign.returncode == 0
+    first = errors.partition("status")[0]
+    assert [line for line in first.splitlines() if not line.startswith(stages)] == []
     assert done < RUNS, "it was not killed in mid-campaign"
     assert cluster.ended() == (busiest,)
-    assert len([*out.glob("results/*.json")]) == RUNS
+    assert len([*(out / "results").glob("*.json")]) == RUNS
     unbroken = tmp_path / "unbroken"
     run(file, unbroken, lambda: spark)
     assert outcome(out) == outcome(unbroken)
-
-
-def test_fuzzing_and_verifying_on_it(cluster: Cluster, python: Path, tmp_path: Path) -> None:
-    """By one process, for Java takes its time to start."""
-    trace = write(tmp_path / "run.parquet", *((f"r{seed}", random_rows(seed)) for seed in (1, 2)))
-    fuzz = ["fuzz", "--protocol", "vector", "--runs", "20", "--out", "fuzzed"]
-    verify = ["verify", trace.name, "--engine", "spark", "--json", "--out", "verdict"]
-    commands = [[*command, "--master", cluster.master] for command in (fuzz, verify)]
-    told = subprocess.run(
-        [sys.executable, "-c", MANY, json.dumps(commands)],
-        cwd=tmp_path,
-        env=environment(python),
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    fuzzed, _, verdict = told.stdout.partition("{")
+    _, fuzzed, verdict = told.split("status 0\n", 2)
     expected = verify_trace(trace)
     assert fuzzed.startswith("20 runs, ")
-    assert json.loads("{" + verdict) == expected.to_json()
-    assert (tmp_path / "verdict" / "verdict.json").is_file()
-    assert told.stderr.splitlines()[-1] == f"statuses [0, {int(not expected.holds)}]"
+    verdict, status = verdict.split("status ")
+    assert json.loads(verdict) == expected.to_json()
+    assert int(status) == int(expected.violations > 0)
+    near = tmp_path / "verdict"
+    verify_into(trace, near)
+    assert names_in(verdict_folder) >= {"verdict.json"}
+    far, here = (pq.read_table(folder / "findings") for folder in (verdict_folder, near))
+    assert far.sort_by(FINDING) == here.sort_by(FINDING)
 
 
 @pytest.fixture

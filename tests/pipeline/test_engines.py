@@ -15,6 +15,7 @@ from antecede.verify import Verdict, verify_into, verify_trace
 from tests.pipeline.traces import crash, crossing, long_rows, random_rows, write
 from tests.trace import test_rules
 from tests.trace.builders import Row, deliver, positioned, receive, send, table
+from tests.verify.test_incomplete import KINDS, Execution, kept
 
 CUT_UP = Limits(run_rows=0, windows=5, reach=2, shard=2)
 """So that a trace of some rows is a huge one: windows, long flights and shards."""
@@ -72,6 +73,35 @@ def test_one_run_in_many_parts(spark: SparkSession, tmp_path: Path, seed: int) -
     assert_same(verify_on_spark(spark, trace, limits=CUT_UP), expected)
 
 
+def test_what_processes_tell_themselves(spark: SparkSession, tmp_path: Path) -> None:
+    rows = [
+        row
+        for number in range(1, 31)
+        for row in (send("p", number, "pqq"), deliver("p", f"p:{number}"))
+    ]
+    trace = write(tmp_path / "run.parquet", ("r", positioned(*rows)), group=10)
+    expected = verify_trace(trace)
+    assert [one.what for one in expected.doubts] == ["own"]
+    assert_same(verify_on_spark(spark, trace, limits=CUT_UP), expected)
+
+
+def test_what_messages_are_ordered_with_respect_to(spark: SparkSession, tmp_path: Path) -> None:
+    """Exactly that is judged, run by run; also where a run would be a huge one."""
+    folder = tmp_path / "trace"
+    folder.mkdir()
+    executions = [Execution(seed, kinds) for kinds in KINDS for seed in range(6)]
+    for index, execution in enumerate(executions):
+        execution.write(folder / f"{index:02}.parquet", f"run {index}")
+    expected = verify_trace(folder)
+    early = sorted(one for execution in executions for one in execution.findings())
+    assert len(early) == expected.violations > 20
+    for limits in (None, CUT_UP):
+        out = tmp_path / "out"
+        found = verify_on_spark(spark, folder, limits=limits, out=out, force=True)
+        assert_same(found, expected)
+        assert kept(out) == early
+
+
 def test_the_other_layer(spark: SparkSession, tmp_path: Path) -> None:
     rows = [
         *[send("p", 1, "qr"), send("p", 1, "q", layer="hop"), send("p", 2, "q", layer="hop")],
@@ -93,12 +123,7 @@ def test_positions_are_computed(spark: SparkSession, tmp_path: Path, known: floa
     trace = write(tmp_path / "run.parquet", ("r", rows))
     expected = verify_trace(trace)
     assert expected.violations > 0
-    found = verify_on_spark(spark, trace, limits=CUT_UP)
-    if known == 0:
-        assert_same(found, expected)
-    else:  # another order of what is not ordered, so other witnesses may come first
-        assert found.violations == expected.violations
-        assert found.undelivered == expected.undelivered
+    assert_same(verify_on_spark(spark, trace, limits=CUT_UP), expected)
 
 
 (CASES,) = vars(test_rules.test_broken_rule)["pytestmark"]

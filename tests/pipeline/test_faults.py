@@ -13,10 +13,10 @@ from antecede.cli import app
 from antecede.errors import BadFile, BadTrace
 from antecede.pipeline.audit.job import Limits
 from antecede.pipeline.audit.verify import verify_on_spark
-from antecede.trace import TraceWriter
-from antecede.verify import Verdict, verify_trace
+from antecede.trace import Assumed, TraceWriter, encode_assumed
+from antecede.verify import Answer, Verdict, verify_trace
 from tests.pipeline.traces import random_rows, write
-from tests.trace.builders import event, positioned, send, table
+from tests.trace.builders import deliver, event, positioned, send, table
 
 HUGE = Limits(run_rows=0)
 
@@ -51,7 +51,19 @@ def test_wrong_columns(spark: SparkSession, tmp_path: Path) -> None:
 
 def test_empty(spark: SparkSession, tmp_path: Path) -> None:
     pq.write_table(table(), tmp_path / "run.parquet")
-    assert verify_on_spark(spark, tmp_path) == Verdict()
+    verdict = verify_on_spark(spark, tmp_path)
+    assert (verdict, verdict.answer) == (Verdict(), Answer.CANNOT_TELL)
+
+
+def test_what_was_assumed(spark: SparkSession, tmp_path: Path) -> None:
+    """In windows or as a whole, the footer's doubts are the verdict's."""
+    doubt = Assumed("clocks", "only clocks were there", count=3)
+    notes = {f"antecede.{key}": text for key, text in encode_assumed([doubt]).items()}
+    rows = positioned(send("p", 1, "q"), deliver("q", "p:1"))
+    pq.write_table(table(*rows).replace_schema_metadata(notes), tmp_path / "run.parquet")
+    for limits in (HUGE, Limits()):
+        verdict = verify_on_spark(spark, tmp_path, limits=limits)
+        assert (verdict.answer, verdict.doubts) == (Answer.CANNOT_TELL, (doubt,))
 
 
 def test_one_event(spark: SparkSession, tmp_path: Path) -> None:

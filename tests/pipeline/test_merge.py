@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from antecede.pipeline.audit.merge import Sorted, merge
+from antecede.pipeline.audit.merge import FOUND, Sorted, merge
 from antecede.trace import KINDS, LAYERS, Run
 from antecede.trace.events import NULL
 from tests.pipeline.traces import rows_of
@@ -40,20 +40,22 @@ def arrange(run: Run, folder: Path, group: int) -> Sorted:
     )
     file = folder / "sorted.parquet"
     pq.write_table(table, file, row_group_size=group)
-    known = np.sort(events.position[events.position != NULL])
-    pq.write_table(pa.table({"position": known}), folder / "known.parquet")
+    known = np.flatnonzero(events.position != NULL)
+    known = known[np.argsort(events.position[known])]
+    given = {"position": events.position[known], "process": names.take(events.process[known])}
+    pq.write_table(pa.table(given), folder / "known.parquet")
     positions = (str(folder / "known.parquet"),) if len(known) else ()
-    return Sorted((str(file),), tuple(run.processes), positions)
+    return Sorted((str(file),), tuple(run.processes), len(events), positions)
 
 
 def merged(run: Run, folder: Path, slot: int, group: int = 5) -> list[int]:
     """The rows of the run in the order that was found."""
-    out = folder / "order.parquet"
+    out = folder / "order"
     assert merge(arrange(run, folder, group), str(out), slot) == []
-    events = run.events
-    order = np.lexsort((events.seq, events.process))
-    rows_of = [iter(events.row[order[events.process[order] == p]].tolist()) for p in range(100)]
-    return [next(rows_of[p]) for p in pq.read_table(out)["process"].to_pylist()]
+    position = np.fromfile(out, FOUND)
+    assert sorted(position) == list(range(len(run.events)))
+    rows: list[int] = np.argsort(position).tolist()
+    return rows
 
 
 @pytest.mark.parametrize("seed", range(30))
@@ -93,9 +95,9 @@ def test_who_is_stuck(tmp_path: Path) -> None:
     at_p = np.flatnonzero(events.process == 0)
     events.seq[at_p] = events.seq[at_p][::-1]
     arranged = arrange(run, tmp_path, 5)
-    stuck = merge(arranged, str(tmp_path / "order.parquet"), 2)
+    stuck = merge(arranged, str(tmp_path / "order"), 2)
     assert [(one.process, one.sender, one.waits_for_message, one.send_seq) for one in stuck] == [
         ("p", "q", True, 1),
         ("q", "p", True, 1),
     ]
-    assert not (tmp_path / "order.parquet").exists()
+    assert not (tmp_path / "order").exists()

@@ -26,6 +26,7 @@ def rows_of(
         time = times[happened]
         if happened.kind == "send":
             to = [name(other) for other in sorted(happened.destinations)]
+            to += to[: message.number % 2 == 0]  # nothing forbids to name one twice
             rows.append(send(process, message.number, to, time=time))
         elif happened.kind == "crash":
             rows.append(event("crash", process, time=time))

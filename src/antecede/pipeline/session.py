@@ -15,13 +15,16 @@ from typing import TYPE_CHECKING, Final
 
 import antecede
 from antecede.errors import Misuse
-from antecede.pipeline.cluster import reach
+from antecede.pipeline import connect
+from antecede.pipeline.cluster import preflight
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 OLDEST_JAVA: Final = 17
 INSTALL: Final = "pip install 'antecede[spark]'"
+ADOPTED: Final = "active"
+"""The master that was chosen elsewhere: by spark-submit, by SPARK_REMOTE, by a notebook."""
 JAVA: Final = ("auto", "system", "wheel")
 
 # Spark asks for a module of Java that the wheel's runtime leaves out and nothing here needs.
@@ -63,12 +66,14 @@ def build_session(
         from pyspark.sql import SparkSession  # noqa: PLC0415 - importing it takes a second
     except ImportError as error:
         raise Misuse(f"Spark is not installed; {INSTALL}") from error
+    if master == ADOPTED:
+        return _adopt()
     is_local = master.startswith("local")
     is_near = is_local or bool(re.match(r"spark://(127\.|localhost:)", master))
-    if not is_local:
-        reach.check_master(master)
-    scratch = Path(tempfile.mkdtemp(prefix="antecede-session-"))
-    atexit.register(shutil.rmtree, scratch, ignore_errors=True)
+    preflight.check_master(master)
+    scratch = _scratch()
+    if master.startswith("sc://"):
+        return _join(master, scratch)
     os.environ["JAVA_HOME"] = find_java(java, scratch)
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     if is_near:
@@ -107,11 +112,52 @@ def build_session(
     if not is_local:
         session.sparkContext.addPyFile(str(pack_package(scratch)))
         try:
-            reach.check_workers(session)
+            preflight.check_workers(session)
         except BaseException:
             session.stop()
             raise
     return session
+
+
+def is_submitted() -> bool:
+    """Whether this process was started by spark-submit, or told of a Connect server."""
+    return any(os.environ.get(name) for name in ("PYSPARK_GATEWAY_PORT", "SPARK_REMOTE"))
+
+
+def _adopt() -> "SparkSession":
+    """The session that others have set up: the active one, or that of spark-submit."""
+    from pyspark.sql import SparkSession  # noqa: PLC0415 - see above
+
+    session = SparkSession.getActiveSession() or SparkSession.builder.getOrCreate()
+    archive = str(pack_package(_scratch()))
+    if connect.is_connect(session):
+        session.addArtifacts(archive, pyfile=True)
+    else:
+        session.sparkContext.addPyFile(archive)
+    preflight.check_workers(session)
+    return session
+
+
+def _scratch() -> Path:
+    """A folder that goes with this process."""
+    folder = Path(tempfile.mkdtemp(prefix="antecede-session-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
+
+
+def _join(master: str, scratch: Path) -> "SparkSession":
+    """A session of a Connect server."""
+    try:
+        session = connect.build(master, str(pack_package(scratch)))
+    except Exception as error:  # the channel raises anything at all
+        raise Misuse(f"cannot use Spark at '{master}': {_first_line(error)}") from error
+    try:
+        preflight.check_workers(session)
+    except BaseException:
+        session.stop()
+        raise
+    found: SparkSession = session
+    return found
 
 
 @contextmanager
@@ -132,6 +178,8 @@ def pack_package(folder: Path) -> Path:
     """This package, with its data, as an archive that executors can import from."""
     archive = folder / "antecede.zip"
     root = Path(antecede.__file__).parent
+    if root.parent.is_file():  # a wheel that spark-submit was given
+        return Path(shutil.copyfile(root.parent, archive))
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as packed:
         for file in sorted(root.rglob("*")):
             if file.is_file() and "__pycache__" not in file.parts:

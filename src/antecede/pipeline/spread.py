@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from uuid import uuid4
 
 from antecede.errors import Misuse
+from antecede.pipeline import connect
+from antecede.pipeline.connect import is_connect, parallelism
 
 if TYPE_CHECKING:
     from pyspark import Accumulator
@@ -53,29 +55,42 @@ def spread(
     if spark is None:
         yield from map(task, items)
         return
-    yield from _stream(spark, items, task, slices)
+    wanted = slices or max(TASKS_PER_CORE * parallelism(spark), len(items) // ITEMS_PER_TASK)
+    count = max(1, min(len(items), wanted))
+    # Dealt like cards: where the long items come first, every task gets its share of them.
+    dealt = [items[start::count] for start in range(count)]
+    if is_connect(spark):
+        yield from _stream_connect(spark, dealt, task)
+    else:
+        yield from _stream(spark, dealt, task)
+
+
+def _stream_connect(
+    spark: "SparkSession", dealt: Sequence[Sequence[Item]], task: Callable[[Item], Result]
+) -> Iterator[Result]:
+    from pyspark.errors import PySparkException  # noqa: PLC0415 - importing it takes a second
+
+    try:
+        yield from connect.stream(spark, dealt, task)
+    except PySparkException as error:
+        raise WorkLost(f"Spark gave up: {_reason(error)}") from error
 
 
 def _stream(
-    spark: "SparkSession", items: Sequence[Item], task: Callable[[Item], Result], slices: int | None
+    spark: "SparkSession", dealt: Sequence[Sequence[Item]], task: Callable[[Item], Result]
 ) -> Iterator[Result]:
     from pyspark import InheritableThread  # noqa: PLC0415 - importing it takes a second
 
     context = spark.sparkContext
-    wanted = slices or max(
-        TASKS_PER_CORE * context.defaultParallelism, len(items) // ITEMS_PER_TASK
-    )
-    count = max(1, min(len(items), wanted))
     ready: SimpleQueue[list[Result] | _End] = SimpleQueue()
     results = context.accumulator([], _results_param(ready.put))
-    # Dealt like cards: where the long items come first, every task gets its share of them.
-    dealt = context.parallelize([items[start::count] for start in range(count)], count)
+    rows = context.parallelize(dealt, len(dealt))
     group = f"antecede-{uuid4()}"
 
     def work() -> None:
         try:
             context.setJobGroup(group, "antecede", interruptOnCancel=True)
-            dealt.foreach(partial(_do, task, results))
+            rows.foreach(partial(_do, task, results))
         except Exception as error:  # noqa: BLE001 - handed over to whoever iterates
             ready.put(_End(error))
         else:

@@ -21,6 +21,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from antecede.errors import Misuse
+from antecede.files import path_of
 from antecede.pipeline.audit.windows import CROSSING, NONE, OPEN, OWN, Table, Window
 from antecede.trace.events import Integers
 from antecede.trace.rows import UNSEEN
@@ -133,7 +134,8 @@ def check_size(run: str, agreed: Agreed) -> None:
     if rows > MOST:
         raise Misuse(
             f"run '{run}' has {rows:,} rows about messages of other windows, more than the "
-            f"{MOST:,} that fit into a task: too much of it is in flight all the time"
+            f"{MOST:,} that fit into a task: too much of it is in flight all the time; "
+            f"use --engine local, or larger windows (Limits.window_rows)"
         )
 
 
@@ -164,7 +166,7 @@ def settle(agreed: Agreed, judged: int, folder: str) -> Settled:
     doubtful: list[tuple[int, Table]] = []
     for index, border in enumerate(borders):
         mine = {name: values[beyond & (window == index)] for name, values in crossing.items()}
-        found = _meet(border, mine, agreed.last_delivery, judged, Path(folder))
+        found = _meet(border, mine, agreed.last_delivery, judged, path_of(folder))
         if found is None:
             return Settled(broken=True)
         missing, until, unmet = found
@@ -185,7 +187,7 @@ def _crossing(borders: Sequence[Border], folder: str) -> Table:
     parts: list[Table] = [{**_columns(CROSSING.empty_table()), "window": np.empty(0, np.int64)}]
     for index, border in enumerate(borders):
         if border.crossing:
-            file = Path(folder) / f"crossing-{border.window}.parquet"
+            file = path_of(folder) / f"crossing-{border.window}.parquet"
             part = _columns(pq.read_table(file, schema=CROSSING))
             for name in ("sender", "process"):
                 part[name] = border.codes[part[name]]
@@ -197,7 +199,7 @@ def _again(borders: Sequence[Border], crossing: Table, folder: str) -> bool:
     """Whether one of these deliveries, at the sender itself, is not the first of its message."""
     seen = [crossing]
     for border in borders:
-        file = Path(folder) / f"own-{border.window}.parquet"
+        file = path_of(folder) / f"own-{border.window}.parquet"
         if file.exists():
             part = _columns(pq.read_table(file, schema=OWN))
             seen.append({**part, "sender": border.codes[part["sender"]]})

@@ -25,20 +25,18 @@ from antecede.pipeline.audit.exchange import (
     survey,
 )
 from antecede.pipeline.audit.job import Job
-from antecede.pipeline.audit.merge import Stuck
 from antecede.pipeline.audit.runs import RunRows
 from antecede.trace.events import NULL, Sources
 from antecede.trace.extension import (
-    LINEAR_EXTENSION,
-    NO_CYCLE,
+    Stuck,
     check_distinct,
     check_local_positions,
     check_send_positions,
+    why_no_order,
 )
 from antecede.trace.loader import Loader, Unchecked
 from antecede.trace.names import filled
 from antecede.trace.rules import RULES, check_messages, check_rows, check_sends, check_seq
-from antecede.trace.schema import KINDS
 
 
 def name_rule(job: Job, run: RunRows, folder: Path) -> Exception:
@@ -127,23 +125,6 @@ def explain_no_order(
     given contradict the rest."""
     if found := first_error(job, run, folder):
         return found
-    if not cyclic:
-        one = min(stuck, key=lambda one: one.row)
-        detail = "no order of the events respects the positions that are given"
-        return _breaks(job, run, LINEAR_EXTENSION, one, detail)
-    at = {one.process: one for one in cyclic}
-    walk = [min(cyclic, key=lambda one: one.row)]
-    while (following := at[walk[-1].sender]) not in walk:
-        walk.append(following)
-    cycle = walk[walk.index(following) :]
-    steps = [
-        f"{one.process} has the {KINDS[one.kind]} of {one.sender}:{one.number} (seq {one.seq}) "
-        f"before the send of {previous.sender}:{previous.number} (seq {previous.send_seq})"
-        for previous, one in zip([cycle[-1], *cycle[:-1]], cycle, strict=True)
-    ]
-    return _breaks(job, run, NO_CYCLE, cycle[0], ", ".join(steps))
-
-
-def _breaks(job: Job, run: RunRows, rule: str, one: Stuck, detail: str) -> BadTrace:
+    rule, one, detail = why_no_order(stuck, cyclic)
     where = f"run '{run.name}', process '{one.process}', {job.source.sources.place(one.row)}"
     return BadTrace(rule, where, detail, one.row)

@@ -2,10 +2,11 @@
 then each task takes one bucket. By position, to put a run in order; by process or by sender, to
 have in one place whatever a rule is about."""
 
-import shutil
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, Final
 from zlib import crc32
@@ -17,6 +18,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from antecede.errors import BadFile, BadInput
+from antecede.files import aside, path_of, remove_tree
 from antecede.pipeline.audit.job import Job
 from antecede.pipeline.audit.runs import RunRows, groups_of
 from antecede.trace.events import NULL, Integers
@@ -138,15 +140,18 @@ def _deal(
         for index, end in enumerate(ends):
             if end > start:
                 name = f"{share[0]:06}-{part:06}.parquet"
-                _write(Path(dealt.folder) / str(index) / name, moved.slice(start, end - start))
+                _write(path_of(dealt.folder) / str(index) / name, moved.slice(start, end - start))
             start = end
 
 
 def read_share(share: Share, only: Sequence[str] = ROWS.names) -> Iterator[pa.Table]:
     """The rows of a run in some row groups, in one and the same schema; columns that are left out
     are null."""
-    for file, group, first_row in share.groups:
-        for table in read_tables(Path(file), False, [group], only):
+    for file, chosen in groupby(share.groups, key=itemgetter(0)):
+        groups = list(chosen)
+        # Opened once: a footer is as long as the file has row groups.
+        tables = read_tables(path_of(file), False, [group for _, group, _ in groups], only)
+        for (_, _, first_row), table in zip(groups, tables, strict=True):
             rows = pa.array(np.arange(first_row, first_row + len(table)))
             numbered = table.append_column(ROW, rows)
             mine = pc.equal(numbered["run"].cast(pa.string()), pa.scalar(share.run, pa.string()))
@@ -186,7 +191,7 @@ def by_position(borders: Integers, table: pa.Table) -> Integers:
 
 def read_bucket(dealt: Dealt, bucket: int) -> pa.Table:
     """All rows of a bucket, in the order of the trace."""
-    files = sorted((Path(dealt.folder) / str(bucket)).glob("*.parquet"))
+    files = sorted((path_of(dealt.folder) / str(bucket)).glob("*.parquet"))
     tables = [pq.read_table(file, read_dictionary=list(STRING_COLUMNS)) for file in files]
     return pa.concat_tables([ROWS.empty_table(), *(normal(table) for table in tables)])
 
@@ -196,14 +201,16 @@ def in_order_of_position(job: Job, dealt: Dealt, folder: Path) -> list[str]:
     folder.mkdir()
     task = partial(_sort_by_position, dealt, str(folder))
     files = in_tasks(job, range(dealt.buckets), task)
-    shutil.rmtree(dealt.folder)
+    remove_tree(path_of(dealt.folder))
     return [file for file in files if file]
 
 
 def _sort_by_position(dealt: Dealt, folder: str, bucket: int) -> str | None:
     table = read_bucket(dealt, bucket)
     position, row = (filled(table[name], pa.int64(), NULL) for name in ("position", ROW))
-    return write_sorted(table, np.lexsort((row, position)), Path(folder) / f"{bucket:06}.parquet")
+    return write_sorted(
+        table, np.lexsort((row, position)), path_of(folder) / f"{bucket:06}.parquet"
+    )
 
 
 def write_sorted(table: pa.Table, order: Integers, file: Path) -> str | None:
@@ -216,16 +223,15 @@ def write_sorted(table: pa.Table, order: Integers, file: Path) -> str | None:
 
 def _write(file: Path, table: pa.Table) -> None:
     """Under another name first, for a task may be tried twice."""
-    partial_file = file.with_name(f".{file.name}.partial")
     texts = [name for name in STRING_COLUMNS if name in table.column_names]
-    pq.write_table(
-        table,
-        partial_file,
-        row_group_size=GROUP,
-        compression="lz4",
-        use_dictionary=[*texts, "destinations.list.element"],
-    )
-    partial_file.replace(file)
+    with aside(file) as partial_file:
+        pq.write_table(
+            table,
+            partial_file,
+            row_group_size=GROUP,
+            compression="lz4",
+            use_dictionary=[*texts, "destinations.list.element"],
+        )
 
 
 def in_tasks(job: Job, specs: Sequence[Any], task: Callable[[Any], Any]) -> list[Any]:

@@ -10,12 +10,12 @@ pass keeps the rows of the messages that are yet to be delivered.
 """
 
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Final, Self
 
 import numpy as np
 import numpy.typing as npt
 
+from antecede.files import path_of
 from antecede.pipeline.audit.log import (
     Copies,
     Flags,
@@ -210,7 +210,7 @@ def judge_log(log: Log, shards: int, keep: str | None, shard: int) -> Findings:
     stream = Stream(columns, Scale(log.first, log.last), arrivals=True)
     found = Findings(np.zeros(size, np.int64))
     naming = Naming(log.layout.run, log.processes)
-    with FindingsWriter(Path(f"{keep}{shard}.parquet")) as writer:
+    with FindingsWriter(path_of(f"{keep}{shard}.parquet")) as writer:
         for piece in log.read(log.first, None):
             by_delivery, by_arrival, watched = stream.feed(piece.copies, piece.stop)
             copies = piece.copies.take(watched)

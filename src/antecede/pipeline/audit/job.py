@@ -4,13 +4,20 @@ rows are never there, and tasks."""
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
+from operator import itemgetter
 from pathlib import Path
 from typing import TypeVar
 
 from pyspark.sql import SparkSession
 
+from antecede.files import path_of
+from antecede.pipeline.connect import is_connect, parallelism
+from antecede.pipeline.spread import spread
 from antecede.trace.events import Sources
 from antecede.trace.reader import HIVE_NULL, find_files, open_checked, run_from_path
+from antecede.trace.schema import APP, ORDERED
+from antecede.verify.passes import SHARD
 
 Spec = TypeVar("Spec")
 Result = TypeVar("Result")
@@ -39,6 +46,8 @@ class Source:
 
     root: str
     files: Sequence[File]
+    is_scoped: bool = False
+    """Whether messages say what they are ordered with respect to."""
 
     @property
     def rows(self) -> int:
@@ -52,16 +61,17 @@ class Source:
 def look_at(path: str | os.PathLike[str]) -> Source:
     """Find the files of a trace and read their footers."""
     files: list[File] = []
-    first_row = 0
-    for file in find_files(Path(path)):
+    first_row, is_scoped = 0, False
+    for file in find_files(path_of(path)):
         parquet = open_checked(file)
         metadata = parquet.metadata
         groups = tuple(metadata.row_group(g).num_rows for g in range(metadata.num_row_groups))
+        is_scoped |= ORDERED in parquet.schema_arrow.names
         run = None if "run" in parquet.schema_arrow.names else run_from_path(file)
         run = None if run == HIVE_NULL else run
         files.append(File(str(file), first_row, groups, run))
         first_row += sum(groups)
-    return Source(str(path), files)
+    return Source(str(path), files, is_scoped)
 
 
 @dataclass(frozen=True)
@@ -74,7 +84,7 @@ class Limits:
     """Rows of a window, where a task takes them as they stand in the files,"""
     reach: int = 500_000
     """and of what it reads before and behind it."""
-    shard: int = 2048
+    shard: int = SHARD
     """Destinations from which on they are dealt out to several tasks, where long flights are."""
     windows: int | None = None
     """Their number, if it is not to be chosen."""
@@ -95,14 +105,28 @@ class Job:
     """Is told what is being done."""
 
     @property
+    def is_scoped(self) -> bool:
+        """Whether less than causal order is asked for."""
+        return self.layer == APP and self.source.is_scoped
+
+    @property
     def cores(self) -> int:
         """How many tasks run at a time."""
-        return self.spark.sparkContext.defaultParallelism
+        return parallelism(self.spark)
 
     def each(self, specs: Sequence[Spec], task: Callable[[Spec], Result]) -> list[Result]:
         """One task for each of these, in their order."""
         if not specs:
             return []
+        if is_connect(self.spark):
+            numbered = spread(
+                self.spark, [*enumerate(specs)], partial(_numbered, task), slices=len(specs)
+            )
+            return [result for _, result in sorted(numbered, key=itemgetter(0))]
         context = self.spark.sparkContext
         results: list[Result] = context.parallelize(specs, len(specs)).map(task).collect()
         return results
+
+
+def _numbered(task: Callable[[Spec], Result], spec: tuple[int, Spec]) -> tuple[int, Result]:
+    return spec[0], task(spec[1])

@@ -10,7 +10,6 @@ nothing had been sent before.
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from functools import lru_cache
-from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -18,6 +17,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from antecede.files import path_of
 from antecede.pipeline.audit.boundaries import FATES
 from antecede.pipeline.audit.windows import NONE, Layout, Stretch
 from antecede.trace.joined import NEVER
@@ -242,7 +242,7 @@ def _read_copies(log: Log, part: Part) -> Copies:
         joined.delivered[own].copy(),
         joined.received[own].copy(),
     )
-    fates = Path(log.folder) / f"fates-{part.window}.parquet"
+    fates = path_of(log.folder) / f"fates-{part.window}.parquet"
     if fates.exists():
         apply_fates(copies, pq.read_table(fates, schema=FATES), size)
     return copies

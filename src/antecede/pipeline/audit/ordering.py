@@ -1,19 +1,20 @@
 """Rows in any order, put in order and written once, so that a run can be read in windows.
 
-By position, buckets of rows one behind the other are the run. Where positions are missing, rows are
-first exchanged by process; one task merges the processes (`antecede.pipeline.audit.merge`), which
-gives every row its position, and the rows are exchanged again.
+By position, buckets of rows one behind the other are the run. Where positions are missing, what
+says who waits for whom is first exchanged by process; one task merges the processes
+(`antecede.pipeline.audit.merge`), which gives every row its position, and then whole rows are
+exchanged by position.
 """
 
-import shutil
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
+from antecede.files import path_of, remove_tree
 from antecede.pipeline.audit.diagnosis import explain_no_order, name_rule
 from antecede.pipeline.audit.exchange import (
     ROW,
@@ -33,9 +34,10 @@ from antecede.pipeline.audit.exchange import (
     write_sorted,
 )
 from antecede.pipeline.audit.job import Job
-from antecede.pipeline.audit.merge import ORDER, Sorted, Stuck, merge
+from antecede.pipeline.audit.merge import FOUND, NEEDED, Sorted, merge
 from antecede.pipeline.audit.runs import RunRows
 from antecede.trace.events import NULL
+from antecede.trace.extension import Stuck
 from antecede.trace.names import Names, filled
 from antecede.trace.reader import read_tables
 
@@ -54,17 +56,16 @@ def put_in_order(job: Job, run: RunRows, folder: Path) -> list[str]:
     arranged = _by_process(job, shares, names, buckets, folder)
     if found.unplaced < found.rows:
         given = _by_position(job, shares, found, buckets, folder / "given")
-        arranged = Sorted(arranged.files, arranged.names, tuple(given))
-    order = str(folder / "order.parquet")
+        arranged = replace(arranged, positions=tuple(given))
+    order = str(folder / "order")
     (stuck,) = in_tasks(job, [arranged], partial(merge, out=order))
     if stuck:
         raise explain_no_order(job, run, folder, stuck, _is_cycle(job, arranged, stuck, order))
     borders = np.arange(1, buckets) * found.rows // buckets
-    read = partial(_read_placed, order, names)
-    choose = partial(by_position, borders)
-    dealt = exchange(job, arranged.files, read, choose, folder / "dealt", buckets)
     for left in (folder / "sorted", folder / "given"):
-        shutil.rmtree(left, ignore_errors=True)
+        remove_tree(left)
+    read, choose = partial(_read_placed, order), partial(by_position, borders)
+    dealt = exchange(job, shares, read, choose, folder / "dealt", buckets)
     return in_order_of_position(job, dealt, folder / "ordered")
 
 
@@ -80,13 +81,13 @@ def _by_position(
 def _by_process(
     job: Job, shares: Sequence[Share], names: tuple[str, ...], buckets: int, folder: Path
 ) -> Sorted:
-    choose = partial(by_name, "process", buckets)
-    dealt = exchange(job, shares, read_share, choose, folder / "dealt", buckets)
+    read, choose = partial(read_share, only=NEEDED), partial(by_name, "process", buckets)
+    dealt = exchange(job, shares, read, choose, folder / "dealt", buckets)
     (folder / "sorted").mkdir()
     task = partial(_sort_by_process, dealt, names, str(folder / "sorted"))
     files = in_tasks(job, range(buckets), task)
-    shutil.rmtree(dealt.folder)
-    return Sorted(tuple(file for file in files if file), names)
+    remove_tree(path_of(dealt.folder))
+    return Sorted(tuple(file for file in files if file), names, job.source.rows)
 
 
 def _sort_by_process(dealt: Dealt, names: tuple[str, ...], folder: str, bucket: int) -> str | None:
@@ -94,7 +95,7 @@ def _sort_by_process(dealt: Dealt, names: tuple[str, ...], folder: str, bucket: 
     process = Names(names).codes(table["process"])
     seq, row = (filled(table[name], pa.int64(), NULL) for name in ("seq", ROW))
     order = np.lexsort((row, seq, process))
-    return write_sorted(table, order, Path(folder) / f"{bucket:06}.parquet")
+    return write_sorted(table, order, path_of(folder) / f"{bucket:06}.parquet")
 
 
 def _names(job: Job, shares: Sequence[Share]) -> tuple[str, ...]:
@@ -108,7 +109,7 @@ def _names_in(share: Share) -> list[str]:
     names = Names()
     for file, group, _ in share.groups:
         only = ("process", "sender", "destinations")
-        for table in read_tables(Path(file), False, [group], only):
+        for table in read_tables(path_of(file), False, [group], only):
             for column in (table["process"], table["sender"]):
                 names.codes(column)
             if not pa.types.is_null(table["destinations"].type):
@@ -121,30 +122,15 @@ def _is_cycle(job: Job, arranged: Sorted, stuck: Sequence[Stuck], order: str) ->
     the rest."""
     if not arranged.positions and all(one.waits_for_message for one in stuck):
         return list(stuck)
-    without = Sorted(arranged.files, arranged.names)
-    (cyclic,) = in_tasks(job, [without], partial(merge, out=order))
+    (cyclic,) = in_tasks(job, [replace(arranged, positions=())], partial(merge, out=order))
     return list(cyclic)
 
 
-def _read_placed(order: str, names: tuple[str, ...], file: str) -> Iterator[pa.Table]:
-    """The rows of a sorted file with the positions that the merge gave to them."""
-    parquet = pq.ParquetFile(file)
-    process = Names(names).codes(parquet.read(columns=["process"])["process"])
-    mine = np.zeros(len(names), bool)
-    mine[process] = True
-    parts: list[tuple[np.ndarray, np.ndarray]] = []
-    start = 0
-    for batch in pq.ParquetFile(order).iter_batches(columns=ORDER.names):
-        code = batch.column(0).to_numpy()
-        place = np.flatnonzero(mine[code])
-        parts.append((code[place], start + place))
-        start += len(code)
-    code, place = (np.concatenate(column) for column in zip(*parts, strict=True))
-    position = place[np.argsort(code, kind="stable")]
-    done = 0
-    for batch in parquet.iter_batches():
-        table = pa.Table.from_batches([batch])
+def _read_placed(order: str, share: Share) -> Iterator[pa.Table]:
+    """The rows of a share with the positions that the merge gave to them."""
+    position = np.memmap(order, FOUND, "r")
+    for table in read_share(share):
         at = table.column_names.index("position")
-        values = pa.array(position[done : done + len(table)])
-        done += len(table)
-        yield table.set_column(at, "position", values)
+        yield table.set_column(
+            at, "position", pa.array(position[filled(table[ROW], pa.int64(), 0)])
+        )

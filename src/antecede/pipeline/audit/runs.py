@@ -1,10 +1,9 @@
 """Which runs a trace has, and where: from the footers where these know, by tasks where not. Small
 runs go to tasks as they are, those together that stand next to each other in the files."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, groupby, pairwise
-from pathlib import Path
 from typing import Final
 
 import numpy as np
@@ -13,13 +12,16 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from antecede.errors import BadFile, BadInput, BadTrace, BrokenInvariant
+from antecede.files import path_of
 from antecede.pipeline.audit.job import File, Job
 from antecede.trace.loader import Loader
 from antecede.trace.names import Names
 from antecede.trace.reader import open_checked, read_tables, unreadable
 from antecede.trace.rules import NOT_NULL
-from antecede.verify.audit import judge_copies, subject_of, verdict_on
-from antecede.verify.findings import findings_of, write_findings
+from antecede.trace.schema import ORDERED, SCHEMA
+from antecede.verify.findings import find_early, write_findings
+from antecede.verify.incomplete import find_scoped
+from antecede.verify.scopes import Name, Scope, add_scopes
 from antecede.verify.verdict import WITNESS_LIMIT, Verdict
 
 GROUPS: Final = 32
@@ -103,29 +105,41 @@ def groups_of(
         yield file.path, tuple(chosen)
 
 
-def verify_lot(lot: Lot, layer: int, findings: str | None) -> Verdict | BadInput:
+def verify_lot(layer: int, is_scoped: bool, lot: Lot, findings: str | None) -> Verdict | BadInput:
     """The verdict on the runs of a lot, or what is wrong with the first that is broken. All
-    findings go to the file `findings` if there is one."""
+    findings go to the file `findings` if there is one. By less than causal order, if `is_scoped`:
+    then what a message has to follow may stand anywhere before it, and a context may name any
+    message, so that no run is cut into windows, however long it is."""
+    verdict, early = Verdict(), list[pa.Table]()
+    scopes: dict[str, dict[Name, Scope]] = {}
     try:
         loader = Loader(stamps=False, rows=lot.rows)
-        for file, groups in lot.groups:
-            tables = read_tables(Path(file), False, [group for group, _ in groups])
-            for (_, skipped), table in zip(groups, tables, strict=True):
-                for offset, part in _wanted(table, lot.runs):
-                    loader.add(file, part, skipped + offset)
-        verdict = Verdict()
-        early = []
+        for file, skipped, part in rows_of(lot, (*SCHEMA.names, *[ORDERED] * is_scoped)):
+            loader.add(file, part, skipped)
+            if is_scoped:
+                add_scopes(scopes, part)
         for run in loader.runs(frozenset(lot.runs)):
-            subject = subject_of(run, layer)
-            judged = judge_copies(subject.joined)
-            if len(judged.early) and findings:
-                early.append(findings_of(subject, judged.early))
-            verdict += verdict_on(subject, judged, WITNESS_LIMIT - len(verdict.witnesses))
+            if is_scoped:
+                found = find_scoped(run, scopes.get(run.name, {}))
+            else:
+                found = find_early(run, layer, WITNESS_LIMIT - len(verdict.witnesses))
+            verdict += found.verdict
+            early.append(found.early)
     except BadInput as error:
         return error
-    if findings and early:
-        write_findings(Path(findings), pa.concat_tables(early))
+    if findings and any(map(len, early)):
+        write_findings(path_of(findings), pa.concat_tables(early))
     return verdict
+
+
+def rows_of(lot: Lot, only: Container[str]) -> Iterator[tuple[str, int, pa.Table]]:
+    """The rows of a lot with these columns: their file, how many stand before them there, and they
+    themselves."""
+    for file, groups in lot.groups:
+        tables = read_tables(path_of(file), False, [group for group, _ in groups], only)
+        for (_, skipped), table in zip(groups, tables, strict=True):
+            for offset, part in _wanted(table, lot.runs):
+                yield file, skipped + offset, part
 
 
 def _wanted(table: pa.Table, runs: Iterable[str]) -> Iterator[tuple[int, pa.Table]]:
@@ -210,7 +224,7 @@ def _look(part: tuple[File, int, tuple[int, ...]]) -> list[Found] | BadInput:
     """Read the names of the runs in some row groups."""
     file, start, groups = part
     try:
-        parquet = open_checked(Path(file.path))
+        parquet = open_checked(path_of(file.path))
         if "run" not in parquet.schema_arrow.names:
             rows = sum(file.groups[group] for group in groups)
             return [Found(None, rows, start, start + rows - 1)] if rows else []
@@ -223,7 +237,7 @@ def _look(part: tuple[File, int, tuple[int, ...]]) -> list[Found] | BadInput:
     except UnicodeDecodeError as error:
         return BadFile(file.path, [f"a string is no UTF-8 text: {error}"])
     except (pa.ArrowException, OSError) as error:
-        return unreadable(Path(file.path), error)
+        return unreadable(path_of(file.path), error)
     found = []
     for code in np.unique(codes).tolist():
         places = np.flatnonzero(codes == code)

@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 
 from antecede.errors import BadInput
+from antecede.files import give_name, path_of
 from antecede.pipeline.audit.boundaries import Agreed, Settled, agree, check_size, settle
 from antecede.pipeline.audit.culprits import find_culprits
 from antecede.pipeline.audit.diagnosis import name_rule
@@ -22,13 +23,21 @@ from antecede.pipeline.audit.flights import judge_log
 from antecede.pipeline.audit.job import Job, Limits, Source, look_at
 from antecede.pipeline.audit.log import Log, Part
 from antecede.pipeline.audit.ordering import put_in_order
-from antecede.pipeline.audit.runs import Lot, RunRows, find_runs, groups_of, pack, verify_lot
-from antecede.pipeline.audit.windows import Layout, Window, are_addressed, judge_window
-from antecede.pipeline.cluster import reach
+from antecede.pipeline.audit.runs import (
+    Lot,
+    RunRows,
+    find_runs,
+    groups_of,
+    pack,
+    verify_lot,
+)
+from antecede.pipeline.audit.windows import NONE, Layout, Window, are_addressed, judge_window
+from antecede.pipeline.cluster import preflight
 from antecede.trace.events import Integers
 from antecede.verify.check import layer_code
 from antecede.verify.delays import Delays
 from antecede.verify.output import Output, output_folder
+from antecede.verify.told import tell_verdict
 from antecede.verify.verdict import WITNESS_LIMIT, Verdict, Witness
 
 SMALLEST_LOT: Final = 20_000
@@ -49,13 +58,14 @@ def verify_on_spark(
     `out`, if there is to be one, gets the verdict and all findings; on a cluster it must be
     where all workers can reach it. `tell` is told what is being done."""
     code = layer_code(layer)
-    if reach.is_remote(spark):  # whose executors have working directories of their own
-        path, out = Path(path).absolute(), out and Path(out).absolute()
+    if preflight.is_remote(spark):  # whose executors have working directories of their own
+        path, out = path_of(path).absolute(), out and path_of(out).absolute()
     source = look_at(path)
-    with output_folder(out, force=force) as output:
-        reach.check_files(spark, [file.path for file in source.files], "move the trace there")
-        reach.check_folder(spark, output.work, "name a folder there with --out")
+    with output_folder(out, force=force, shared=preflight.is_remote(spark)) as output:
+        preflight.check_files(spark, [file.path for file in source.files], "move the trace there")
+        preflight.check_folder(spark, output.work, "name a folder there with --out")
         verdict = _verify(spark, source, code, output, limits or Limits(), tell)
+        verdict = tell_verdict(path, verdict, layer)
         if out is not None:
             output.write(verdict)
     return verdict
@@ -80,7 +90,7 @@ def _verify(
         for index, part in enumerate(parts)
         if isinstance(part, Lot)
     ]
-    results = iter(job.each(lots, partial(_lot_task, layer)))
+    results = iter(job.each(lots, partial(_lot_task, layer, job.is_scoped)))
     verdict = Verdict()
     for index, part in enumerate(parts):
         found = next(results) if isinstance(part, Lot) else verify_huge(job, part, index)
@@ -90,20 +100,21 @@ def _verify(
     return verdict
 
 
-def _lot_task(layer: int, spec: tuple[Lot, str | None]) -> Verdict | BadInput:
-    lot, findings = spec
-    return verify_lot(lot, layer, findings)
+def _lot_task(layer: int, is_scoped: bool, spec: tuple[Lot, str | None]) -> Verdict | BadInput:
+    return verify_lot(layer, is_scoped, *spec)
 
 
 def _cut(job: Job, runs: Sequence[RunRows]) -> list[Lot | RunRows]:
-    """Huge runs, and lots of small ones, in the order of the runs."""
-    small = sum(run.rows for run in runs if run.rows <= job.limits.run_rows)
+    """Huge runs, and lots of small ones, in the order of the runs. None is huge that is judged by
+    less than causal order: see `verify_lot`."""
+    huge = {run for run in runs if run.rows > job.limits.run_rows and not job.is_scoped}
+    small = sum(run.rows for run in runs if run not in huge)
     share = small // (4 * job.cores) + 1
     lot, most = (min(job.limits.run_rows, max(rows, SMALLEST_LOT)) for rows in (share, 4 * share))
     parts: list[Lot | RunRows] = []
     waiting: list[RunRows] = []
     for run in [*runs, None]:
-        if run is not None and run.rows <= job.limits.run_rows:
+        if run is not None and run not in huge:
             waiting.append(run)
             continue
         parts += pack(waiting, job.source.files, lot, most)
@@ -194,7 +205,7 @@ def _in_windows(
         return _judge_from_end_to_end(job, index, layout, agreed, windows, folder)
     if job.findings:
         for file in sorted(folder.glob("findings-*.parquet")):
-            file.rename(job.findings / f"{index}-{file.name.removeprefix('findings-')}")
+            give_name(file, job.findings / f"{index}-{file.name.removeprefix('findings-')}")
     told = sorted((told for one in windows for told in one.witnesses), key=lambda told: told[0])
     witnesses = tuple(witness for _, witness in told[:WITNESS_LIMIT])
     delays = sum((one.delays for one in windows), Delays())
@@ -243,13 +254,15 @@ def _verdict(
     witnesses: tuple[Witness, ...],
     delays: Delays,
 ) -> Verdict:
+    deliveries = sum(one.deliveries for one in windows)
     return Verdict(
         runs=1,
         messages=sum(one.messages for one in windows),
-        deliveries=sum(one.deliveries for one in windows),
+        deliveries=deliveries,
         violations=violations,
         undelivered=int(undelivered.sum()),
         undelivered_at_crashed=int(undelivered[list(agreed.crashed)].sum()),
         witnesses=witnesses,
         delays=delays,
+        own_only=deliveries if (agreed.last_delivery == NONE).all() else 0,
     )

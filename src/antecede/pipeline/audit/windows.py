@@ -21,6 +21,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from antecede.errors import BadInput
+from antecede.files import aside, path_of
 from antecede.trace.batch import Batch, Unusual
 from antecede.trace.batches import read_run
 from antecede.trace.events import Integers
@@ -97,7 +98,7 @@ class Layout:
         chosen = list(enumerate(self.groups[first:stop], first))
         for file, of_file in groupby(chosen, key=lambda group: group[1][0]):
             number = {index: group for group, (_, index, _) in of_file}
-            for batch in read_run(Path(file), list(number), self.run, times=True):
+            for batch in read_run(path_of(file), list(number), self.run, times=True):
                 yield number[batch.group], batch
 
 
@@ -147,7 +148,7 @@ def judge_window(layout: Layout, folder: str, keep: bool, window: int) -> Window
         return error
     except Unusual:
         return None
-    place = Path(folder)
+    place = path_of(folder)
     opened, crossing = stretch.open_copies(), stretch.crossing_rows()
     _write(place / f"open-{window}.parquet", opened, OPEN)
     _write(place / f"crossing-{window}.parquet", crossing, CROSSING)
@@ -300,7 +301,7 @@ class Stretch:
             for name, column in (("process", batch.process), ("sender", batch.sender)):
                 codes = np.array([*names.enter(column.words), -1])
                 found[name][mine] = codes[column.indices[at]]
-            found["kind"][mine] = known_codes(KINDS, batch.kind, -1)[batch.kind.indices[at]]
+            found["kind"][mine] = known_codes(KINDS, batch.kind, len(KINDS))[batch.kind.indices[at]]
             for name in ("number", "position", "time"):
                 found[name][mine] = getattr(batch, name)[at]
         return found
@@ -436,7 +437,6 @@ def _empty(schema: pa.Schema, size: int = 0) -> Table:
 def _write(file: Path, table: Table, schema: pa.Schema) -> None:
     """Under another name first, for a task may be tried twice; nothing if there is nothing."""
     if len(table["sender"]):
-        partial = file.with_name(f".{file.name}.partial")
         columns: Sequence[Any] = [table[name] for name in schema.names]
-        pq.write_table(pa.table(columns, schema=schema), partial)
-        partial.replace(file)
+        with aside(file) as partial:
+            pq.write_table(pa.table(columns, schema=schema), partial)

@@ -1,7 +1,7 @@
 """A campaign on Spark, or without it in this process: plan, run what is missing, make the tables,
 keep traces.
 
-Whatever happens to it, a later call goes on where it stopped: every run that is done has a result
+Whatever happens to it, a later call resumes where it stopped: every run that is done has a result
 in the folder, and everything else is made of these anew. A call with nothing left to do does not
 even start Spark.
 """
@@ -11,7 +11,7 @@ import io
 import json
 import os
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from functools import partial
 from hashlib import sha256
 from importlib.metadata import version
@@ -21,25 +21,20 @@ import msgspec
 import pyarrow.parquet as pq
 
 from antecede.campaigns.file import Campaign
-from antecede.campaigns.folder import Folder, refusing, write
-from antecede.campaigns.plan import Plan, PlannedRun, Setting
+from antecede.campaigns.folder import Folder
+from antecede.campaigns.plan import Plan, PlannedRun
 from antecede.campaigns.runs import FAILED, OK, Outcome, commit, execute, failure, keep_trace
-from antecede.campaigns.tables import HISTOGRAMS, RUNS, SETTING, SKIPPED, SUMMARY
+from antecede.campaigns.tables import RUNS, SETTING, SUMMARY
 from antecede.campaigns.tabulate import PLACES, interesting, write_tables
-from antecede.errors import AntecedeError, CannotWrite, Misuse
+from antecede.errors import CannotWrite, Misuse
+from antecede.files import complaining, write_whole
 from antecede.pipeline.campaigns import elsewhere
-from antecede.pipeline.cluster import reach
+from antecede.pipeline.cluster import preflight
 from antecede.pipeline.spread import WorkLost, spread
-from antecede.simulate import make_scenario
-from antecede.simulate.duty import owes_all
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import SparkSession
 
-_REFUSALS: Final = (
-    *("no space left on device", "permission denied", "read-only file system"),
-    *("disk quota exceeded", "mkdirs failed", "not a directory"),
-)
 LOST: Final = "the process that did this run died, twice; it may have run out of memory"
 
 
@@ -75,7 +70,11 @@ class Finished(msgspec.Struct, frozen=True):
     measure_cpu_s: float
     traces: str
     stalled: int = 0
-    """Runs that left messages undelivered without any fault."""
+    """Runs that left messages undelivered that they owed."""
+    promised: int = 0
+    """Runs whose protocol promises causal order,"""
+    judged: int = 0
+    """and how many deliveries they had."""
 
 
 Tell = Callable[[Progress], object]
@@ -102,20 +101,20 @@ def run_campaign(
             _forget_failures(folder)
         elif known is not None and known.get("fingerprint") == fingerprint:
             return msgspec.convert(known, Finished)
-        with refusing(folder.path):
+        with complaining(folder.path):
             folder.about.unlink(missing_ok=True)
-            write(folder.file, text)
+            write_whole(folder.file, text)
         tell(Progress("plan"))
         spark = session()
         if spark is not None:
-            reach.check_folder(spark, folder.work, "name such a folder with --out")
+            preflight.check_folder(spark, folder.work, "name such a folder with --out")
         work = _Work(folder, plan, spark, tell)
         work.do_runs(keep=campaign.traces == "all")
         work.make_tables()
         work.keep_traces(campaign.traces)
         finished = work.finish(campaign, fingerprint)
-        with refusing(folder.path):
-            write(folder.about, json.dumps(msgspec.to_builtins(finished), indent=2) + "\n")
+        with complaining(folder.path):
+            write_whole(folder.about, json.dumps(msgspec.to_builtins(finished), indent=2) + "\n")
     return finished
 
 
@@ -146,6 +145,7 @@ class _Work:
                 with closing(spread(self._spark, missing, task)) as outcomes:
                     for outcome in outcomes:
                         _check_written(outcome)
+                        self._folder.check_lock()
                         meter.add(left.pop(outcome.run), outcome)
             except WorkLost as lost:
                 for run, outcome in self._do_suspects(left, task, lost):
@@ -171,7 +171,7 @@ class _Work:
             try:
                 (outcome,) = spread(self._spark, [run], task, slices=1)
             except WorkLost:
-                with refusing(self._folder.path):
+                with complaining(self._folder.path):
                     commit(self._folder, run, failure(run, LOST))
                 outcome = Outcome(run.run, failed=True)
             _check_written(outcome)
@@ -181,34 +181,15 @@ class _Work:
         """All tables, from the results; under other names until they are complete."""
         self._tell(Progress("tables"))
         folder = self._folder
-        with refusing(folder.path):
-            if self._spark is None:
-                write_tables(self._plan, folder)
-            else:
-                self._make_on(self._spark)
+        with complaining(folder.path):
+            write_tables(self._plan, folder)
             shown = [column.name for column in RUNS.columns if column.in_csv]
             wanted = [("measure", "in", shown)]
             rows = pq.read_table(folder.tables_aside / SUMMARY.name, filters=wanted).to_pylist()
             self._tell(Progress("commit"))
-            write(folder.csv, as_csv(rows))
+            folder.check_lock()
+            write_whole(folder.csv, as_csv(rows))
             folder.commit_tables()
-
-    def _make_on(self, spark: "SparkSession") -> None:
-        from antecede.pipeline.campaigns import tabling  # noqa: PLC0415 - needs Spark
-
-        folder, place = self._folder, str(self._folder.path)
-        with _refusing_spark(folder):
-            plan = tabling.plan_frame(spark, self._plan.runs)
-            self._save(tabling.runs_of(plan, place), RUNS.name)
-            once = tabling.plan_frame(spark, self._plan.distinct())
-            self._save(tabling.histograms_of(once, place), HISTOGRAMS.name)
-            self._save(tabling.skipped_frame(spark, self._plan.skipped), SKIPPED.name)
-            runs = tabling.read_table(spark, folder.tables_aside, RUNS)
-            summary = tabling.summarise(runs, max(_runs_per_setting(self._plan)))
-            self._save(summary, SUMMARY.name)
-
-    def _save(self, frame: "DataFrame", name: str) -> None:
-        frame.write.mode("overwrite").parquet(str(self._folder.tables_aside / name))
 
     def keep_traces(self, policy: str) -> None:
         """The traces that the file asks for and that are not there yet."""
@@ -230,10 +211,17 @@ class _Work:
     def finish(self, campaign: Campaign, fingerprint: str) -> Finished:
         """The totals, from the tables."""
         costs = ("simulate_cpu_s", "verify_cpu_s", "measure_cpu_s")
-        counted = ("status", "violations", "promised", "undelivered", "run", "events", *costs)
+        counted = (
+            "status",
+            "violations",
+            "promised",
+            "owed",
+            "events",
+            "deliveries",
+            *costs,
+        )
         runs = pq.read_table(self._folder.path / RUNS.name, columns=list(counted)).to_pylist()
         broken = [run for run in runs if run["violations"] and run["promised"]]
-        late = {run["run"] for run in runs if run["undelivered"]}
         return Finished(
             name=campaign.name,
             question=campaign.question,
@@ -244,8 +232,10 @@ class _Work:
             traces=campaign.traces,
             failed=sum(run["status"] == FAILED for run in runs),
             broken=len(broken),
-            stalled=_count_stalled([run for run in self._plan.runs if run.run in late]),
+            stalled=sum(bool(run["owed"]) for run in runs),
             events=sum(run["events"] or 0 for run in runs),
+            promised=sum(bool(run["promised"]) for run in runs),
+            judged=sum(run["deliveries"] or 0 for run in runs if run["promised"]),
             **{cost: sum(run[cost] or 0.0 for run in runs) for cost in costs},
         )
 
@@ -296,24 +286,8 @@ def _fingerprint(campaign: Campaign, plan: Plan) -> str:
     return sha256((campaign.model_dump_json() + plan.fingerprint).encode()).hexdigest()
 
 
-def _count_stalled(late: list[PlannedRun]) -> int:
-    """How many of these had to deliver everything. That is the same for all seeds."""
-    owed: dict[Setting, bool] = {}
-    for run in late:
-        if run.setting not in owed:
-            owed[run.setting] = owes_all(make_scenario(json.loads(run.scenario)))
-    return sum(owed[run.setting] for run in late)
-
-
-def _runs_per_setting(plan: Plan) -> list[int]:
-    counts: dict[Any, int] = {}
-    for run in plan.runs:
-        counts[run.setting] = counts.get(run.setting, 0) + 1
-    return list(counts.values())
-
-
 def _forget_failures(folder: Folder) -> None:
-    with refusing(folder.path):
+    with complaining(folder.path):
         for failed in sorted(folder.failed.glob("*.toml")):
             folder.result(failed.stem).unlink(missing_ok=True)
             failed.unlink()
@@ -322,17 +296,3 @@ def _forget_failures(folder: Folder) -> None:
 def _check_written(outcome: Outcome) -> None:
     if outcome.cannot_write is not None:
         raise CannotWrite(*outcome.cannot_write)
-
-
-@contextmanager
-def _refusing_spark(folder: Folder) -> Iterator[None]:
-    """The same as `refusing` for what Spark writes, whose errors come from Java."""
-    try:
-        yield
-    except AntecedeError:
-        raise
-    except Exception as error:
-        for reason in _REFUSALS:
-            if reason in str(error).lower():
-                raise CannotWrite(str(folder.path), reason) from error
-        raise

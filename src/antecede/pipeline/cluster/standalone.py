@@ -14,11 +14,12 @@ import time
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
-from tempfile import mkdtemp
+from tempfile import gettempdir, mkdtemp
 from types import TracebackType
 from typing import Final, Self
 
-from antecede.errors import CannotWrite, Misuse
+from antecede.errors import Misuse
+from antecede.files import complaining
 from antecede.pipeline.cluster import reaper
 from antecede.pipeline.session import INSTALL, find_java
 
@@ -109,10 +110,8 @@ class Cluster:
         self._reaper = None
 
     def _start(self) -> None:
-        try:
+        with complaining(Path(self._directory or gettempdir())):
             self.folder = Path(mkdtemp(prefix="antecede-cluster-", dir=self._directory))
-        except OSError as error:
-            raise CannotWrite(str(self._directory), error.strerror or str(error)) from error
         self._reaper = subprocess.Popen(
             [sys.executable, "-I", "-S", str(reaper.__file__), str(self.folder)],
             stdin=subprocess.PIPE,

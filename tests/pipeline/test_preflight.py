@@ -12,7 +12,8 @@ from antecede.campaigns.plan import make_plan
 from antecede.errors import CannotWrite, Misuse
 from antecede.pipeline.audit.verify import verify_on_spark
 from antecede.pipeline.campaigns.elsewhere import prepare
-from antecede.pipeline.cluster import reach
+from antecede.pipeline.cluster import preflight
+from antecede.pipeline.session import build_session
 from antecede.pipeline.spread import spread
 from tests.campaigns.files import SMALL, save
 from tests.campaigns.test_campaign import run
@@ -23,7 +24,7 @@ from tests.pipeline.traces import random_rows, write
 @pytest.fixture
 def remote(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> SparkSession:
     """The session, taken for one on a cluster."""
-    monkeypatch.setattr(reach, "is_remote", lambda _: True)
+    monkeypatch.setattr(preflight, "is_remote", lambda _: True)
     return spark
 
 
@@ -38,35 +39,65 @@ def test_no_master() -> None:
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))  # and does not listen
         with pytest.raises(Misuse, match="no master of a cluster answers at 'spark://127"):
-            reach.check_master(f"spark://127.0.0.1:{unused.getsockname()[1]}")
+            preflight.check_master(f"spark://127.0.0.1:{unused.getsockname()[1]}")
     with pytest.raises(Misuse, match="write spark://HOST:PORT"):
-        reach.check_master("spark://here")
+        preflight.check_master("spark://here")
+
+
+@pytest.mark.parametrize(
+    ("master", "told"),
+    [
+        ("yarn", "set HADOOP_CONF_DIR to its folder"),
+        ("sc://127.0.0.1:1", "no Connect server answers at 'sc://127.0.0.1:1': .*refused"),
+        ("sc://", "write sc://HOST:PORT"),
+        ("mesos://x", "there is no master 'mesos://x'; say local"),
+        ("local[two]", "there is no master 'local\\[two\\]'"),
+        ("", "there is no master ''"),
+    ],
+)
+def test_masters_that_no_java_starts_for(
+    master: str, told: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("HADOOP_CONF_DIR", "YARN_CONF_DIR"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr("antecede.pipeline.session.find_java", None)  # calling it would be an error
+    with pytest.raises(Misuse, match=told):
+        build_session(master)
+    monkeypatch.setenv("YARN_CONF_DIR", "/etc/hadoop")
+    for fine in ("yarn", "local", "local[*]", "local[2,3]", "k8s://https://host:6443"):
+        preflight.check_master(fine)
+
+
+def test_connect_without_its_client(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(preflight, "CONNECT", ("no_such_module",))
+    with pytest.raises(Misuse, match=r"needs no_such_module; pip install 'antecede\[connect\]'"):
+        preflight.check_master("sc://127.0.0.1:15002")
 
 
 def test_one_of_several_masters() -> None:
     with socket.create_server(("127.0.0.1", 0)) as standing, socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
         ports = [each.getsockname()[1] for each in (unused, standing)]
-        reach.check_master(f"spark://127.0.0.1:{ports[0]},127.0.0.1:{ports[1]}")
+        preflight.check_master(f"spark://127.0.0.1:{ports[0]},127.0.0.1:{ports[1]}")
 
 
 def test_workers_that_lack_a_module(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
-    reach.check_workers(spark)
-    monkeypatch.setattr(reach, "NEEDED", (*reach.NEEDED, "no_such_module"))
+    preflight.check_workers(spark)
+    monkeypatch.setattr(preflight, "NEEDED", (*preflight.NEEDED, "no_such_module"))
     with pytest.raises(Misuse, match=r"the workers' Python, .*, has no no_such_module, which"):
-        reach.check_workers(spark)
+        preflight.check_workers(spark)
 
 
 def test_nobody_waits_for_ever(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """For a cluster that has no core to give."""
-    monkeypatch.setattr(reach, "PATIENCE_S", 0.1)
+    monkeypatch.setattr(preflight, "PATIENCE_S", 0.1)
     go = tmp_path / "this.go"
     busy = spread(spark, ["at once", *[str(go)] * 2], tasks.wait_for, slices=3)
     assert next(busy) == "at once"
     with pytest.raises(Misuse, match=r"has taken a task for 0\.1 s: are there workers"):
-        reach.check_workers(spark)
+        preflight.check_workers(spark)
     go.touch()
     assert list(busy) == [str(go)] * 2
 
@@ -132,13 +163,13 @@ def test_a_verdict_that_others_do_not_see(remote: SparkSession, unshared: Path) 
 
 def test_what_all_see(remote: SparkSession, tmp_path: Path) -> None:
     trace = write(tmp_path / "run.parquet", ("r", random_rows(1)))
-    reach.check_files(remote, [str(trace)], "")
-    reach.check_folder(remote, tmp_path, "")
+    preflight.check_files(remote, [str(trace)], "")
+    preflight.check_folder(remote, tmp_path, "")
     assert [*tmp_path.iterdir()] == [trace]
     with pytest.raises(CannotWrite, match="No such file or directory"):
-        reach.check_folder(remote, tmp_path / "missing", "")
+        preflight.check_folder(remote, tmp_path / "missing", "")
 
 
 def test_on_this_machine_nothing_is_asked(spark: SparkSession, tmp_path: Path) -> None:
-    reach.check_folder(spark, tmp_path / "missing", "")
-    reach.check_files(spark, [str(tmp_path / "missing")], "")
+    preflight.check_folder(spark, tmp_path / "missing", "")
+    preflight.check_files(spark, [str(tmp_path / "missing")], "")

@@ -12,12 +12,13 @@ from contextlib import suppress
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 from threading import Event, Thread
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 from uuid import uuid4
 
-from antecede.errors import CannotWrite, Misuse
+from antecede.errors import Misuse
+from antecede.files import path_of, write_whole
+from antecede.pipeline.connect import is_connect, parallelism
 from antecede.pipeline.spread import WorkLost, spread
 
 if TYPE_CHECKING:
@@ -27,8 +28,13 @@ Answer = TypeVar("Answer")
 
 NEEDED: Final = ("msgspec", "networkx", "numba", "numpy", "pyarrow", "pydantic")
 """What tasks import."""
+CONNECT: Final = ("grpc", "grpc_status", "google.rpc", "zstandard")
+"""What the client of Spark Connect imports."""
+CONNECT_PORT: Final = 15002
 PATIENCE_S: Final = 300.0
 """Seconds that a cluster has for its first task."""
+_LOCAL: Final = re.compile(r"local(\[(\*|[1-9]\d*)(,\d+)?\]|-cluster\[\d+,\d+,\d+\])?")
+_YARN: Final = ("HADOOP_CONF_DIR", "YARN_CONF_DIR")
 _ANSWER_S: Final = 10.0
 _TASKS_PER_CORE: Final = 4
 """So that it is not one worker who does all of them."""
@@ -36,13 +42,29 @@ _TASKS_PER_CORE: Final = 4
 
 def is_remote(spark: "SparkSession") -> bool:
     """Whether tasks run in processes of a cluster, elsewhere."""
-    return not str(spark.sparkContext.master).startswith("local")
+    return is_connect(spark) or not str(spark.sparkContext.master).startswith("local")
 
 
 def check_master(master: str) -> None:
-    """Raise an error if nobody listens there; Spark itself takes a minute to say so."""
-    if not master.startswith("spark://"):
+    """Raise an error if Spark cannot run there: before any Java starts, and in words."""
+    if _LOCAL.fullmatch(master) or re.match(r"k8s://.", master):
         return
+    if master == "yarn":
+        if not any(os.environ.get(name) for name in _YARN):
+            raise Misuse(f"YARN is found by its configuration: set {_YARN[0]} to its folder")
+    elif master.startswith("sc://"):
+        _check_connect(master)
+    elif master.startswith("spark://"):
+        _check_standalone(master)
+    else:
+        raise Misuse(
+            f"there is no master '{master}'; say local[2], local[*], spark://HOST:PORT, "
+            "sc://HOST:PORT, yarn or k8s://ADDRESS"
+        )
+
+
+def _check_standalone(master: str) -> None:
+    """Raise an error if nobody listens there; Spark itself takes a minute to say so."""
     addresses = re.findall(r"([^,/]+):(\d+)", master.removeprefix("spark://"))
     if not addresses:
         raise Misuse(f"'{master}' is no address of a cluster; write spark://HOST:PORT")
@@ -57,6 +79,21 @@ def check_master(master: str) -> None:
     raise Misuse(f"no master of a cluster answers at '{master}': {reasons[0]}")
 
 
+def _check_connect(master: str) -> None:
+    """Raise an error if no Connect server listens there, or its client is not installed."""
+    missing = [name for name in CONNECT if find_spec(name) is None]
+    if missing:
+        raise Misuse(f"Spark Connect needs {missing[0]}; pip install 'antecede[connect]'")
+    found = re.fullmatch(r"sc://(\[[^]]+\]|[^:/;]+)(?::(\d+))?(?:/.*)?", master)
+    if not found:
+        raise Misuse(f"'{master}' is no address of a Connect server; write sc://HOST:PORT")
+    host, port = found[1].strip("[]"), int(found[2] or CONNECT_PORT)
+    try:
+        socket.create_connection((host, port), _ANSWER_S).close()
+    except (OSError, OverflowError) as error:
+        raise Misuse(f"no Connect server answers at '{master}': {error}") from error
+
+
 def check_workers(spark: "SparkSession") -> None:
     """Raise an error if no worker takes a task, or one lacks a module."""
     try:
@@ -65,9 +102,10 @@ def check_workers(spark: "SparkSession") -> None:
         missing = re.search(r"No module named '([\w.]+)'", str(lost))
         if missing is None:
             raise
+        name = "" if is_connect(spark) else f", {spark.sparkContext.pythonExec},"
         raise Misuse(
-            f"the workers' Python, {spark.sparkContext.pythonExec}, has no {missing[1]}, which "
-            "Antecede needs; install it there, or name another Python by PYSPARK_PYTHON"
+            f"the workers' Python{name} has no {missing[1]}, which Antecede needs; install it "
+            "there, or name another Python by PYSPARK_PYTHON"
         ) from lost
 
 
@@ -76,12 +114,12 @@ def check_folder(spark: "SparkSession", folder: Path, fix: str) -> None:
     `fix` says what to do about it."""
     if not is_remote(spark):
         return
+    mark = folder / f".reach-{uuid4().hex}"
+    write_whole(mark, b"reached")
     try:
-        with NamedTemporaryFile(dir=folder, prefix=".reach-") as mark:
-            os.fchmod(mark.fileno(), 0o644)
-            _check_seen(spark, [mark.name], str(folder), fix)
-    except OSError as error:
-        raise CannotWrite(str(folder), error.strerror or str(error)) from error
+        _check_seen(spark, [str(mark)], str(folder), fix)
+    finally:
+        mark.unlink(missing_ok=True)
 
 
 def check_files(spark: "SparkSession", files: Sequence[str], fix: str) -> None:
@@ -91,7 +129,7 @@ def check_files(spark: "SparkSession", files: Sequence[str], fix: str) -> None:
 
 
 def _check_seen(spark: "SparkSession", files: Sequence[str], named: str, fix: str) -> None:
-    sizes = [(file, Path(file).stat().st_size) for file in files]
+    sizes = [(file, path_of(file).stat().st_size) for file in files]
     for unseen in _ask(spark, partial(_unseen, sizes)):
         if unseen is not None:
             file, host = unseen
@@ -112,7 +150,7 @@ def _unseen(sizes: Sequence[tuple[str, int]], _: int) -> tuple[str, str] | None:
     """On an executor: the first of these files that is not there, and where that is."""
     for file, size in sizes:
         with suppress(OSError):
-            if Path(file).stat().st_size == size:
+            if path_of(file).stat().st_size == size:
                 continue
         return file, socket.gethostname()
     return None
@@ -120,29 +158,35 @@ def _unseen(sizes: Sequence[tuple[str, int]], _: int) -> tuple[str, str] | None:
 
 def _ask(spark: "SparkSession", task: Callable[[int], Answer]) -> list[Answer]:
     """What executors answer. A cluster without a free worker never says that it has none."""
-    context = spark.sparkContext
-    count = _TASKS_PER_CORE * context.defaultParallelism
+    tagged: Any = spark if is_connect(spark) else spark.sparkContext
+    add, remove, cancel = (
+        (tagged.addTag, tagged.removeTag, tagged.interruptTag)
+        if is_connect(spark)
+        else (tagged.addJobTag, tagged.removeJobTag, tagged.cancelJobsWithTag)
+    )
     tag = f"antecede-{uuid4()}"
     over, in_vain = Event(), Event()
 
     def give_up() -> None:
         while not over.wait(PATIENCE_S):
             in_vain.set()
-            context.cancelJobsWithTag(tag)
+            cancel(tag)
 
     waiting = Thread(target=give_up, daemon=True)
     waiting.start()
-    context.addJobTag(tag)
+    add(tag)
     try:
+        count = _TASKS_PER_CORE * parallelism(spark)
         return list(spread(spark, range(count), task, slices=count))
     except WorkLost as lost:
         if not in_vain.is_set():
             raise
+        master = "the Connect server" if is_connect(spark) else f"'{tagged.master}'"
         raise Misuse(
-            f"no worker of '{context.master}' has taken a task for {PATIENCE_S:g} s: are there "
+            f"no worker of {master} has taken a task for {PATIENCE_S:g} s: are there "
             "workers, with cores and memory that no other application has taken?"
         ) from lost
     finally:
         over.set()
         waiting.join()
-        context.removeJobTag(tag)
+        remove(tag)
