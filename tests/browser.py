@@ -39,6 +39,8 @@ class Visit:
 
     page: "Page"
     complaints: list[str] = field(default_factory=list)
+    own: str = ""
+    """Where the page comes from, if from a server: that is no stranger."""
 
     def heard(self, message: "ConsoleMessage") -> None:
         if message.type in ("error", "warning"):
@@ -48,6 +50,9 @@ class Visit:
         self.complaints.append(f"uncaught: {error}")
 
     def blocked(self, route: "Route") -> None:
+        if self.own and route.request.url.startswith(self.own):
+            route.continue_()
+            return
         self.complaints.append(f"asked the network for {route.request.url}")
         route.abort()
 
@@ -92,30 +97,32 @@ def browser() -> Iterator["Browser"]:
 
 @pytest.fixture
 def visit(browser: "Browser") -> Iterator[Visitor]:
-    """Opens a file, by its ``file://`` address."""
+    """Opens a file, by its ``file://`` address, or what a server of our own shows."""
     contexts = []
 
     def open_file(
-        path: Path,
+        path: Path | str,
         *,
         width: int = 1280,
         height: int = 900,
         dark: bool = False,
         touch: bool = False,
         fragment: str = "",
+        moves: bool = False,
     ) -> Visit:
         context = browser.new_context(
             viewport={"width": width, "height": height},
             color_scheme="dark" if dark else "light",
-            reduced_motion="reduce",
+            reduced_motion="no-preference" if moves else "reduce",
             has_touch=touch,
         )
         contexts.append(context)
-        visited = Visit(context.new_page())
+        visited = Visit(context.new_page(), own=path if isinstance(path, str) else "")
         context.route(OUTSIDE, visited.blocked)
         visited.page.on("console", visited.heard)
         visited.page.on("pageerror", visited.thrown)
-        visited.page.goto(path.resolve().as_uri() + fragment)
+        address = path if isinstance(path, str) else path.resolve().as_uri()
+        visited.page.goto(address + fragment)
         return visited
 
     yield open_file

@@ -87,6 +87,7 @@ def make_run(
         "deliveries": 500 * size,
         "violations": chance.randrange(20, 60) if protocol in ("none", "fifo") else 0,
         "undelivered": 0,
+        "owed": 0,
         "queue_mean": hold * 20,
         "queue_max": int(hold * 900),
         "control_per_message": 8 / k if k else 0.0,

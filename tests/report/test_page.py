@@ -65,9 +65,35 @@ def campaign(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+UNFOLD = "document.querySelectorAll('.folded').forEach((section) => { section.open = true; })"
+
+
 @pytest.fixture
 def opened(campaign: Path, visit: Visitor) -> Visit:
-    return visit(campaign / "report.html")
+    """With all its sections open."""
+    visited = visit(campaign / "report.html")
+    visited.page.evaluate(UNFOLD)
+    return visited
+
+
+def test_it_begins_with_the_answer_and_folds_the_rest(campaign: Path, visit: Visitor) -> None:
+    page = visit(campaign / "report.html").page
+    assert page.locator("main h2").first.inner_text() == "The answer"
+    assert page.locator(".answers li").count() == 3
+    places = ".answers, #answer-chart, .facts, nav, .switches"
+    shown = page.locator(places).evaluate_all(
+        "all => all.map(one => one.getBoundingClientRect().y)"
+    )
+    assert len(shown) == 5
+    assert shown == sorted(shown)
+    assert page.locator("svg.chart:visible").count() == 1
+    height = page.evaluate("document.documentElement.scrollHeight")
+    space = page.locator("#space .figure").first
+    assert not space.is_visible()
+    page.get_by_role("link", name="Space", exact=True).click()
+    space.wait_for(state="visible")  # the page unfolds it when it hears of the new address
+    page.evaluate(UNFOLD)
+    assert page.evaluate("document.documentElement.scrollHeight") > 3 * height
 
 
 def test_it_works_from_a_file_without_complaint(opened: Visit) -> None:
@@ -187,6 +213,7 @@ def test_it_can_be_read_on_a_phone(campaign: Path, visit: Visitor, dark: bool) -
 @pytest.mark.parametrize("dark", [False, True])
 def test_text_stands_out(campaign: Path, visit: Visitor, dark: bool) -> None:
     visited = visit(campaign / "report.html", dark=dark)
+    visited.page.evaluate(UNFOLD)
     back = visited.page.evaluate("getComputedStyle(document.body).backgroundColor")
     shades = [int(shade) for shade in re.findall(r"\d+", back)]
     assert max(shades) < 60 if dark else min(shades) > 200

@@ -45,14 +45,74 @@ def fail(row: Row) -> None:
 def test_a_whole_campaign(tmp_path: Path) -> None:
     page = page_of(make_campaign(tmp_path, ks=(1, 2, 4)))
     assert sections_of(page) == [
-        *("verdicts", "comparison", "space", "time", "trade", "traffic", "distributions"),
+        *("answer", "verdicts", "comparison", "space", "time", "trade", "traffic", "distributions"),
         "notable",
     ]
     text = text_of(page)
     assert "Every promise of causal order was kept" in text
     assert "Extra messages against k" in text
     assert "How large the stamps are" in text
-    assert "What was run: 10 protocols, 1 network, 1 workload, 4 sizes, 5 seeds" in text
+    assert (
+        "What was run: 8 protocols, 10 variants of them, 1 network, 1 workload, 4 sizes, 5 seeds"
+        in text
+    )
+
+
+def answers_of(folder: Path) -> str:
+    return text_of(page_of(folder)).partition("behind the headings below.")[2][:1600]
+
+
+def test_the_page_begins_with_the_answer(tmp_path: Path) -> None:
+    """From the tables: other figures give another; none that are steady give none."""
+
+    def plant(row: Row) -> None:
+        best = "pairs" if row["network"] == "lan" or not depends else "vector"
+        row["stamp_bytes_mean"] = (10.0 if row["variant"] == best else 50.0) + row["seed"] / 10
+        if row["variant"] == "none":
+            row["stamp_bytes_mean"] = 1.0
+
+    three = ("none", "pairs", "vector", "matrix")
+    depends = False
+    one = make_campaign(tmp_path / "one", three, sizes=(4, 8), change=plant)
+    told = answers_of(one)
+    assert "The fewest bytes on a message: pairs, 10.30 ±" in told
+    assert "which has the most, with 8 processes: 4.88 times as much." in told
+    assert "promise no causal order or did not keep it: none." in told
+    depends = True
+    two = make_campaign(tmp_path / "two", three, sizes=(4,), networks=("lan", "wan"), change=plant)
+    told = answers_of(two)
+    assert "that depends on the surroundings: pairs in “lan”; vector in “wan”; 10.30 ±" in told
+    assert "4.88 times as much" in told
+    assert told.count("Space against delay (lan)") == 2  # over the chart, and over its numbers
+
+    def drift(row: Row) -> None:
+        row |= {"drifting": "", "short": "stamp_bytes", "warm_up": 100}
+
+    def drift_best(row: Row) -> None:
+        plant(row)
+        if row["variant"] == "pairs":
+            drift(row)
+
+    def drift_most(row: Row) -> None:
+        plant(row)
+        if row["variant"] == "matrix":
+            row["stamp_bytes_mean"] = 900.0
+            drift(row)
+
+    depends = False
+    most = make_campaign(tmp_path / "most", three, sizes=(4,), change=drift_most)
+    told = answers_of(most)
+    assert "has the most of those that are steady, with 4 processes: 4.88 times" in told
+
+    def alike(row: Row) -> None:
+        row["stamp_bytes_mean"] = 10.0 + row["seed"]
+
+    same = make_campaign(tmp_path / "same", three, sizes=(4,), change=alike)
+    assert "bytes on a message: those compared do not differ by more" in answers_of(same)
+    best = make_campaign(tmp_path / "best", three, sizes=(4,), change=drift_best)
+    assert "bytes on a message: nothing is concluded, for those" in answers_of(best)
+    three_drift = make_campaign(tmp_path / "drift", three, sizes=(4,), change=drift)
+    assert "bytes on a message: nothing is concluded, for those" in answers_of(three_drift)
 
 
 def test_a_page_is_the_same_every_time(tmp_path: Path) -> None:

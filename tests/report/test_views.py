@@ -29,6 +29,7 @@ def test_kept_traces_become_diagrams_that_links_lead_to(tmp_path: Path, visit: V
     page = write_report(folder, tmp_path / "report.html")
     assert sorted(os.listdir(folder / "views")) == sorted(f"{run}.html" for run in runs)
     visited = visit(page)
+    visited.page.get_by_role("link", name="Runs to look at").click()
     visited.page.get_by_role("link", name="vector, n = 4").click()
     assert "campaign/views/" in visited.page.url
     assert not visited.complaints

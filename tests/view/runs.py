@@ -36,6 +36,13 @@ HELD = positioned(
 )
 """p:2 and p:3 wait at q: the network, then q itself, is late."""
 
+_FAR = [row for n in range(1, 61) for row in (send("d", n, "e"), deliver("e", f"d:{n}"))]
+OVERTAKEN = positioned(
+    *[send("a", 1, "bc"), deliver("b", "a:1"), *_FAR[:60], send("b", 1, "c")],
+    *[deliver("c", "b:1"), *_FAR[60:], deliver("c", "a:1")],
+)
+"""b:1 overtakes a:1 at c, far away from the send of a:1 and from its delivery."""
+
 
 def write_rows(path: Path, *rows: Row) -> Path:
     pq.write_table(table(*rows), path)

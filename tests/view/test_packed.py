@@ -7,17 +7,19 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from antecede.errors import BrokenInvariant, CannotWrite, Misuse
-from antecede.trace import DELIVER, SEND, read_trace
+from antecede.trace import APP, DELIVER, HOP, SEND, read_trace
 from antecede.verify import explain, verify_trace
-from antecede.view import dataset, write_shiviz, write_view
+from antecede.view import dataset, page, write_shiviz, write_view
 from antecede.view.excerpt import Excerpt, choose_events
 from antecede.view.pack import fold_signs, pack
 from antecede.view.waits import NEVER_CAME, NOTHING, find_waits
 from tests.trace.builders import deliver, load, positioned, receive, send
-from tests.view.runs import HELD, PLANTED, only_run, page_of, simulated, write_rows
+from tests.view.runs import HELD, OVERTAKEN, PLANTED, only_run, page_of, simulated, write_rows
 
 
 def unpack(text: str) -> tuple[dict[str, Any], dict[str, np.ndarray[Any, Any]]]:
@@ -131,6 +133,65 @@ def test_an_excerpt_holds_whole_messages_around_what_matters(tmp_path: Path) -> 
     assert np.count_nonzero(columns["what"] == DELIVER) == len(columns["wait_delivered"])
 
 
+@pytest.mark.parametrize(
+    ("protocol", "around"), [("none", "the first early delivery"), ("vector", "the beginning")]
+)
+def test_a_long_run_is_not_read_as_a_whole(
+    protocol: str, around: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trace = simulated(tmp_path / "t.parquet", protocol)
+    rows = pq.read_table(trace)
+    pq.write_table(rows, trace, row_group_size=20)
+    verdict = verify_trace(trace)
+    monkeypatch.delattr(page, "read_trace")
+    text, _ = page._pack(trace, None, None, None, 100)
+    header, columns = unpack(text)
+    assert header["excerpt"]["around"] == around
+    assert header["excerpt"]["events"] == len(rows)
+    assert 20 <= len(columns["what"]) <= 100
+    assert header["early"] is None
+    is_early = columns["wait_delivered"] % 2 == 1  # never, or steps ahead
+    assert is_early.any() == bool(verdict.witnesses)
+
+
+def header_of(trace: Path, around: str, layer: int | None = None) -> dict[str, Any]:
+    """What a page for twenty events says of a trace in small row groups."""
+    pq.write_table(pq.read_table(trace), trace, row_group_size=4)
+    header, columns = unpack(page._pack(trace, None, layer, around, 20)[0])
+    return {**header, "kept": columns["what"].tolist()}
+
+
+def test_a_part_of_a_run_claims_no_order(tmp_path: Path) -> None:
+    """b:1 overtakes a:1, which is sent long before it and delivered long after it."""
+    trace = write_rows(tmp_path / "t.parquet", *OVERTAKEN)
+    assert verify_trace(trace).violations == 1
+    header = header_of(trace, "b:1")
+    assert header["early"] is None
+    assert header["excerpt"]["unread"] == {"before": True, "behind": True}
+    (doubt,) = header["doubts"]
+    assert "rows, those around message b:1, were judged: a message from before" in doubt
+    assert header_of(trace, "a:1")["doubts"] == []  # what has a beginning is judged
+
+
+def test_a_message_of_one_layer_and_by_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The other layer has the same message elsewhere; no way leads over the whole trace."""
+    monkeypatch.delattr(page, "read_trace")
+    hops = [send("a", 1, "c", layer="hop"), deliver("c", "a:1", layer="hop")]
+    far = [row for n in range(1, 60) for row in (send("d", n, "e"), deliver("e", f"d:{n}"))]
+    rows = [*hops, *far, send("a", 1, "b"), deliver("b", "a:1")]
+    trace = write_rows(tmp_path / "t.parquet", *positioned(*rows))
+    for layer, behind in ((None, False), (APP, False), (HOP, True)):
+        assert header_of(trace, "a:1", layer)["excerpt"]["unread"]["behind"] == behind
+    called = ["order" if row["kind"] == "send" and row["sender"] == "a" else "" for row in rows]
+    table = pq.read_table(trace).append_column("message", pa.array(called))
+    pq.write_table(table, trace)
+    told = header_of(trace, "order")
+    assert (told["open_at"], told["excerpt"]["around"]) == ("a:1", "message order")
+    assert not told["excerpt"]["unread"]["behind"]
+
+
 def test_an_excerpt_keeps_the_numbers_of_its_messages(tmp_path: Path) -> None:
     run = only_run(simulated(tmp_path / "t.parquet", "vector"))
     waits = find_waits(run)
@@ -170,14 +231,17 @@ def test_one_of_several_runs_has_to_be_named(tmp_path: Path) -> None:
     folder.mkdir()
     for seed in (1, 2):
         simulated(folder / f"{seed}.parquet", "fifo", seed=seed)
-    with pytest.raises(Misuse, match="more than one run; name one with --run: fifo-1, fifo-2"):
+    simulated(folder / "none.parquet", "none", seed=2)
+    with pytest.raises(Misuse, match="more than one run; name one with --run: fifo-1, fifo-2, "):
         write_view(folder, tmp_path / "x.html")
     page = write_view(
-        folder, tmp_path / "x.html", run="fifo-2", compare=folder, compare_run="fifo-1"
+        folder, tmp_path / "x.html", run="fifo-2", compare=folder, compare_run="none-2"
     )
     texts = page.read_text(encoding="utf-8").split('class="trace">')[1:]
     headers = [unpack(text.partition("<")[0])[0] for text in texts]
-    assert [header["run"] for header in headers] == ["fifo-2", "fifo-1"]
+    assert [header["run"] for header in headers] == ["fifo-2", "none-2"]
+    with pytest.raises(Misuse, match="same traffic: seed is 2 in one and 1 in the other"):
+        write_view(folder, tmp_path / "y.html", run="fifo-2", compare=folder, compare_run="fifo-1")
 
 
 def test_groupings_come_from_the_scenario(tmp_path: Path) -> None:
@@ -202,7 +266,7 @@ def test_read_back_by_the_importer(tmp_path: Path) -> None:
     log = write_shiviz(trace, tmp_path / "t.log")
     again = tmp_path / "again.parquet"
     patterns = {kind: rf"^{kind} (?P<message>\S+)$" for kind in ("send", "deliver")}
-    write_imported(import_shiviz(log, **patterns), again)
+    write_imported(import_shiviz(log, None, *patterns.values(), broadcast=False), again)
     before, after = verify_trace(trace), verify_trace(again)
     assert before.violations > 0
     assert (after.messages, after.deliveries) == (before.messages, before.deliveries)

@@ -6,17 +6,22 @@ from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 
-from antecede.trace import DELIVER, RECEIVE, SEND
-from antecede.verify import explain, verify_trace
+from antecede.errors import Misuse
+from antecede.imports import import_csv, write_imported
+from antecede.trace import DELIVER, RECEIVE, SEND, Assumed, encode_assumed
+from antecede.verify import Answer, explain, verify_trace
+from antecede.verify.verdict import NOTHING
 from antecede.view import write_shiviz
 from antecede.view.excerpt import choose_events
 from antecede.view.waits import find_waits
 from tests.browser import Visit, Visitor
-from tests.trace.builders import deliver, positioned, receive, send
+from tests.trace.builders import deliver, positioned, receive, send, table
 from tests.view.runs import (
     HELD,
+    OVERTAKEN,
     PLANTED,
     described,
     only_run,
@@ -168,6 +173,43 @@ def test_the_planted_violation_is_found(visit: Visitor, tmp_path: Path) -> None:
     assert visited.complaints == clean.complaints == []
 
 
+def test_order_is_not_called_kept_where_that_cannot_be_told(visit: Visitor, tmp_path: Path) -> None:
+    assumed = Assumed("clocks", "only <b>clocks</b> were there")
+    notes = {f"antecede.{key}": text for key, text in encode_assumed([assumed]).items()}
+    unsure = tmp_path / "unsure.parquet"
+    pq.write_table(table(*HELD).replace_schema_metadata(notes), unsure)
+    nothing = write_rows(tmp_path / "nothing.parquet", *HELD[:6])
+    for trace, doubt in ((unsure, assumed), (nothing, NOTHING)):
+        page = opened(visit, page_of(trace)).page
+        assert "but whether order was kept cannot be told" in panel(page)
+        assert page.locator(".doubts li").all_inner_texts() == [doubt.sentence()]
+        assert page.locator(".good").count() == 0
+
+
+@pytest.mark.parametrize(
+    ("processes", "sure"), [(("p",), True), (("q",), False), (("r",), False), ((), False)]
+)
+def test_order_is_not_called_broken_where_that_is_unsure(
+    visit: Visitor, tmp_path: Path, processes: tuple[str, ...], sure: bool
+) -> None:
+    """At q, where something came too early, at r, which handed it on, or anywhere; p's own order is
+    no part of the proof."""
+    assumed = Assumed("ties", "events may be otherwise", unsure=True, processes=processes)
+    notes = {f"antecede.{key}": text for key, text in encode_assumed([assumed]).items()}
+    trace = tmp_path / "t.parquet"
+    pq.write_table(table(*PLANTED).replace_schema_metadata(notes), trace)
+    assert (verify_trace(trace).answer is Answer.BROKEN) == sure
+    page = opened(visit, page_of(trace)).page
+    page.mouse.move(*page.evaluate(SPOT, [0, 6]))
+    page.wait_for_selector("#tip:visible")
+    tip = page.inner_text("#tip")
+    assert ("causal order is broken here" in tip) == sure
+    assert ("perhaps too early: the order of events is unsure" in tip) != sure
+    page.click("text=q delivers r:1 before p:1")
+    assert ("Perhaps causal order was BROKEN" in panel(page)) != sure
+    assert "order was BROKEN" in panel(page)
+
+
 def test_the_address_may_name_what_to_look_at(visit: Visitor, tmp_path: Path) -> None:
     page = page_of(write_rows(tmp_path / "t.parquet", *PLANTED))
     selected = "antecede.selection.event"
@@ -233,7 +275,7 @@ def test_names_are_never_markup(visit: Visitor, tmp_path: Path) -> None:
 
 def test_an_empty_trace_and_one_without_times(visit: Visitor, tmp_path: Path) -> None:
     empty = opened(visit, page_of(write_rows(tmp_path / "empty.parquet")))
-    assert "The trace is empty." in panel(empty.page)
+    assert "The trace is empty: there is nothing to judge." in panel(empty.page)
     for key in "0+-eEwmbnpafgslct":
         empty.page.keyboard.press(key)
     empty.page.mouse.click(400, 300)
@@ -401,6 +443,23 @@ def test_what_is_left_out_is_said(visit: Visitor, tmp_path: Path) -> None:
     assert visited.complaints == []
 
 
+def test_a_part_of_a_run_claims_no_order(visit: Visitor, tmp_path: Path) -> None:
+    """What was overtaken may have been sent before the rows that were read."""
+    trace = tmp_path / "t.parquet"
+    pq.write_table(table(*OVERTAKEN), trace, row_group_size=4)
+    visited = opened(visit, page_of(trace, limit=20, around="b:1"))
+    visited.page.click("[data-tab=overview]")
+    told = panel(visited.page)
+    assert "whether order was kept cannot be told" in told
+    assert "those around message b:1, were judged" in told
+    assert "at least 0" in told
+    assert "antecede verify says" in told
+    delivery = "antecede.traces[0].eventsOf(antecede.traces[0].findMessage('b:1'))[1]"
+    visited.page.evaluate(f"antecede.select(0, {delivery})")
+    assert "Whether that kept causal order cannot be told" in panel(visited.page)
+    assert visited.complaints == []
+
+
 def test_an_excerpt_calls_everything_by_its_name(visit: Visitor, tmp_path: Path) -> None:
     trace = simulated(tmp_path / "t.parquet", "none")
     run = only_run(trace)
@@ -432,7 +491,7 @@ def test_too_many_to_mark_are_thinned_out_evenly(visit: Visitor, tmp_path: Path)
     page = opened(visit, page_file).page
     early = page.evaluate("antecede.traces[0].early.length")
     told = f"of the early deliveries about 1 in {-(-early // 20)} is marked"
-    assert told in page.inner_text("#status")
+    page.wait_for_function(f"document.getElementById('status').textContent.includes('{told}')")
     page.fill("#query", "deliver")
     page.wait_for_function("document.getElementById('status').textContent.includes('search res')")
 
@@ -444,13 +503,22 @@ def test_two_runs_of_one_name_are_told_apart(visit: Visitor, tmp_path: Path) -> 
         simulated(folder / "t.parquet", protocol, messages=10)
     page_file = page_of(folders[0] / "t.parquet", compare=folders[1] / "t.parquet")
     visited = opened(visit, page_file, fragment="#100%")
-    assert "not have the same traffic" not in panel(visited.page)
     captions = visited.page.locator("figcaption").all_inner_texts()
     assert captions == ["t.parquet vector-3", "t.parquet none-3"]
-    other = page_of(folders[0] / "t.parquet", compare=write_rows(tmp_path / "o.parquet", *HELD))
-    different = opened(visit, other)
+    simulated(tmp_path / "o.parquet", "none", messages=12)
+    with pytest.raises(Misuse, match="messages is 10 in one and 12 in the other"):
+        page_of(folders[0] / "t.parquet", compare=tmp_path / "o.parquet")
+    assert visited.complaints == []
+    answering = {"workload": {"kind": "broadcast", "cascade": 0.5}}
+    ours, theirs = (
+        simulated(tmp_path / f"{protocol}.parquet", protocol, **answering)
+        for protocol in ("vector", "none")
+    )
+    different = opened(visit, page_of(ours, compare=theirs))
     assert "not have the same traffic" in panel(different.page)
-    assert visited.complaints == different.complaints == []
+    strangers = write_rows(tmp_path / "s.parquet", *HELD)
+    with pytest.raises(Misuse, match="are of other processes"):
+        page_of(folders[0] / "t.parquet", compare=strangers)
 
 
 def test_two_fingers_zoom(visit: Visitor, tmp_path: Path) -> None:
@@ -488,4 +556,38 @@ def test_it_fits_phones_and_dark_rooms(
         x, y = page.evaluate(SPOT, [0, 50])
         page.touchscreen.tap(x, y)
         assert page.evaluate("antecede.selection.event") >= 0
+    assert visited.complaints == []
+
+
+LOG = """process,kind,message,destinations,time,text
+checkout-service-blue-1,local,,,2024-05-01T12:00:00Z,warming up
+checkout-service-blue-1,send,order 7,checkout-service-green-2,2024-05-01T12:00:01Z,buy <b>
+checkout-service-blue-1,send,order 8,checkout-service-green-2,2024-05-01T12:00:02Z,buy more
+checkout-service-green-2,deliver,order 8,,2024-05-01T12:00:03.5Z,got it
+checkout-service-green-2,local,,,2024-05-01T12:00:04Z,shipped
+"""
+
+
+def test_the_words_of_a_log(visit: Visitor, tmp_path: Path) -> None:
+    """Its names, texts, times and local events; lanes with long names can be told apart."""
+    (tmp_path / "log.csv").write_text(LOG)
+    trace = tmp_path / "t.parquet"
+    write_imported(import_csv(tmp_path / "log.csv"), trace)
+    visited = opened(visit, page_of(trace))
+    page = visited.page
+    early = "checkout-service-green-2 delivers order 8 before something that never came"
+    assert early in panel(page)
+    page.click(f"text={early}")
+    assert "at 2024-05-01 12:00:03.500000Z" in panel(page)
+    assert "got it" in page.inner_text(".log")
+    page.evaluate("antecede.select(0, 0)")
+    assert "checkout-service-blue-1: warming up" in panel(page)
+    assert page.evaluate("antecede.traces[0].size") == 5
+    found = "antecede.traces[0].findMessage('order 7')"
+    assert page.evaluate(found) == 0
+    svg = page.evaluate("antecede.surface.svgText(antecede)[0]")
+    texts = [element.text for element in ElementTree.fromstring(svg).iter() if element.text]
+    labels = [text for text in texts if text.startswith("check") and text[-1].isdigit()]
+    assert sorted(label[-3:] for label in labels) == ["e-1", "n-2"]
+    assert all(len(label) < 24 for label in labels)
     assert visited.complaints == []

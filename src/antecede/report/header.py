@@ -1,4 +1,4 @@
-"""The head of the page: what was run, in words and in a few large numbers."""
+"""The head of the page, and, after its answer, what was run, in a few large numbers."""
 
 from antecede.report.markup import Markup, join, tag
 from antecede.report.numbers import brief, count, duration, grouped
@@ -13,9 +13,11 @@ def header(results: Results, verdict: Markup) -> Markup:
         tag("h1", results.title),
         tag("p", results.question, class_="question") if results.question else None,
         verdict,
-        tag("dl", *_facts(results), class_="facts"),
-        _grid(results),
     )
+
+
+def what_was_run(results: Results) -> Markup:
+    return join(tag("dl", *_facts(results), class_="facts"), _grid(results))
 
 
 def _facts(results: Results) -> list[Markup]:
@@ -24,7 +26,7 @@ def _facts(results: Results) -> list[Markup]:
     seeds = len({row["seed"] for row in rows})
     facts = [
         (grouped(len(rows)), "run" if len(rows) == 1 else "runs"),
-        (grouped(len(results.series)), "protocol" if len(results.series) == 1 else "protocols"),
+        *_protocols(results),
         (grouped(seeds), "seed" if seeds == 1 else "seeds"),
         (brief(sum(row["messages"] or 0 for row in done)), "messages"),
         (brief(sum(row["deliveries"] or 0 for row in done)), "deliveries"),
@@ -36,6 +38,13 @@ def _facts(results: Results) -> list[Markup]:
         for number, noun in facts
         if number not in ("0", "0 s")
     ]
+
+
+def _protocols(results: Results) -> list[tuple[str, str]]:
+    """A protocol with two sets of options is one protocol, and two variants."""
+    protocols, variants = len(set(results.protocols.values())), len(results.series)
+    told = [(grouped(protocols), "protocol" if protocols == 1 else "protocols")]
+    return told if protocols == variants else [*told, (grouped(variants), "variants of them")]
 
 
 def _grid(results: Results) -> Markup:
@@ -56,7 +65,7 @@ def _grid(results: Results) -> Markup:
     ]
     counted = ", ".join(
         [
-            count(len(results.series), "protocol"),
+            ", ".join(f"{number} {noun}" for number, noun in _protocols(results)),
             count(len(networks), "network"),
             count(len(workloads), "workload"),
             count(len(sizes), "size"),

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
+from antecede.files import is_stored
 from antecede.report.figure import Numbers, render_numbers
 from antecede.report.markup import Markup, join, tag
 from antecede.report.numbers import SECONDS, count, exact, grouped
@@ -27,7 +28,7 @@ class Notable(NamedTuple):
 def notable_runs(results: Results) -> list[Notable]:
     """The first violation of a promise, then the largest of everything that can be large."""
     measures = ("violations", "undelivered", "delay_s_max", "unnecessary_s_max", "queue_max")
-    columns = (*SETTING, "status", "promised", *measures, "stamp_bytes_max")
+    columns = (*SETTING, "status", "promised", "owed", *measures, "stamp_bytes_max")
     rows = [row for row in results.rows(*columns) if row["status"] == "ok"]
     return list(_pick(_in_order(rows)))
 
@@ -36,6 +37,10 @@ def _pick(rows: Rows) -> Iterator[Notable]:
     broken = next((row for row in rows if row["promised"] and row["violations"]), None)
     if broken:
         yield Notable("First broken promise", broken, f"{grouped(broken['violations'])} too early")
+    owing = next((row for row in rows if row["owed"]), None)
+    if owing:
+        what = count(owing["owed"], "copy", "copies")
+        yield Notable("First that owes a delivery", owing, what)
     largest: tuple[tuple[str, str, Callable[[Any], str]], ...] = (
         ("violations", "Most deliveries too early", lambda v: count(v, "delivery", "deliveries")),
         ("undelivered", "Most undelivered", lambda v: count(v, "copy", "copies")),
@@ -165,8 +170,9 @@ def _link(results: Results, row: dict[str, Any], beside: Path, text: str | None 
     the page's folder."""
     run = row["run"]
     name = tag("span", text) if text else tag("code", run[:12], title=run)
-    if is_plain(run) and view_of(results, run).is_file():
-        way = os.path.relpath(view_of(results, run).resolve(), beside.resolve())
+    view = view_of(results, run)
+    if is_plain(run) and is_stored(view) == is_stored(beside) and view.is_file():
+        way = os.path.relpath(view.resolve(), beside.resolve())
         # The page opens at what makes the run notable.
         place = "#early" if row.get("violations") else "#worst"
         return tag("a", name, href=quote(Path(way).as_posix()) + place)

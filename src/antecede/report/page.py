@@ -8,6 +8,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import NamedTuple
 
+from antecede.report.answer import answer_section
 from antecede.report.comparison import comparisons, overview
 from antecede.report.distributions import SPREADS, distribution_figures
 from antecede.report.figure import UNSTEADY, Figure, render
@@ -20,7 +21,7 @@ from antecede.report.figures import (
     growth,
     space_against_delay,
 )
-from antecede.report.header import header
+from antecede.report.header import header, what_was_run
 from antecede.report.markup import Markup, join, tag
 from antecede.report.notable import failures_section, notable_section, skipped_section
 from antecede.report.numbers import count
@@ -29,6 +30,8 @@ from antecede.report.results import Results
 from antecede.report.steady import steady_section
 from antecede.report.verdicts import banner, tally, verdict_table
 
+ANSWER_FIRST = "answer"
+"""The section that the page begins with."""
 MOST_OPEN = 6
 """So many figures of one kind stand in the page; the others wait behind a line to open."""
 
@@ -38,11 +41,15 @@ class Section(NamedTuple):
     title: str
     lead: str
     content: Markup | None
+    is_open: bool = False
+    """Whether it stands in the page; the others wait behind their headings."""
 
 
 def render_page(results: Results, beside: Path, remarks: Sequence[str] = ()) -> Markup:
     """The page, for a file in the folder `beside`. Remarks stand at its end."""
     sections = [section for section in _sections(results, beside) if section.content]
+    if not any(section.is_open for section in sections):
+        sections[:1] = [section._replace(is_open=True) for section in sections[:1]]
     style = read_resource("charts.css") + read_resource("style.css")
     script = read_resource("script.js")
     head = tag(
@@ -60,13 +67,21 @@ def render_page(results: Results, beside: Path, remarks: Sequence[str] = ()) -> 
         "body",
         tag("a", "Skip to the results", href="#results", class_="skip"),
         header(results, banner(tally(results))),
-        _navigation(sections),
-        _switches(results),
-        tag("main", *(_render_section(section) for section in sections), id="results"),
+        tag("main", *_contents(results, sections), id="results"),
         _footer(remarks),
         tag("script", Markup(script)),
     )
     return join(Markup("<!doctype html>\n"), tag("html", head, body, lang="en"), Markup("\n"))
+
+
+def _contents(results: Results, sections: Sequence[Section]) -> Iterator[Markup | None]:
+    """The answer, and only then what was run, the contents, the key to the charts, and the rest."""
+    answers = [section for section in sections if section.name == ANSWER_FIRST]
+    yield from map(_render_section, answers)
+    yield what_was_run(results)
+    yield _navigation(sections)
+    yield _switches(results)
+    yield from (_render_section(section) for section in sections if section not in answers)
 
 
 def all_figures(results: Results) -> Iterator[tuple[str, Sequence[Figure]]]:
@@ -98,6 +113,7 @@ def _sections(results: Results, beside: Path) -> Iterator[Section]:
         if figures:
             drawn.setdefault(section, []).append(_family(figures))
     pictures = {name: join(*parts) for name, parts in drawn.items()}
+    yield Section(ANSWER_FIRST, "The answer", ANSWER, answer_section(results), is_open=True)
     yield Section("verdicts", "Verdicts", VERDICTS, verdict_table(tally(results)))
     yield Section("comparison", "Side by side", COMPARISON, comparisons(results))
     if len(results.facets) > len(results.drawn):
@@ -120,6 +136,10 @@ def _many(results: Results) -> str:
     )
 
 
+ANSWER = (
+    "Of the variants that kept causal order, each surrounding at its largest size; means over "
+    "seeds, ± half the 95 % confidence interval. Details are behind the headings below."
+)
 VERDICTS = (
     "Every run was verified: a delivery is too early when a message that causally precedes it, and "
     "is addressed to the same process, had not been delivered there yet."
@@ -153,14 +173,14 @@ SKIPPED = "Settings that a protocol cannot run."
 
 
 def _render_section(section: Section) -> Markup:
-    return tag(
-        "section",
-        tag("h2", section.title, id=f"{section.name}-title"),
-        tag("p", section.lead, class_="lead") if section.lead else None,
-        section.content,
-        id=section.name,
-        aria_labelledby=f"{section.name}-title",
-    )
+    title = tag("h2", section.title, id=f"{section.name}-title")
+    lead = tag("p", section.lead, class_="lead") if section.lead else None
+    if section.is_open:
+        content = join(title, lead, section.content)
+    else:
+        inside = tag("div", lead, section.content)
+        content = tag("details", tag("summary", title), inside, class_="folded")
+    return tag("section", content, id=section.name, aria_labelledby=f"{section.name}-title")
 
 
 def _family(figures: Sequence[Figure]) -> Markup:

@@ -205,6 +205,9 @@ def _read(folder: Path, table: tables.Table, mistakes: list[str]) -> pa.Table:
 
 def _differences(schema: pa.Schema, table: tables.Table) -> list[str]:
     """How the columns of a file differ from those that this version of Antecede knows."""
+    version = (schema.metadata or {}).get(tables.VERSION_KEY.encode(), tables.VERSION.encode())
+    if version != tables.VERSION.encode():
+        return [f"tables of version {version.decode()}, and this reads {tables.VERSION}"]
     missing = [column.name for column in table.columns if column.name not in schema.names]
     if missing:
         listed = ", ".join(f"`{name}`" for name in missing)

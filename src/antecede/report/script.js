@@ -21,6 +21,20 @@
     }
   }
 
+  // A link to a section that is folded opens it.
+  const unfold = () => {
+    const target = document.getElementById(location.hash.slice(1));
+    for (let part = target?.querySelector(":scope > details.folded") ?? target; part; part = part.parentElement) {
+      if (part.tagName === "DETAILS") part.open = true;
+    }
+    target?.scrollIntoView();
+  };
+  addEventListener("hashchange", unfold);
+  if (location.hash) unfold();
+  matchMedia("print").addEventListener("change", ({ matches }) => {
+    if (matches) all(".folded").forEach((section) => { section.open = true; });
+  });
+
   const value = (row, column) => {
     const text = row.cells[column].dataset.sort ?? "";
     return text === "" || Number.isNaN(Number(text)) ? text : Number(text);

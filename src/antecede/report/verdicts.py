@@ -9,11 +9,13 @@ from antecede.report.markup import Markup, join, tag
 from antecede.report.numbers import count, grouped
 from antecede.report.results import Results
 
-HELD, BROKEN, NO_PROMISE, UNKNOWN = "held", "broken", "no-promise", "unknown"
-SYMBOLS = {HELD: "✓", BROKEN: "✗", NO_PROMISE: "○", UNKNOWN: "?"}
+HELD, BROKEN, OWING = "held", "broken", "owing"
+NO_PROMISE, UNKNOWN = "no-promise", "unknown"
+SYMBOLS = {HELD: "✓", BROKEN: "✗", OWING: "✗", NO_PROMISE: "○", UNKNOWN: "?"}
 WORDS = {
     HELD: "order held",
     BROKEN: "order broken",
+    OWING: "messages owed",
     NO_PROMISE: "no promise",
     UNKNOWN: "not judged",
 }
@@ -33,6 +35,8 @@ class Tally:
     """Runs with violations, promised or not."""
     violations: int = 0
     undelivered: int = 0
+    owing: int = 0
+    """Runs that did not deliver all that they had to."""
     messages: int = 0
     deliveries: int = 0
     verdict: str = field(init=False, default=UNKNOWN)
@@ -48,19 +52,25 @@ class Tally:
         self.unordered += violations > 0
         self.violations += violations
         self.undelivered += row["undelivered"] or 0
+        self.owing += bool(row["owed"])
         self.messages += row["messages"] or 0
         self.deliveries += row["deliveries"] or 0
 
     def judge(self) -> None:
         if self.broken:
             self.verdict = BROKEN
-        elif self.runs == self.failed:
+        elif self.owing:
+            self.verdict = OWING
+        elif self.runs == self.failed or not self.deliveries:
             self.verdict = UNKNOWN
         else:
             self.verdict = HELD if self.promised else NO_PROMISE
 
 
-COLUMNS = ("variant", "status", "promised", "violations", "undelivered", "messages", "deliveries")
+COLUMNS = (
+    *("variant", "status", "promised", "violations"),
+    *("undelivered", "owed", "messages", "deliveries"),
+)
 
 
 def tally(results: Results) -> list[Tally]:
@@ -81,9 +91,16 @@ def banner(tallies: Iterable[Tally]) -> Markup:
         kind = BROKEN
         headline = f"Causal order was broken in {count(broken, 'run')}"
         detail = f"{count(promised, 'run')} promised it. See which below."
+    elif owing := sum(t.owing for t in tallies):
+        kind = OWING
+        headline = f"What had to be delivered was not in {count(owing, 'run')}"
+        detail = "No promise of causal order was broken. See which below." if promised else ""
+    elif promised and not (deliveries := sum(t.deliveries for t in tallies if t.promised)):
+        kind = UNKNOWN
+        headline = "Whether order was kept cannot be told"
+        detail = f"{count(promised, 'run')} promised it, and nothing was delivered there."
     elif promised:
         kind = HELD
-        deliveries = sum(t.deliveries for t in tallies if t.promised)
         headline = "Every promise of causal order was kept"
         detail = (
             f"{count(promised, 'run')} promised it, and none of their "

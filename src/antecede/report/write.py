@@ -1,9 +1,9 @@
 """Reports and figures as files."""
 
-import os
 from pathlib import Path
 
-from antecede.errors import CannotWrite, Misuse
+from antecede.errors import Misuse
+from antecede.files import make_folder, write_whole
 from antecede.report.charts.canvas import WIDE
 from antecede.report.markup import Markup
 from antecede.report.page import all_figures, read_resource, render_page
@@ -42,12 +42,5 @@ def write_figures(folder: Path, out: Path) -> list[Path]:
 
 
 def _write(path: Path, text: str) -> None:
-    """Aside first, then renamed: nobody ever sees half a file."""
-    partial = path.with_name(f".{path.name}.partial-{os.getpid()}")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        partial.write_text(text, encoding="utf-8")
-        partial.replace(path)
-    except OSError as error:
-        partial.unlink(missing_ok=True)
-        raise CannotWrite(str(path), error.strerror or str(error)) from error
+    make_folder(path.parent)
+    write_whole(path, text)

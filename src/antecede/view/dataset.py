@@ -16,7 +16,7 @@ as missing. What is left to say of an event is
 - `number`, of sends: only where it does not just count the sends of its process, as in an excerpt.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -27,6 +27,7 @@ from antecede.trace.events import Events, Integers, offsets_of
 from antecede.view.excerpt import Excerpt
 from antecede.view.pack import Column, fold_signs, pack
 from antecede.view.waits import NEVER_CAME, NOTHING, Waits
+from antecede.view.words import Words
 
 HOP_BIT: Final = 8
 EXACT: Final = 20_000
@@ -43,19 +44,35 @@ def pack_run(
     title: str,
     groupings: Mapping[str, list[str]],
     open_at: str = "",
+    doubts: Sequence[str] = (),
+    words: Words | None = None,
+    *,
+    unsure: Sequence[str] | None = (),
+    absolute: bool = False,
 ) -> str:
-    """The run, ready to stand in a page, which opens at this message."""
+    """The run, ready to stand in a page, which opens at this message. `doubts` are the reasons why
+    order cannot be said to have been kept, `words` what the log says that the trace was made from,
+    `unsure` the processes at which the order of events is, None if it may be anywhere. Times that
+    are `absolute` count from the first, which the header names."""
     chosen = run.events.take(excerpt.kept)
     send = _sends(chosen)
-    times, columns = _times(chosen.time)
+    known = chosen.time[np.isfinite(chosen.time)]
+    epoch = float(known.min()) if absolute and len(known) else None
+    times, columns = _times(chosen.time if epoch is None else chosen.time - epoch)
+    words = words or Words()
     header = {
         "title": title,
         "run": run.name,
         "processes": list(run.processes),
         "groupings": dict(groupings),
-        "early": int(waits.is_early().sum()),
+        "early": None if any(excerpt.unread) else int(waits.is_early().sum()),
         "excerpt": excerpt.to_json(run),
         "open_at": open_at,
+        "doubts": list(doubts),
+        "unsure": None if unsure is None else list(unsure),
+        "epoch": epoch,
+        "names": _names(words, chosen, run.events, excerpt),
+        "texts": _texts(words, excerpt),
         **times,
     }
     columns |= {
@@ -70,6 +87,23 @@ def pack_run(
         size = getattr(chosen, name)[chosen.kind == SEND]
         columns[name] = np.where(size == NULL, 0, size + 1)
     return pack(header, columns)
+
+
+def _names(words: Words, chosen: Events, events: Events, excerpt: Excerpt) -> list[str]:
+    """The log's names of the messages that the page holds."""
+    if not words.names or len(chosen) == len(events):
+        return list(words.names)
+    sends = np.flatnonzero(events.kind == SEND)
+    kept = np.flatnonzero(np.isin(sends, excerpt.kept)).tolist()
+    return [words.names[message] for message in kept]
+
+
+def _texts(words: Words, excerpt: Excerpt) -> dict[str, str]:
+    """The log's texts, by the places of their events on the page."""
+    if not words.texts:
+        return {}
+    kept = enumerate(excerpt.kept.tolist())
+    return {str(at): words.texts[event] for at, event in kept if event in words.texts}
 
 
 def pack_nothing(title: str) -> str:

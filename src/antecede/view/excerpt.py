@@ -23,14 +23,18 @@ class Excerpt:
     around: str = ""
     """What lies in the middle, where something was left out."""
     events: int | None = None
-    """How many events there are in all, where not all of them have been read."""
+    """How many events there are in all, where not all of them have been read,"""
+    unread: tuple[bool, bool] = (False, False)
+    """and whether there are some before those, and behind them."""
 
     def to_json(self, run: Run) -> dict[str, Any] | None:
         """For the page: how many events of how many, and around what; nothing if all."""
         if not self.around:
             return None
         events = len(run.events) if self.events is None else self.events
-        return {"kept": len(self.kept), "events": events, "around": self.around}
+        before, behind = self.unread
+        unread = {"before": before, "behind": behind}
+        return {"kept": len(self.kept), "events": events, "around": self.around, "unread": unread}
 
 
 def choose_run(runs: Sequence[Run], name: str | None) -> Run | None:
@@ -107,7 +111,7 @@ def _middle(run: Run, waits: Waits, around: str | None) -> tuple[int, str]:
 
 
 def find_send(run: Run, text: str) -> int:
-    """The send of a message given as SENDER:NUMBER."""
+    """The send of a message given as SENDER:NUMBER, the application's if each layer has one."""
     sender, colon, number = text.rpartition(":")
     if not colon or not number.isdecimal():
         raise Misuse(f"'{text}' is no message; write it as SENDER:NUMBER")
@@ -115,7 +119,8 @@ def find_send(run: Run, text: str) -> int:
         raise Misuse(f"there is no process '{sender}' in run '{run.name}'")
     events = run.events
     code = list(run.processes).index(sender)
-    found = (events.kind == SEND) & (events.sender == code) & (events.number == int(number))
-    if not found.any():
+    sends = (events.kind == SEND) & (events.sender == code) & (events.number == int(number))
+    found = np.flatnonzero(sends)
+    if not len(found):
         raise Misuse(f"{sender} sends no message {number} in run '{run.name}'")
-    return int(np.argmax(found))
+    return int(found[np.argmin(events.layer[found])])

@@ -10,10 +10,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from antecede.errors import Misuse
+from antecede.files import refuse_existing
 from antecede.trace import APP, DELIVER, KINDS, SEND, Run, read_trace
 from antecede.verify.check import layer_code
 from antecede.view.excerpt import choose_run, only_layer
-from antecede.view.page import refuse_existing, write_aside
+from antecede.view.page import write_aside
 
 PATTERN = r"(?<host>\S+) (?<clock>{.*})\n(?<event>.*)"
 """How ShiViz finds events in the log, if asked."""

@@ -7,8 +7,9 @@ export const SEND = 0,
   CRASH = 3,
   JOIN = 4,
   LEAVE = 5,
-  VIEW = 6;
-export const KINDS = ["send", "receive", "deliver", "crash", "join", "leave", "view"];
+  VIEW = 6,
+  LOCAL = 7;
+export const KINDS = ["send", "receive", "deliver", "crash", "join", "leave", "view", "local"];
 export const APP = 0,
   HOP = 1,
   EVERY = 2; // crashes, joins and views concern every layer
@@ -230,6 +231,17 @@ export class Trace {
     return this.waitDelivered[event] === NEVER || this.waitDelivered[event] > event;
   }
 
+  // Which rows the page was not made from: {before, behind} those that it was made from.
+  get unread() {
+    return this.header.excerpt?.unread ?? {};
+  }
+
+  // Whether a delivery may have overtaken something that was sent before all that was read.
+  isUnjudged(event) {
+    const isOwn = this.sender[this.message[event]] === this.process[event];
+    return Boolean(this.unread.before) && !isOwn && !this.isEarly(event);
+  }
+
   // The processes that a message never reached.
   missingOf(message) {
     let low = lowerBound(this.missingMessage, message);
@@ -269,12 +281,19 @@ export class Trace {
     return event >= 0 && this.time[event] > start ? this.time[event] : start;
   }
 
+  // As the log calls it that the trace was made from; else by its sender and number.
   messageName(message) {
+    return this.header.names?.[message] || this.numberedName(message);
+  }
+
+  numberedName(message) {
     return `${this.processes[this.sender[message]]}:${this.number[message]}`;
   }
 
   // A message by its name and layer, or NOTHING.
   findMessage(name, layer = APP) {
+    const called = this.header.names?.indexOf(name) ?? NOTHING;
+    if (called >= 0 && this.layer[this.sendOf[called]] === layer) return called;
     const colon = name.lastIndexOf(":"),
       number = Number(name.slice(colon + 1));
     const process = this.processes.indexOf(name.slice(0, colon));
@@ -289,6 +308,11 @@ export class Trace {
         return this.message[i];
     }
     return NOTHING;
+  }
+
+  // What the log says of an event, or nothing.
+  textOf(event) {
+    return this.header.texts?.[event] ?? "";
   }
 
   // The first event of this kind of a message at a process, or NOTHING.

@@ -2,7 +2,7 @@
 // `antecede explain`, and a test holds them to it.
 import { NOTHING } from "./data.js";
 import { predecessorsAt, shortestPath } from "./causality.js";
-import { sixDigits, timeOf } from "./words.js";
+import { momentText, sixDigits, timeOf } from "./words.js";
 
 // What happened to a message at one of its destinations other than its sender.
 export function explainCopy(trace, message, process) {
@@ -63,7 +63,7 @@ export function sentencesOf(copy, most = Infinity) {
         `longer than needed. ${sixDigits(delay.own)} s was its own: causality did not require it.`,
     );
   }
-  if (copy.isEarly) told.push(`Causal order was BROKEN: ${violationOf(copy)}.`);
+  if (copy.isEarly) told.push(`${brokenText(trace, copy)}: ${violationOf(copy)}.`);
   const more = copy.isEarly ? copy.missing.slice(1) : copy.missing;
   if (more.length) {
     const names = listedCopies(trace, more, most);
@@ -72,6 +72,21 @@ export function sentencesOf(copy, most = Infinity) {
     );
   }
   return told;
+}
+
+// Whether something that came too early proves that order was broken: not if that rests on a process
+// at which the order of events is unsure.
+export function isProof({ trace, process, path }) {
+  const { unsure = [] } = trace.header;
+  const used = [process, ...path.slice(1).map((m) => trace.sender[m])];
+  return unsure !== null && !used.some((p) => unsure.includes(trace.processes[p]));
+}
+
+// Without a copy: of one whose path is not known.
+export function brokenText(trace, copy = null) {
+  const { unsure = [] } = trace.header;
+  const isSure = copy ? isProof(copy) : unsure !== null && !unsure.length;
+  return `${isSure ? "Causal" : "Perhaps causal"} order was BROKEN`;
 }
 
 // The witness of an early delivery as a phrase.
@@ -84,7 +99,7 @@ export function violationOf({ trace, process, message, delivered, missing, path 
     .join(", ");
   const how = through ? `depends on through ${through}` : "directly depends on";
   return (
-    `${trace.processes[process]} delivered ${second}${atTime(timeOf(trace, delivered))} without ${first}, ` +
+    `${trace.processes[process]} delivered ${second}${atTime(trace, timeOf(trace, delivered))} without ${first}, ` +
     `which ${second} ${how}`
   );
 }
@@ -95,11 +110,13 @@ function whatHappened({ trace, message, process, received, delivered, delay }) {
   const receivedAt = timeOf(trace, received),
     isNoted = !Number.isNaN(receivedAt);
   const subject = isNoted
-    ? `${name} received ${which}${atTime(receivedAt)}`
+    ? `${name} received ${which}${atTime(trace, receivedAt)}`
     : `Nobody noted when ${name} received ${which}`;
   const verb = isNoted ? " and" : "; it";
+  if (delivered === NOTHING && trace.unread.behind)
+    return `${subject}${verb} did not deliver it in the rows that were read.`;
   if (delivered === NOTHING) return `${subject}${verb} never delivered it.`;
-  const end = atTime(timeOf(trace, delivered));
+  const end = atTime(trace, timeOf(trace, delivered));
   if (delay === null) return `${subject}${verb} delivered it${end}.`;
   return `${subject} and delivered it${end}: ${delay.held ? `held for ${sixDigits(delay.held)} s.` : "at once."}`;
 }
@@ -121,11 +138,11 @@ function describedCopy(trace, copy) {
     ["delivered", copy.delivered],
   ]) {
     const time = timeOf(trace, event);
-    if (!Number.isNaN(time)) times.push(`${verb}${atTime(time)}`);
+    if (!Number.isNaN(time)) times.push(`${verb}${atTime(trace, time)}`);
   }
   return trace.messageName(copy.message) + (times.length ? ` (${times.join(", ")})` : "");
 }
 
-function atTime(time) {
-  return Number.isNaN(time) ? "" : ` at ${sixDigits(time)} s`;
+function atTime(trace, time) {
+  return Number.isNaN(time) ? "" : ` at ${momentText(trace, time)}`;
 }

@@ -1,6 +1,8 @@
 // What stands around the marks: axis, bands, lane lines and names.
 import { TOP } from "./scene.js";
 
+const LETTER = 6.2; // the width of most letters, in pixels
+
 export function drawGrid(context, scene, palette) {
   const [firstRow, lastRow] = scene.seenRows();
   context.fillStyle = palette.band;
@@ -87,7 +89,7 @@ export function drawLaneLines(context, scene, { places, crashedAt, palette }) {
   context.setLineDash([]);
 }
 
-export function drawLabels(context, scene, { trace, palette }) {
+export function drawLabels(context, scene, { palette }) {
   const [firstRow, lastRow] = scene.seenRows();
   context.fillStyle = palette.paper;
   context.fillRect(0, 0, scene.gutter, scene.height);
@@ -116,10 +118,12 @@ export function drawLabels(context, scene, { trace, palette }) {
   context.rect(0, TOP, scene.gutter - 4, scene.height - TOP);
   context.clip();
   context.fillStyle = palette.ink;
+  const most = Math.floor((scene.gutter - 12) / LETTER);
+  const labels = scene.lanes.labelsOf(Math.max(most, 4));
   for (let row = firstRow; row < lastRow; row++) {
     const { process } = scene.lanes.rows[row];
     if (process !== undefined && row % every === 0)
-      context.fillText(trace.processes[process], 8, scene.lineY(row));
+      context.fillText(labels[process], 8, scene.lineY(row));
   }
   context.restore();
 }

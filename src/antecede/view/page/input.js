@@ -1,6 +1,7 @@
 // Mouse, touch and keyboard.
-import { DELIVER, SEND, NOTHING } from "./data.js";
+import { DELIVER, LOCAL, SEND, NOTHING } from "./data.js";
 import { barAt, barText, missingBefore } from "./bars.js";
+import { explainCopy, isProof } from "./explain.js";
 import {
   back,
   crossOver,
@@ -13,7 +14,7 @@ import {
   stepTo,
 } from "./navigate.js";
 import { stepsBetween } from "./axis.js";
-import { briefly, phraseOf, timeOf, inSeconds } from "./words.js";
+import { briefly, momentText, phraseOf, timeOf } from "./words.js";
 
 const REACH = 9;
 const CLICK_SLACK = 5;
@@ -197,15 +198,27 @@ function markLines(trace, event) {
   const lines = [phraseOf(trace, event)],
     time = timeOf(trace, event),
     m = trace.message[event];
-  if (!Number.isNaN(time)) lines.push(`at ${inSeconds(time)}`);
+  if (!Number.isNaN(time)) lines.push(`at ${momentText(trace, time)}`);
+  const text = trace.textOf(event);
+  if (text && trace.kind[event] !== LOCAL) lines.push(text.length > 80 ? `${text.slice(0, 79)}…` : text);
   if (trace.kind[event] === SEND && trace.stampBytes[m] >= 0)
     lines.push(`stamp: ${trace.stampBytes[m]} bytes, ${trace.stampEntries[m]} elements`);
   if (trace.kind[event] === DELIVER) {
     const delay = trace.delayOf(event);
     if (delay && delay.held > 0) lines.push(`held for ${briefly(delay.held)}`);
-    if (trace.isEarly(event)) lines.push("too early: causal order is broken here");
+    if (trace.isEarly(event)) lines.push(earlyLine(trace, event));
   }
   return lines;
+}
+
+function earlyLine(trace, event) {
+  const { unsure = [] } = trace.header;
+  const isAnywhere = unsure === null;
+  const copy = unsure?.length ? explainCopy(trace, trace.message[event], trace.process[event]) : null;
+  const isSure = copy ? copy.isEarly && isProof(copy) : !isAnywhere;
+  return isSure
+    ? "too early: causal order is broken here"
+    : "perhaps too early: the order of events is unsure";
 }
 
 function barLines(trace, { reception, delivery }) {

@@ -36,6 +36,13 @@ export class Lanes {
     return found;
   }
 
+  // What stands before each lane, in at most so many letters.
+  labelsOf(most) {
+    if (this.labelled !== most) this.labels = distinctLabels(this.names, most);
+    this.labelled = most;
+    return this.labels;
+  }
+
   // Rows from top to bottom: {process} or {group, size}.
   arrange() {
     const order = this.sorted(this.names.map((_, p) => p)).filter((p) => !this.hidden.has(p));
@@ -111,4 +118,20 @@ function groupedBy(order, labels) {
   const groups = new Map();
   for (const p of order) groups.set(labels[p], [...(groups.get(labels[p]) ?? []), p]);
   return groups;
+}
+
+// Names of at most so many letters, and still distinct: what is too long loses its middle or, where
+// names then look the same, its start; where that does not help, a number tells them apart.
+export function distinctLabels(names, most) {
+  const start = (name) => `${name.slice(0, Math.ceil((most - 1) / 2))}…${ending(name, (most - 1) >> 1)}`;
+  const end = (name) => `…${ending(name, most - 1)}`;
+  for (const shorten of [start, end]) {
+    const labels = names.map((name) => (name.length > most ? shorten(name) : name));
+    if (new Set(labels).size === new Set(names).size) return labels;
+  }
+  return names.map((name, p) => (name.length > most ? `${p + 1} ${end(name)}` : name));
+}
+
+function ending(name, letters) {
+  return letters > 0 ? name.slice(-letters) : "";
 }

@@ -1,6 +1,6 @@
 // The marks and their colours. Every kind has a shape of its own; colours (after Okabe and Ito, told
 // apart by colour-blind people) only help.
-import { SEND, RECEIVE, DELIVER, CRASH, JOIN, LEAVE } from "./data.js";
+import { SEND, RECEIVE, DELIVER, CRASH, JOIN, LEAVE, LOCAL } from "./data.js";
 
 const COLOURS = [
   "paper",
@@ -64,6 +64,10 @@ export function traceMark(context, kind, x, y, size) {
       context.lineTo(x - tip, y + size * 1.2);
       break;
     }
+    case LOCAL: // a short stroke across the lane
+      context.moveTo(x, y - size * 0.8);
+      context.lineTo(x, y + size * 0.8);
+      break;
     default: // a view: a diamond
       context.moveTo(x, y - size * 1.5);
       context.lineTo(x + size * 1.2, y);
@@ -81,6 +85,7 @@ export function isFilled(kind) {
 export function colourOf(kind, palette) {
   if (kind === SEND) return palette.send;
   if (kind === RECEIVE) return palette.receive;
+  if (kind === LOCAL) return palette.faint;
   return kind === DELIVER ? palette.deliver : palette.member;
 }
 

@@ -32,9 +32,16 @@ export function overviewPanel(app) {
                 .map((i) => make("li", {}, linkTo(app, index, i, earlyText(trace, i)))),
             )
           : make("p", {
-              className: "good",
+              className: isKept(trace) ? "good" : "note",
               textContent: noneText(trace),
             }),
+        doubtsOf(trace).length
+          ? make(
+              "ul",
+              { className: "doubts" },
+              ...doubtsOf(trace).map((doubt) => make("li", { textContent: doubt })),
+            )
+          : null,
         early.length > 50
           ? make("p", {
               className: "quiet",
@@ -79,15 +86,27 @@ function hasOtherTraffic(traces) {
 }
 
 function noneText(trace) {
-  if (!trace.size) return "The trace is empty.";
+  if (!trace.size) return "The trace is empty: there is nothing to judge.";
+  if (doubtsOf(trace).length) return "None was found, but whether order was kept cannot be told:";
   return trace.header.excerpt ? "None in this excerpt." : "None: causal order was kept.";
+}
+
+// Why order cannot be said to have been kept.
+function doubtsOf(trace) {
+  return trace.header.doubts ?? [];
+}
+
+function isKept(trace) {
+  return trace.size && !doubtsOf(trace).length;
 }
 
 function excerptText(trace) {
   const { kept, events, around } = trace.header.excerpt;
   return (
     `This page holds ${grouped(kept)} of the ${grouped(events)} events of the run: those of every message to which something happened around ${around}. ` +
-    `The whole run has ${counted(trace.header.early, "early delivery", "early deliveries")}.`
+    (trace.header.early === null
+      ? "How many early deliveries the whole run has, antecede verify says."
+      : `The whole run has ${counted(trace.header.early, "early delivery", "early deliveries")}.`)
   );
 }
 
@@ -107,7 +126,7 @@ function statisticsTable(app) {
     ["events", (s) => grouped(s.events)],
     ["messages", (s) => grouped(s.messages)],
     ["deliveries", (s) => grouped(s.deliveries)],
-    ["early deliveries", (s) => grouped(s.early)],
+    ["early deliveries", (s) => (s.unjudged ? `at least ${grouped(s.early)}` : grouped(s.early))],
     ["undelivered copies", (s) => grouped(s.undelivered)],
     [
       "held deliveries",

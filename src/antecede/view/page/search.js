@@ -2,7 +2,8 @@
 //
 //   p3          events at the process of this name or, if there is none, at those that contain it
 //   p3:17       a message
-//   deliver     a kind (send, receive, deliver, crash, join, leave, view)
+//   deliver     a kind (send, receive, deliver, crash, join, leave, view, local)
+//   order       what the log says, or calls a message, where the trace was made from one
 //   held early lost   deliveries that waited; that broke order; messages that did not arrive
 //   held>0.5    deliveries that waited for longer, in seconds; bytes>40 for stamps
 //   hop app     a layer
@@ -58,7 +59,13 @@ function testOf(trace, word) {
         trace.number[message[i]] === number &&
         senders[trace.sender[message[i]]] === 1);
   }
-  return (i) => fitting[process[i]] === 1;
+  const called = Uint8Array.from(trace.header.names ?? [], (name) =>
+    name?.toLowerCase().includes(lower) ? 1 : 0,
+  );
+  return (i) =>
+    fitting[process[i]] === 1 ||
+    (message[i] >= 0 && called[message[i]] === 1) ||
+    trace.textOf(i).toLowerCase().includes(lower);
 }
 
 function comparisonOf(trace, field, sign, bound) {

@@ -1,5 +1,5 @@
 // The trace as a log for ShiViz: the same text as antecede.view.shiviz writes.
-import { SEND, DELIVER, KINDS } from "./data.js";
+import { SEND, DELIVER, LOCAL, KINDS } from "./data.js";
 
 // The log of one layer; crashes and views belong to every layer.
 export function shivizLog(trace, layer = 0) {
@@ -23,7 +23,7 @@ export function shivizLog(trace, layer = 0) {
       .sort((a, b) => a[0] - b[0])
       .map(([other, count]) => `"${hosts[other]}":${count}`);
     const text =
-      kind > DELIVER ? KINDS[kind] : `${KINDS[kind]} ${hosts[trace.sender[m]]}:${trace.number[m]}`;
+      kind > DELIVER ? (kind === LOCAL && trace.textOf(i).replace(/\s+/g, " ")) || KINDS[kind] : `${KINDS[kind]} ${hosts[trace.sender[m]]}:${trace.number[m]}`;
     lines.push(`${hosts[p]} {${told.join(", ")}}\n${text}\n`);
   }
   return lines.join("");

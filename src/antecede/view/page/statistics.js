@@ -8,6 +8,7 @@ export function statisticsOf(trace, shown) {
     messages: 0,
     deliveries: 0,
     early: 0,
+    unjudged: 0,
     undelivered: 0,
     held: 0,
     timed: 0,
@@ -32,6 +33,7 @@ export function statisticsOf(trace, shown) {
       found.deliveries++;
       if (trace.sender[m] === trace.process[i]) continue;
       if (trace.isEarly(i)) found.early++;
+      if (trace.isUnjudged(i)) found.unjudged++;
       const delay = trace.delayOf(i);
       if (!delay) continue;
       found.timed++;

@@ -1,8 +1,8 @@
 // What is selected, in plain sentences, with links to everything that the sentences speak of.
-import { KINDS, SEND, DELIVER, NOTHING } from "./data.js";
-import { explainCopy, sentencesOf } from "./explain.js";
+import { KINDS, SEND, DELIVER, LOCAL, NOTHING } from "./data.js";
+import { brokenText, explainCopy, sentencesOf } from "./explain.js";
 import { pathEvents } from "./emphasis.js";
-import { briefly, counted, grouped, inSeconds, phraseOf, sixDigits, timeOf } from "./words.js";
+import { briefly, counted, grouped, inSeconds, momentText, phraseOf, timeOf } from "./words.js";
 import { make, button, linkTo, section, delayBar, tableSection } from "./elements.js";
 
 const SHOWN_LINKS = 12;
@@ -25,6 +25,8 @@ export function selectionPanel(app) {
     make("h2", { className: `event ${KINDS[kind]}`, textContent: phraseOf(trace, event) }),
     make("p", { className: "quiet", textContent: whereText(app, index, event) }),
   ];
+  if (trace.textOf(event))
+    parts.push(make("p", { className: "log", textContent: trace.textOf(event) }));
   if (kind === SEND) parts.push(...sendParts(app, index, event));
   else if (kind <= DELIVER) parts.push(...copyParts(app, index, event));
   else parts.push(make("p", { textContent: memberSentence(trace, event) }));
@@ -44,7 +46,7 @@ function whereText(app, index, event) {
     time = timeOf(trace, event);
   const parts = [];
   if (app.traces.length > 1) parts.push(trace.title);
-  if (!Number.isNaN(time)) parts.push(`at ${sixDigits(time)} s`);
+  if (!Number.isNaN(time)) parts.push(`at ${momentText(trace, time)}`);
   if (!trace.header.excerpt)
     parts.push(
       `position ${grouped(event)}`,
@@ -56,10 +58,11 @@ function whereText(app, index, event) {
 function memberSentence(trace, event) {
   const name = trace.processes[trace.process[event]],
     time = timeOf(trace, event);
+  if (trace.kind[event] === LOCAL) return "It concerns nobody else.";
   const what = { crash: "crashed", join: "joined", leave: "left", view: "installed a new view" }[
     KINDS[trace.kind[event]]
   ];
-  return `${name} ${what}${Number.isNaN(time) ? "" : ` at ${sixDigits(time)} s`}.`;
+  return `${name} ${what}${Number.isNaN(time) ? "" : ` at ${momentText(trace, time)}`}.`;
 }
 
 function sendParts(app, index, event) {
@@ -83,10 +86,10 @@ function sendParts(app, index, event) {
   }
   if (lost.length)
     told.push(
-      `It never reached ${lost
+      `It ${trace.unread.behind ? "did not reach" : "never reached"} ${lost
         .map((p) => trace.processes[p])
         .slice(0, 8)
-        .join(", ")}${lost.length > 8 ? " …" : ""}.`,
+        .join(", ")}${lost.length > 8 ? " …" : ""}${trace.unread.behind ? " in the rows that were read" : ""}.`,
     );
   const slowest = delivered
     .map((i) => ({ i, held: trace.delayOf(i)?.held ?? 0 }))
@@ -111,7 +114,11 @@ function copyParts(app, index, event) {
   const copy = explainCopy(trace, m, p);
   const told = sentencesOf(copy, 5);
   if (trace.isEarly(event) && !copy.isEarly)
-    told.push("Causal order was BROKEN: what it overtook, or the way there, is not in this excerpt.");
+    told.push(`${brokenText(trace)}: what it overtook, or the way there, is not in this excerpt.`);
+  if (copy.delivered !== NOTHING && trace.isUnjudged(copy.delivered))
+    told.push(
+      "Whether that kept causal order cannot be told: it may have overtaken a message from before the rows that were read.",
+    );
   const parts = told.map((textContent) =>
     make("p", { textContent, className: textContent.includes("BROKEN") ? "broken" : "" }),
   );
@@ -177,7 +184,8 @@ function otherEnds(app, index, { trace, received, delivered }, event) {
 function awaitedText(trace, { message, received, delivered }) {
   const name = trace.messageName(message);
   if (delivered !== NOTHING)
-    return `${name}, delivered${trace.isTimed ? ` at ${inSeconds(trace.time[delivered])}` : ""}`;
+    return `${name}, delivered${trace.isTimed ? ` at ${momentText(trace, trace.time[delivered])}` : ""}`;
+  if (trace.unread.behind) return `${name}, which is not delivered in the rows that were read`;
   return `${name}, ${received === NOTHING ? "which never arrived" : "which was never delivered"}`;
 }
 

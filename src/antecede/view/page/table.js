@@ -42,10 +42,15 @@ export function rowOf(trace, event) {
     inherited_s: delay ? sixDigits(delay.inherited) : "",
     own_s: delay ? sixDigits(delay.own) : "",
     waits_for: awaited >= 0 && awaited < event ? trace.messageName(trace.message[awaited]) : "",
-    early: kind === DELIVER && trace.isEarly(event) ? "early" : "",
+    early: kind === DELIVER ? judgedText(trace, event) : "",
     stamp_entries: size(trace.stampEntries),
     stamp_bytes: size(trace.stampBytes),
   };
+}
+
+function judgedText(trace, event) {
+  if (trace.isUnjudged(event)) return "cannot tell";
+  return trace.isEarly(event) ? "early" : "";
 }
 
 // The table as text that spreadsheets take.

@@ -1,5 +1,5 @@
 // Numbers and events in words, as the command line spells them.
-import { KINDS, HOP } from "./data.js";
+import { KINDS, HOP, LOCAL } from "./data.js";
 
 // A number with six significant digits, as Python's format `.6g` writes it.
 export function sixDigits(value) {
@@ -42,10 +42,24 @@ export function grouped(count) {
   return count.toLocaleString("en-GB");
 }
 
+// A moment of a trace: seconds since its start or, where the recorder knew it, the time of the day.
+export function momentText(trace, time) {
+  const { epoch } = trace.header;
+  if (epoch === null || epoch === undefined) return `${sixDigits(time)} s`;
+  const micros = Math.round((epoch % 1 + time) * 1e6), whole = Math.floor(micros / 1e6);
+  const day = new Date((Math.floor(epoch) + whole) * 1000).toISOString();
+  const rest = String(micros - whole * 1e6).padStart(6, "0");
+  return `${day.slice(0, 10)} ${day.slice(11, 19)}${rest === "000000" ? "" : `.${rest}`}Z`;
+}
+
 // An event as a short phrase: `q delivers p:1`.
 export function phraseOf(trace, event) {
   const process = trace.processes[trace.process[event]],
     kind = KINDS[trace.kind[event]];
+  if (trace.kind[event] === LOCAL) {
+    const text = trace.textOf(event) || "a local event";
+    return `${process}: ${text.length > 80 ? `${text.slice(0, 79)}…` : text}`;
+  }
   if (trace.message[event] < 0) return `${process}: ${kind === "view" ? "new view" : kind}`;
   const hop = trace.layer[event] === HOP ? "hop " : "";
   return `${process} ${kind}s ${hop}${trace.messageName(trace.message[event])}`;
