@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 import antecede as package
-from antecede.cli import COMMANDS
+import antecede_command
+from antecede.cli import COMMANDS, load
 from antecede.cli._shared import Spoken, progress_bar
 from antecede.protocols import find, names
 from antecede.simulate import make_scenario, simulate
@@ -23,10 +24,22 @@ SMALL = ("--processes", 3, "--messages", 40)
 @pytest.mark.parametrize(
     "command", [name for name in COMMANDS if name not in ("broker", "campaign", "topology")]
 )
-def test_help_has_an_example(antecede: Antecede, command: str) -> None:
+def test_help_has_an_example(
+    antecede: Antecede, command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And those that need nothing but a trace, and no time, work."""
     outcome = antecede(command, "--help")
     assert outcome.status == 0
     assert re.search(rf"Example: antecede {command}\b", outcome.out)
+    if command in ("certs", "examples", "explain", "protocols", "verify"):
+        monkeypatch.chdir(tmp_path)
+        monkeypatch.setenv("COLUMNS", "80")
+        simulate(make_scenario({"protocol": "vector", "processes": 4, "messages": 100}),
+                 "run.parquet")  # fmt: skip
+        example = load(command).help.partition("Example: antecede ")[2]
+        told = antecede(*example.split())
+        assert told.status == 0, told.err
+        assert command != "protocols" or max(map(len, told.out.splitlines())) <= 80
 
 
 def test_commands_are_listed_without_being_imported() -> None:
@@ -41,6 +54,29 @@ def test_commands_are_listed_without_being_imported() -> None:
     assert told.stderr == "[]\n"
     assert all(f" {name} " in told.stdout for name in COMMANDS)
     assert "<bool>" not in told.stdout
+
+
+@pytest.mark.parametrize(
+    ("package", "status", "out"),
+    [
+        ("import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n", 130, ""),
+        (("import sys, types, signal\nsys.modules['antecede.cli'] = cli = types.ModuleType('cli')\n"
+         "cli.main = lambda: print(signal.getsignal(signal.SIGINT).__name__)\n"),
+         0, "default_int_handler\n"),
+    ],
+    ids=["while it is imported", "afterwards"],
+)  # fmt: skip
+def test_control_c_is_silent_before_the_command_begins(
+    tmp_path: Path, package: str, status: int, out: str
+) -> None:
+    (tmp_path / "antecede.py").write_text(package)
+    code = (
+        f"import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        f"sys.path[:0] = [{str(tmp_path)!r}, {str(Path(antecede_command.__file__).parents[1])!r}]\n"
+        f"import antecede_command; antecede_command.main()"
+    )
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (told.returncode, told.stdout, told.stderr) == (status, out, "")
 
 
 def test_the_version_is_the_package_s(antecede: Antecede) -> None:
@@ -80,6 +116,7 @@ def test_protocols_lists_all_of_them(antecede: Antecede) -> None:
     assert "  loss, crashes" in survives["daisy"]
     assert "  loss" in survives["piggyback"]
     assert "loss" not in survives["vector"]
+    assert "  crashes*" in survives["separators"]
 
 
 @pytest.mark.parametrize("name", names())
@@ -99,6 +136,38 @@ def test_simulate_prints_a_table_and_nothing_else(antecede: Antecede) -> None:
     header, row = outcome.out.splitlines()[:2]
     assert header.split()[:3] == ["protocol", "messages", "deliveries"]
     assert row.split()[:3] == ["vector", "40", "120"]
+
+
+def test_a_protocol_is_told_in_whole_sentences(
+    antecede: Antecede, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Points of a list are filled, maps of the code left out, and costs come from the model."""
+    monkeypatch.setenv("COLUMNS", "80")
+    told = antecede("protocols", "daisy").out
+    assert "has been\n  delivered there*: then no crash can take" in told
+    assert "====" not in told
+    assert "The core and the parts" not in told
+    assert re.search(r"^costs +a stamp of \d+ B, ", told, re.MULTILINE)
+    assert "\n   " not in antecede("protocols", "histories").out.partition("\npaper ")[0]
+    bounded = antecede("protocols", "bounded").out
+    assert "  k = 2n\n" in bounded
+    assert "null" not in bounded + antecede("protocols", "separators").out
+
+
+def test_a_protocol_that_breaks_its_contract_is_told_so(
+    antecede: Antecede, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "delivers_twice.py").write_text(
+        "from antecede import Deliver, find\n\n\n"
+        "class Twice(find('fifo')):\n"
+        "    def receive(self, packet, now=0.0):\n"
+        "        effects = super().receive(packet, now)\n"
+        "        return effects + [one for one in effects if isinstance(one, Deliver)]\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    told = antecede("simulate", "--protocol", "delivers_twice:Twice", "--processes", 3)
+    assert told.status == 2
+    assert "delivers it twice: the protocol breaks its contract" in told.err
 
 
 def test_all_protocols_see_the_same_traffic(antecede: Antecede) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from antecede.message import members
+from antecede.overlays.separators.shortest import Shortest
 from antecede.overlays.separators.tree import Tree
 from antecede.simulate import make_scenario
 from tests.cli.conftest import Antecede
@@ -90,6 +91,25 @@ def test_routed_lists_what_the_overlay_uses(antecede: Antecede, source: str) -> 
     assert f"{len(plain['sets'])} sets of the routed overlay filter" in text
 
 
+@pytest.mark.parametrize("source", ["Abilene", "ring:3,2,2"])
+def test_regions_lists_what_shortest_ways_use(antecede: Antecede, source: str) -> None:
+    plain = json.loads(antecede("topology", "separators", source, "--regions", "--json").out)
+    shown = {(tuple(one["nodes"]), tuple(one["border"])) for one in plain["regions"]}
+    made = make_scenario(
+        {"protocol": "separators", "topology": source, "options": {"routes": "shortest"}}
+    )
+    deployment = made.deployment
+    assert deployment is not None
+    names = deployment.topology.names
+    used = Shortest(0, made.membership, made.order_options).regions
+    sets = zip(used.inside, used.border, strict=True)
+    assert shown == {
+        tuple(tuple(names[node] for node in members(bits)) for bits in pair) for pair in sets
+    }
+    text = antecede("topology", "separators", source, "--regions").out
+    assert f"{len(plain['regions'])} regions filter on shortest ways" in text
+
+
 def test_mistakes_are_one_message(antecede: Antecede, tmp_path: Path) -> None:
     text = tmp_path / "notes.txt"
     text.write_text("not a graph")
@@ -98,6 +118,7 @@ def test_mistakes_are_one_message(antecede: Antecede, tmp_path: Path) -> None:
         (("separators", "Nordu2010"), "Nordu2010 is not connected: it has 2 parts"),
         (("separators", "Nordu2010"), "'largest:Nordu2010' is the largest of them"),
         (("separators", "Abilene", "--out", nowhere), "cannot write"),
+        (("separators", "Abilene", "--routed", "--regions"), "give one of them"),
         (("show", text), "this is not GraphML"),
         (("show", "Abileen"), "did you mean Abilene"),
         (("show", "Abilene", "--out", nowhere), "cannot write"),

@@ -1,8 +1,10 @@
 """`antecede view`: what it writes, and what it refuses."""
 
 import json
+import tempfile
 import webbrowser
 from pathlib import Path
+from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
@@ -37,6 +39,43 @@ def test_view_writes_a_page_and_a_log(antecede: Antecede, trace: Path, tmp_path:
     assert antecede("view", trace, "--out", page, "--force").status == 0
 
 
+@pytest.mark.parametrize(
+    ("other", "told"),
+    [
+        ([send("p", 1, "q"), send("p", 2, "q"), deliver("q", "p:1")], "p:2 is sent in one of them"),
+        ([send("p", 1, "pq"), deliver("q", "p:1")], "p:1 is not for the same processes"),
+    ],
+)
+def test_view_refuses_to_compare_other_traffic(
+    antecede: Antecede, trace: Path, tmp_path: Path, other: list[Any], told: str
+) -> None:
+    pq.write_table(table(*positioned(*other)), tmp_path / "other.parquet")
+    words = ("view", trace, "--out", tmp_path / "x.html", "--compare", tmp_path / "other.parquet")
+    outcome = antecede(*words)
+    assert outcome.status == 2
+    assert told in outcome.err
+    assert not (tmp_path / "x.html").exists()
+
+
+def test_view_without_a_file_shows_a_temporary_page(
+    antecede: Antecede, trace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown: list[str] = []
+
+    def show(address: str) -> bool:
+        shown.append(address)
+        return True
+
+    monkeypatch.setattr(webbrowser, "open", show)
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    outcome = antecede("view", trace)
+    assert outcome.status == 0
+    (page,) = tmp_path.glob("antecede-view-*/t.html")
+    assert shown == [page.as_uri()]
+    assert str(page) in outcome.out
+
+
 def test_view_opens_the_page(
     antecede: Antecede, trace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -65,8 +104,7 @@ def test_view_for_machines(antecede: Antecede, trace: Path, tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        ([], "say what to write"),
-        (["--shiviz", "x.log", "--open"], "go with --out"),
+        (["--shiviz", "x.log", "--open"], "are for the page: add --out"),
         (["--out", "x.html", "--layer", "steam"], "there is no layer 'steam'"),
         (["--out", "x.html", "--run", "s"], "there is no run 's'"),
         (["--out", "x.html", "--around", "p"], "write it as SENDER:NUMBER"),

@@ -1,8 +1,9 @@
 """The command line.
 
 Exit status 0 for success, 1 for "the answer is no" (a violation was found), 2 for misuse or bad
-input, with one clear message and no traceback. One file a command; what they share is in `_shared`.
-A command's file is imported when the command is called, so that help and completion are prompt.
+input, with one clear message and no traceback, 3 for "cannot tell". One file a command; what they
+share is in `_shared`. A command's file is imported when the command is called, so that help and
+completion are prompt.
 """
 
 import os
@@ -31,15 +32,19 @@ class Listed(NamedTuple):
 
 COMMANDS = {
     "protocols": Listed("_protocols", "List the protocols: what each needs and gives."),
+    "advise": Listed("_advise", "Recommend a protocol for some traffic."),
     "simulate": Listed("_simulate", "Run traffic through a protocol on a simulated network."),
     "explore": Listed("_explore", "Run every interleaving of every small program."),
+    "audit": Listed("_audit", "Say whether the logs of any system kept causal order."),
     "verify": Listed("_verify", "Say whether a trace kept causal order."),
+    "watch": Listed("_watch", "Report broken causal order while a system runs."),
     "explain": Listed("_explain", "Tell what happened to one message at one process."),
     "import": Listed("_import", "Turn a log of another system into a trace."),
     "fuzz": Listed("_fuzz", "Look for a scenario in which a protocol breaks its word."),
     "view": Listed("_view", "Show a trace as a space-time diagram."),
     "node": Listed("_node", "Take part in a live group, from a script."),
     "chat": Listed("_chat", "Chat in several terminals of one machine or network."),
+    "certs": Listed("_certs", "Make certificates, for trying a live group with TLS."),
     "examples": Listed("_examples", "List the campaigns and scenarios that ship, or copy one."),
     "cluster": Listed("_cluster", "Start a Spark cluster on this machine."),
     "broker": Listed("_broker", "Say how often a broker breaks causal order, and the price of it."),

@@ -5,25 +5,25 @@ from typing import Annotated
 import typer
 
 from antecede.cli._broker import Url, split
-from antecede.cli._shared import JsonFlag, print_json, progress_bar
-from antecede.errors import Misuse
+from antecede.cli._shared import JsonFlag, end_by_signal, print_json, progress_bar
+from antecede.errors import Misuse, counted
 
 
 def bridge(
     url: Url,
     topics: Annotated[
         list[str],
-        typer.Option("--from", help="The topics to read; commas, or several times."),
+        typer.Option("--from", help="The topics to read; separated by commas, or repeated."),
     ],
     to: Annotated[str, typer.Option(help="The one stream, subject or topic to publish to.")],
     group: Annotated[str, typer.Option(help="The name under which it resumes.")] = "bridge",
     patience: Annotated[
         float | None,
-        typer.Option(help="Give up what the broker has lost after so many seconds."),
+        typer.Option(help="Give up what the broker has lost after this many seconds."),
     ] = None,
-    messages: Annotated[int | None, typer.Option(help="End after so many messages.")] = None,
+    messages: Annotated[int | None, typer.Option(help="End after this many messages.")] = None,
     idle: Annotated[
-        float | None, typer.Option(help="End when nothing came for so many seconds.")
+        float | None, typer.Option(help="End when nothing has come for this many seconds.")
     ] = None,
     as_json: JsonFlag = False,
 ) -> None:
@@ -37,6 +37,7 @@ def bridge(
     from antecede.brokers.bridge import run_bridge  # noqa: PLC0415 - only where needed
     from antecede.brokers.log import Superseded  # noqa: PLC0415
 
+    end_by_signal()
     with progress_bar("messages bridged (control-C ends the bridge)") as tick:
         try:
             count = run_bridge(
@@ -54,4 +55,4 @@ def bridge(
     if as_json:
         print_json({"bridged": count, "to": to})
     else:
-        print(f"{count:,} message{'s' * (count != 1)} bridged to {to}")
+        print(f"{counted(count, 'message')} bridged to {to}")

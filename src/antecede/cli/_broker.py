@@ -7,15 +7,20 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from antecede.cli._plain import Command, CommandGroup
-from antecede.cli._shared import ANSWER_IS_NO, JsonFlag, print_json, progress_bar
+from antecede.cli._shared import (
+    CANNOT_TELL,
+    JsonFlag,
+    end_by_signal,
+    exit_with,
+    print_json,
+    progress_bar,
+)
 from antecede.cli._verify import tell as tell_verdict
-from antecede.errors import Misuse
+from antecede.errors import Misuse, counted
 
 if TYPE_CHECKING:
     from antecede.brokers.audit import Audit
 
-CANNOT_TELL = 3
-"""The exit status where nothing could be judged."""
 app = typer.Typer(
     cls=CommandGroup,
     add_completion=False,
@@ -44,18 +49,26 @@ def audit(
     topics: Annotated[
         list[str],
         typer.Option(
-            "--topics", "--subjects", "--streams", help="What to read; commas, or several times."
+            "--topics",
+            "--subjects",
+            "--streams",
+            "--channels",
+            help="What to read; separated by commas, or repeated.",
         ),
     ],
     for_: Annotated[
         float | None,
         typer.Option("--for", metavar="SECONDS", help="How long; without it until control-C."),
     ] = None,
-    messages: Annotated[int, typer.Option(help="At most so many messages.")] = 1_000_000,
+    messages: Annotated[int, typer.Option(help="At most this many messages.")] = 1_000_000,
     readers: Annotated[int, typer.Option(help="How many readers, each with a connection.")] = 1,
     start: Annotated[
         str, typer.Option(help="new: what comes from now on; first: all that is kept, too.")
     ] = "new",
+    live: Annotated[
+        bool,
+        typer.Option("--live", help="Listen to NATS core or Redis pub/sub, which keep nothing."),
+    ] = False,
     out: Annotated[
         Path, typer.Option(metavar="DIR", help="A folder for the trace and the page.")
     ] = Path("broker-audit"),
@@ -65,9 +78,10 @@ def audit(
     """Record what readers really see, and say how often it breaks causal order.
 
     Nothing is held back and nothing changes. Messages must carry stamps: their publishers use
-    antecede.brokers, with hold=False for a start. Says what holding back would have cost.
+    antecede.brokers, with hold=False to begin with. Says what holding back would have cost.
 
-    Exit status: 0 if order was kept, 1 if not, 3 if no message had a stamp.
+    Exit status: 0 if order was kept, 1 if not, 3 if that cannot be told: nothing was seen, or
+    messages had no stamp.
 
     Example: antecede broker audit nats://127.0.0.1:4222 --subjects questions,answers --for 60
     """
@@ -78,11 +92,14 @@ def audit(
         raise Misuse(f"--start {start}: it can be new or first")
     if readers < 1:
         raise Misuse("--readers: there must be one at least")
+    if (for_ is not None and not for_ > 0) or messages < 1:
+        raise Misuse("--for, --messages: there must be some time, and one message at least")
     trace, page = out / "trace.parquet", out / "page.html"
     for file in (trace, page):
         if file.exists() and not force:
             raise Misuse(f"{file} exists; --force replaces it")
     out.mkdir(parents=True, exist_ok=True)
+    end_by_signal()
     with progress_bar("messages seen (control-C ends the audit)") as tick:
         found = audit_broker(
             url,
@@ -92,6 +109,7 @@ def audit(
             seconds=for_,
             messages=messages,
             start="first" if start == "first" else "new",
+            live=live,
             force=force,
             tell=tick,
         )
@@ -103,6 +121,8 @@ def audit(
                 **found.verdict.to_json(),
                 "readers": found.readers,
                 "unstamped": found.unstamped,
+                "dropped": found.dropped,
+                "contradictions": found.contradictions,
                 "seconds": round(found.seconds, 3),
                 "cost": asdict(found.cost),
                 "trace": str(trace),
@@ -113,24 +133,26 @@ def audit(
         tell_audit(found, page)
     if not found.can_tell:
         raise typer.Exit(CANNOT_TELL)
-    if not found.verdict.holds:
-        raise typer.Exit(ANSWER_IS_NO)
+    exit_with(found.verdict.answer)
 
 
 def tell_audit(found: "Audit", page: Path) -> None:
     """The result for a person."""
-    several = "s" * (found.readers != 1)
-    print(f"{found.messages:,} messages seen by {found.readers} reader{several}")
+    print(f"{counted(found.messages, 'message')} seen by {counted(found.readers, 'reader')}")
+    if not found.messages:
+        print(
+            "nothing was published there meanwhile: order cannot be judged. Are the names right? "
+            "--start first reads what is kept, too"
+        )
+        return
     if not found.can_tell:
         print("no message had a stamp: order cannot be judged. Publish through antecede.brokers")
         return
-    if found.unstamped:
-        print(f"{found.unstamped:,} of them had no stamp: what they depend on is not known")
     tell_verdict(found.verdict)
     cost = found.cost
     if cost.held:
         print(
-            f"holding back would have held {cost.held:,} of {cost.messages:,} deliveries: "
+            f"holding back would have held {cost.held:,} of {counted(cost.messages, 'delivery')}: "
             f"{1e3 * cost.mean_s:.1f} ms on average, p50 {1e3 * cost.p50_s:.1f} ms, "
             f"p99 {1e3 * cost.p99_s:.1f} ms; at most {cost.most_waiting:,} at once"
         )

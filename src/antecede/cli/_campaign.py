@@ -16,7 +16,17 @@ from rich.progress import Progress as Bar
 from antecede.campaigns.file import load_campaign
 from antecede.campaigns.plan import EVENTS_LIMIT, Plan, check_size, make_plan
 from antecede.cli._plain import Command, CommandGroup
-from antecede.cli._shared import ANSWER_IS_NO, JsonFlag, Spoken, print_json, print_table
+from antecede.cli._shared import (
+    ANSWER_IS_NO,
+    CANNOT_TELL,
+    JsonFlag,
+    MasterFlag,
+    Spoken,
+    chosen_master,
+    print_json,
+    print_table,
+)
+from antecede.errors import counted
 from antecede.pipeline.spread import HERE
 from antecede.shipped import find as find_shipped
 
@@ -42,25 +52,20 @@ FileArgument = Annotated[
 def run(
     file: FileArgument,
     out: Annotated[
-        Path, typer.Option(help="The folder for the results; one from before is gone on with.")
+        Path, typer.Option(help="The folder for the results; a campaign in it is resumed.")
     ],
-    master: Annotated[
-        str,
-        typer.Option(
-            help="Where Spark runs: local[2], spark://host:port ...; or 'here', without Spark."
-        ),
-    ] = "local[*]",
+    master: MasterFlag = None,
     yes: Annotated[
         bool, typer.Option("--yes", help=f"Run it even if it makes over {EVENTS_LIMIT:,} events.")
     ] = False,
-    retry: Annotated[bool, typer.Option(help="Do failed runs again.")] = False,
+    retry: Annotated[bool, typer.Option(help="Repeat failed runs.")] = False,
     as_json: JsonFlag = False,
 ) -> None:
-    """Simulate, verify and measure every run of a campaign; go on where an earlier call stopped.
+    """Simulate, verify and measure every run of a campaign; resume where an earlier call stopped.
 
-    A call that was interrupted loses what it was just doing; a changed file runs only what is new.
+    An interrupted call loses only the runs in progress; a changed file runs only what is new.
     Exit status 1 if a run failed, or if a protocol broke the order that it promises or left a
-    message undelivered without any fault.
+    message undelivered that it owes, as `antecede simulate` judges it.
 
     Example: antecede campaign run demo --out build/demo
     """
@@ -75,10 +80,11 @@ def run(
     sessions = []
 
     def session() -> Any:
-        if master == HERE:
+        place = chosen_master(master)
+        if place == HERE:
             return None
         # The work is done by Python; what Java does is over before its code would be fast.
-        sessions.append(build_session(master, short=True))
+        sessions.append(build_session(place, short=True))
         return sessions[0]
 
     text = file.read_text("utf-8")
@@ -86,7 +92,7 @@ def run(
         with _display() as tell:
             finished = run_campaign(campaign, plan, text, out, session, retry=retry, tell=tell)
     except KeyboardInterrupt:
-        print("interrupted; the same command goes on where it stopped", file=sys.stderr)
+        print("interrupted; the same command resumes where it stopped", file=sys.stderr)
         raise
     finally:
         for spark in sessions:
@@ -97,6 +103,8 @@ def run(
         _tell(finished, plan, out)
     if finished.failed or finished.broken or finished.stalled:
         raise typer.Exit(ANSWER_IS_NO)
+    if finished.promised and not finished.judged:
+        raise typer.Exit(CANNOT_TELL)
 
 
 @app.command(cls=Command)
@@ -130,7 +138,7 @@ def plan(file: FileArgument, as_json: JsonFlag = False) -> None:
         for setting, count in _settings(made).items()
     ]
     print_table(("variant", "network", "workload", "processes", "runs"), rows, text=3)
-    print(f"\n{len(made.runs):,} runs, about {made.events:,} events")
+    print(f"\n{counted(len(made.runs), 'run')}, about {made.events:,} events")
     _tell_skipped(made)
 
 
@@ -158,6 +166,26 @@ def report(
             print(figure)
 
 
+@app.command(cls=Command)
+def export(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder of a campaign.")],
+    to: Annotated[str, typer.Option(help="csv, delta or duckdb.")],
+    out: Annotated[
+        Path, typer.Option(help="The database of DuckDB; a folder for the other formats.")
+    ],
+    force: Annotated[bool, typer.Option(help="Replace what is there.")] = False,
+) -> None:
+    """Write the tables of a finished campaign in another format.
+
+    The folder has them as Parquet, which most tools read as it is: docs/tables.md.
+
+    Example: antecede campaign export build/demo --to duckdb --out demo.duckdb
+    """
+    from antecede.campaigns.export import export as write  # noqa: PLC0415 - only where needed
+
+    print(write(folder, to, out, force=force))
+
+
 def _settings(plan: Plan) -> dict[Any, int]:
     counts: dict[Any, int] = {}
     for planned in plan.runs:
@@ -167,29 +195,38 @@ def _settings(plan: Plan) -> dict[Any, int]:
 
 def _tell(finished: "Finished", plan: Plan, out: Path) -> None:
     """The outcome for a person."""
-    print(f"{finished.name}: {finished.runs:,} runs, {finished.events:,} events, in {out}")
+    runs, events = counted(finished.runs, "run"), counted(finished.events, "event")
+    print(f"{finished.name}: {runs}, {events}, in {out}")
     cpu_s = finished.simulate_cpu_s + finished.verify_cpu_s
     print(f"{cpu_s:,.1f} s of processor time for simulating and verifying")
     _tell_skipped(plan)
     if finished.failed:
-        print(f"FAILED: {finished.failed:,} runs; their scenarios are in {out / 'failed'}")
+        print(f"FAILED: {counted(finished.failed, 'run')}; their scenarios are in {out / 'failed'}")
     if finished.broken:
-        print(f"causal order was BROKEN in {finished.broken:,} runs that promised it")
+        print(f"causal order was BROKEN in {counted(finished.broken, 'run')} that promised it")
     if finished.stalled:
-        print(f"messages were left UNDELIVERED without any fault in {finished.stalled:,} runs")
-    if not finished.failed and not finished.broken and not finished.stalled:
+        runs = counted(finished.stalled, "run")
+        print(f"messages were left UNDELIVERED that are owed in {runs}")
+    if finished.failed or finished.broken or finished.stalled:
+        return
+    if not finished.promised:
+        print("no protocol here promises causal order")
+    elif not finished.judged:
+        print("nothing was delivered where causal order was promised: there was nothing to judge")
+    else:
         print("every protocol kept its promise in every run")
 
 
 def _tell_skipped(plan: Plan) -> None:
     if not plan.skipped:
         return
-    print(f"left out: {len(plan.skipped):,} settings that a protocol cannot run")
+    print(f"left out: {counted(len(plan.skipped), 'setting')} that a protocol cannot run")
     reasons = list(dict.fromkeys(f"{cell.setting.variant}: {cell.reason}" for cell in plan.skipped))
     for reason in reasons[:SHOWN]:
         print(f"  {reason}")
     if len(reasons) > SHOWN:
-        print(f"  and {len(reasons) - SHOWN} more reasons, in the table `skipped`")
+        more = counted(len(reasons) - SHOWN, "more reason")
+        print(f"  and {more}, in the table `skipped`")
 
 
 @contextmanager

@@ -1,15 +1,13 @@
 """`antecede cluster`: a Spark cluster on this machine, for as long as the command runs."""
 
-import signal
 import sys
 import time
 from pathlib import Path
-from types import FrameType
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from antecede.cli._shared import ANSWER_IS_NO
+from antecede.cli._shared import ANSWER_IS_NO, end_by_signal
 
 if TYPE_CHECKING:
     from antecede.pipeline.cluster.standalone import Cluster
@@ -35,7 +33,7 @@ def cluster(
     """
     from antecede.pipeline.cluster.standalone import Cluster  # noqa: PLC0415 - only where needed
 
-    signal.signal(signal.SIGTERM, _interrupt)
+    end_by_signal()
     try:
         with Cluster(workers, cores=cores, memory=memory, directory=directory) as running:
             print(running.master, flush=True)
@@ -59,10 +57,6 @@ def _watch(running: "Cluster") -> None:
             _tell("so this cluster is of no use any more")
             return
         time.sleep(LOOK_S)
-
-
-def _interrupt(number: int, frame: FrameType | None) -> None:
-    raise KeyboardInterrupt
 
 
 def _tell(sentence: str) -> None:

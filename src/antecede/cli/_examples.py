@@ -1,6 +1,5 @@
 """`antecede examples`: the campaigns and scenarios that ship."""
 
-import shutil
 import textwrap
 from pathlib import Path
 from typing import Annotated, get_args
@@ -8,7 +7,8 @@ from typing import Annotated, get_args
 import typer
 
 from antecede.cli._shared import JsonFlag, print_json
-from antecede.errors import CannotWrite, Misuse
+from antecede.errors import Misuse
+from antecede.files import make_folder, write_whole
 from antecede.shipped import Kind, shipped
 
 
@@ -60,8 +60,7 @@ def copy(name: str, files: list[Path], folder: Path) -> list[Path]:
     for path in needed:
         if (folder / path.name).exists():
             raise Misuse(f"{folder / path.name} exists already; name another folder with --out")
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        return [Path(shutil.copyfile(path, folder / path.name)) for path in needed]
-    except OSError as error:
-        raise CannotWrite(str(folder), error.strerror or str(error)) from None
+    make_folder(folder)
+    for path in needed:
+        write_whole(folder / path.name, path.read_bytes())
+    return [folder / path.name for path in needed]

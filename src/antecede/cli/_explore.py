@@ -12,7 +12,7 @@ from antecede.cli._shared import (
     print_json,
     progress_bar,
 )
-from antecede.errors import Misuse
+from antecede.errors import Misuse, counted
 from antecede.explore import DEFAULT_MAX_WAKES, Exploration, Kind, Settings
 from antecede.explore import explore as explore_all
 from antecede.message import ProcessSet, process_set
@@ -25,7 +25,7 @@ def explore(
     processes: Annotated[
         int | None, typer.Option(min=1, help="How many processes; by default 3, or the topology's.")
     ] = None,
-    messages: Annotated[int, typer.Option(min=1, help="Programs of up to so many messages.")] = 4,
+    messages: Annotated[int, typer.Option(min=1, help="Programs of up to this many messages.")] = 4,
     addressing: Annotated[
         Kind | None, typer.Option(help="Whom messages go to; by default what suits the protocol.")
     ] = None,
@@ -47,7 +47,7 @@ def explore(
     option: OptionFlags = None,
     jobs: Annotated[int, typer.Option(min=1, help="Worker processes.")] = 1,
     max_states: Annotated[
-        int | None, typer.Option(min=1, help="Give up on a program after so many states.")
+        int | None, typer.Option(min=1, help="Give up on a program after this many states.")
     ] = None,
     max_wakes: Annotated[
         int, typer.Option(min=0, help="Wake-ups of each process; later ones are not explored.")
@@ -120,8 +120,9 @@ _IN_ORDER = {
 def tell(result: Exploration, expected: Gives, max_wakes: int) -> None:
     """The result for a person."""
     print(
-        f"{result.programs:,} programs, {result.states:,} states, {result.schedules:,} schedules, "
-        f"{result.deliveries_checked:,} distinct deliveries judged"
+        f"{counted(result.programs, 'program')}, {counted(result.states, 'state')}, "
+        f"{counted(result.schedules, 'schedule')}, "
+        f"{counted(result.deliveries_checked, 'distinct delivery')} judged"
     )
     if result.renamings > 1:
         print(f"each program stands for all that {result.renamings:,} renamings make of it")

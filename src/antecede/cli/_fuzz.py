@@ -12,15 +12,17 @@ from rich.console import Console
 from antecede.cli._shared import (
     ANSWER_IS_NO,
     JsonFlag,
+    MasterFlag,
     OptionFlags,
+    chosen_master,
     parse_option_flags,
     print_json,
     progress_bar,
 )
-from antecede.errors import Misuse
+from antecede.errors import Misuse, counted
 from antecede.fuzzing.finding import Finding
 from antecede.fuzzing.judging import judge
-from antecede.fuzzing.ledger import Ledger, locked
+from antecede.fuzzing.ledger import Ledger, reserved
 from antecede.pipeline.spread import HERE
 from antecede.protocols import find, names, parse_options
 from antecede.simulate import load_scenario
@@ -41,15 +43,12 @@ def fuzz(
     ] = None,
     minutes: Annotated[float | None, typer.Option(min=0, help="Stop after this time.")] = None,
     seed: Annotated[int, typer.Option(min=0, help="The first seed.")] = 1,
-    master: Annotated[
-        str,
-        typer.Option(
-            help="Where Spark runs: local[2], spark://host:port ...; or 'here', without Spark."
-        ),
-    ] = "local[*]",
+    master: MasterFlag = None,
     out: Annotated[
         Path | None,
-        typer.Option(help="A folder for the books and the failures; what is done there is kept."),
+        typer.Option(
+            help="A folder for the records and the failures; runs recorded there are not repeated."
+        ),
     ] = None,
     guided: Annotated[
         bool,
@@ -77,14 +76,16 @@ def fuzz(
     options = _options(protocols, parse_option_flags(option))
     if runs is None and minutes is None:
         runs = DEFAULT_RUNS
-    with locked(out):
+    with reserved(out):
         ledger = Ledger(out)
         before = ledger.runs
         start = perf_counter()
         try:
-            findings = _run(protocols, options, ledger, seed, runs, minutes, master, guided)
+            findings = _run(
+                protocols, options, ledger, seed, runs, minutes, chosen_master(master), guided
+            )
         except KeyboardInterrupt:
-            print(f"interrupted after {ledger.runs:,} runs; {_kept(out)}", file=sys.stderr)
+            print(f"interrupted after {counted(ledger.runs, 'run')}; {_kept(out)}", file=sys.stderr)
             raise
         took_s = perf_counter() - start
     if as_json:
@@ -98,7 +99,7 @@ def fuzz(
 def _kept(out: Path | None) -> str:
     if out is None:
         return "with --out FOLDER they would be kept"
-    return "the same command goes on where it stopped"
+    return "the same command resumes where it stopped"
 
 
 def _options(protocols: list[str], options: dict[str, Any]) -> str:
@@ -151,18 +152,24 @@ def tell(ledger: Ledger, findings: list[Finding], before: int, took_s: float) ->
     """The result for a person."""
     new = ledger.runs - before
     print(
-        f"{ledger.runs:,} runs, {ledger.events:,} events, {ledger.messages:,} messages, "
-        f"{ledger.deliveries:,} deliveries"
+        f"{counted(ledger.runs, 'run')}, {counted(ledger.events, 'event')}, "
+        f"{counted(ledger.messages, 'message')}, {counted(ledger.deliveries, 'delivery')}"
     )
     if before:
         print(f"{new:,} of these runs now, the others before")
     if took_s and new:
         print(f"{new / took_s:,.0f} runs/s")
+    copies, in_runs = ledger.let_go
+    if copies:
+        print(
+            f"let go after forget_after_s though somebody had the message, told by name: "
+            f"{counted(copies, 'copy')} in {counted(in_runs, 'run')}"
+        )
     found = ledger.found
     kept = [kept for done in ledger.done for kept in done.kept or ()]
     if kept:
-        features = len({feature for one in kept for feature in one.features})
-        print(f"{len(kept):,} runs reached something new, {features:,} features in all")
+        features = counted(len({feature for one in kept for feature in one.features}), "feature")
+        print(f"{counted(len(kept), 'run')} reached something new, {features} in all")
     print(f"failures: {len(found):,}")
     fresh = {finding.found: finding for finding in findings}
     for one in found[:SHOWN]:
@@ -172,7 +179,8 @@ def tell(ledger: Ledger, findings: list[Finding], before: int, took_s: float) ->
             print(f"    replay: antecede simulate --scenario {file}")
         elif one in fresh:
             finding = fresh[one]
-            print(f"    shrunk to {finding.processes} processes, {finding.messages} messages:")
+            size = counted(finding.processes, "process"), counted(finding.messages, "message")
+            print(f"    shrunk to {', '.join(size)}:")
             print("".join(f"      {line}\n" for line in finding.scenario.splitlines()), end="")
     if len(found) > SHOWN:
         print(f"  and {len(found) - SHOWN:,} more; --json lists them all")
@@ -186,6 +194,7 @@ def _as_json(ledger: Ledger, findings: list[Finding], before: int, took_s: float
         "events": ledger.events,
         "messages": ledger.messages,
         "deliveries": ledger.deliveries,
+        "let_go": dict(zip(("copies", "runs"), ledger.let_go, strict=True)),
         "seconds": round(took_s, 3),
         "failures": len(ledger.found),
         "found": [
@@ -216,12 +225,16 @@ def _replay(file: Path, as_json: bool) -> None:
                 "protocol": scenario.protocol,
                 "messages": outcome.messages,
                 "deliveries": outcome.deliveries,
+                "let_go": outcome.let_go,
                 "kind": failure and failure.kind,
                 "sentence": failure and failure.sentence,
             }
         )
     elif failure is None:
         print(f"{scenario.protocol}: nothing went wrong")
+        if outcome.let_go:
+            copies = counted(outcome.let_go, "copy")
+            print(f"{copies} let go after forget_after_s, told by name, though somebody has them")
     else:
         print(f"{failure.kind}: {failure.sentence}")
     if failure is not None:

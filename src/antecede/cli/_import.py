@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from antecede.cli._shared import JsonFlag, print_json
+from antecede.cli._shared import JsonFlag, counts_text, print_json
 from antecede.errors import Misuse
 from antecede.imports import (
     Imported,
@@ -18,10 +18,39 @@ from antecede.imports import (
     import_shiviz,
     write_imported,
 )
+from antecede.imports.problems import TOLERABLE, parse_tolerance
 from antecede.trace import DELIVER, SEND
+from antecede.verify.verdict import assumed_to_json
 
 LOG = "Logs with vector clocks"
 TABLE = "Tables"
+
+
+SendFlag = Annotated[
+    str | None,
+    typer.Option(
+        metavar="REGEX", help="The text of a send, with a group message.", rich_help_panel=LOG
+    ),
+]
+DeliverFlag = Annotated[
+    str | None,
+    typer.Option(metavar="REGEX", help="That of a delivery, with the same.", rich_help_panel=LOG),
+]
+CrashFlag = Annotated[
+    str | None, typer.Option(metavar="REGEX", help="That of a crash.", rich_help_panel=LOG)
+]
+BroadcastFlag = Annotated[
+    bool,
+    typer.Option("--broadcast", help="Every message is for all processes but its sender."),
+]
+TolerateFlag = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="KINDS",
+        help=f"Continue despite these problems, separated by commas: {', '.join(TOLERABLE)}, all. "
+        "They are counted, and the verdict says what they mean.",
+    ),
+]
 
 
 class Format(StrEnum):
@@ -37,11 +66,12 @@ IMPORTERS: dict[Format, Callable[..., Imported]] = {
     Format.CSV: import_csv,
     Format.JSONL: import_json_lines,
 }
-_TABULAR = {"columns", "kinds", "separator"}
+_SHARED = {"broadcast", "tolerate"}
+_TABULAR = {"columns", "kinds", "separator", *_SHARED}
 OPTIONS = {
-    Format.SHIVIZ: {"pattern", "send", "deliver", "crash"},
+    Format.SHIVIZ: {"pattern", "send", "deliver", "crash", *_SHARED},
     Format.GRAPH: {"order"},
-    Format.CSV: _TABULAR,
+    Format.CSV: {*_TABULAR, "delimiter"},
     Format.JSONL: _TABULAR,
 }
 FLAGS = {"columns": "--column", "kinds": "--kind"}
@@ -70,12 +100,16 @@ def import_(
         list[str] | None,
         typer.Option(
             metavar="KIND=WORD",
-            help="The word of the file for send, deliver ...; may repeat.",
+            help="The word of the file for send, deliver, local ...; may repeat. local=* keeps all "
+            "others as local events.",
             rich_help_panel=TABLE,
         ),
     ] = None,
     separator: Annotated[
         str | None, typer.Option(help="Between destinations; a space.", rich_help_panel=TABLE)
+    ] = None,
+    delimiter: Annotated[
+        str | None, typer.Option(help="Between fields of CSV; a comma.", rich_help_panel=TABLE)
     ] = None,
     order: Annotated[
         str | None,
@@ -89,38 +123,31 @@ def import_(
             rich_help_panel=LOG,
         ),
     ] = None,
-    send: Annotated[
-        str | None,
-        typer.Option(
-            metavar="REGEX", help="The text of a send, with a group message.", rich_help_panel=LOG
-        ),
-    ] = None,
-    deliver: Annotated[
-        str | None,
-        typer.Option(
-            metavar="REGEX", help="That of a delivery, with the same.", rich_help_panel=LOG
-        ),
-    ] = None,
-    crash: Annotated[
-        str | None,
-        typer.Option(metavar="REGEX", help="That of a crash.", rich_help_panel=LOG),
-    ] = None,
+    send: SendFlag = None,
+    deliver: DeliverFlag = None,
+    crash: CrashFlag = None,
+    broadcast: BroadcastFlag = False,
+    tolerate: TolerateFlag = None,
     force: Annotated[bool, typer.Option(help="Overwrite an existing trace.")] = False,
     as_json: JsonFlag = False,
 ) -> None:
-    """Turn a log of another system into a trace; what the log cannot show is said in a warning.
+    """Turn a log of another system into a trace; what had to be assumed is said, and
+    stays with the trace.
 
     Example: antecede import csv events.csv --column process=host --out run.parquet
     """
     given: dict[str, Any] = {
-        "columns": _pairs("--column", column),
-        "kinds": _pairs("--kind", kind),
+        "columns": pairs_of("--column", column),
+        "kinds": pairs_of("--kind", kind),
         "separator": separator,
+        "delimiter": delimiter,
         "order": order,
         "pattern": pattern,
         "send": send,
         "deliver": deliver,
         "crash": crash,
+        "broadcast": broadcast or None,
+        "tolerate": parse_tolerance(tolerate) if tolerate else None,
     }
     given = {name: value for name, value in given.items() if value is not None}
     for name in given:
@@ -128,23 +155,22 @@ def import_(
             raise Misuse(f"{FLAGS.get(name, '--' + name)} says nothing about the format {format_}")
     imported = IMPORTERS[format_](file, **given)
     runs = write_imported(imported, out, force=force)
-    for warning in imported.warnings:
-        print(f"antecede: warning: {warning}", file=sys.stderr)
+    for one in imported.assumed:
+        print(f"antecede: assumed: {one.sentence()}", file=sys.stderr)
     messages = sum(int((run.events.kind == SEND).sum()) for run in runs)
     deliveries = sum(int((run.events.kind == DELIVER).sum()) for run in runs)
     if as_json:
         counts = {"runs": len(runs), "messages": messages, "deliveries": deliveries}
-        print_json({**counts, "warnings": list(imported.warnings)})
+        print_json({**counts, "assumed": [assumed_to_json(one) for one in imported.assumed]})
     else:
-        in_runs = f"{len(runs):,} run{'s' * (len(runs) != 1)}"
-        print(f"{in_runs}, {messages:,} messages, {deliveries:,} deliveries written to {out}")
+        print(f"{counts_text(len(runs), messages, deliveries)} written to {out}")
 
 
-def _pairs(flag: str, texts: Iterable[str] | None) -> dict[str, str] | None:
+def pairs_of(flag: str, texts: Iterable[str] | None) -> dict[str, str] | None:
     pairs = {}
     for text in texts or ():
         name, equals, value = text.partition("=")
-        if not (name and equals and value):
+        if not (name and equals and (value or flag == "--column")):
             raise Misuse(f"{flag} {text}: write it as NAME=VALUE")
         pairs[name] = value
     return pairs or None

@@ -21,7 +21,7 @@ _LINE_BYTES: Final = 2**24
 """More than any message can have: a longer line is refused as a message that is too long."""
 Authority = Annotated[
     Path | None,
-    typer.Option(help="PEM file of the authority that is believed.", rich_help_panel=SECURITY),
+    typer.Option(help="PEM file of the authority that is trusted.", rich_help_panel=SECURITY),
 ]
 Certificate = Annotated[
     Path | None,
@@ -31,6 +31,14 @@ Certificate = Annotated[
     ),
 ]
 Key = Annotated[Path | None, typer.Option(help="PEM file of its key.", rich_help_panel=SECURITY)]
+Revoked = Annotated[
+    Path | None,
+    typer.Option(
+        help="File with the serial numbers of certificates that are no longer trusted, one a "
+        "line, as openssl x509 -serial prints them; read again when it changes.",
+        rich_help_panel=SECURITY,
+    ),
+]
 PlainTcpFlag = Annotated[
     bool,
     typer.Option(
@@ -50,12 +58,16 @@ def parse_address(flag: str, text: str) -> "Address":
 
 
 def choose_security(
-    authority: Path | None, certificate: Path | None, key: Path | None, plain_tcp: bool
+    authority: Path | None,
+    certificate: Path | None,
+    key: Path | None,
+    plain_tcp: bool,
+    revoked: Path | None = None,
 ) -> "Security":
     from antecede.live import PLAIN_TCP, Certificates  # noqa: PLC0415 - only where needed
 
     if plain_tcp:
-        if authority or certificate or key:
+        if authority or certificate or key or revoked:
             raise Misuse("--plain-tcp uses no certificates; give one or the other")
         return PLAIN_TCP
     if authority is None or certificate is None or key is None:
@@ -63,7 +75,7 @@ def choose_security(
             "members prove who they are: give --authority, --certificate and --key, or "
             "--plain-tcp if everybody who reaches the port may join"
         )
-    return Certificates(authority, certificate, key)
+    return Certificates(authority, certificate, key, revoked)
 
 
 def log_to_stderr() -> None:
@@ -113,9 +125,27 @@ def described(event: "Event") -> dict[str, Any]:
         case live.State():
             return {"event": "state", "bytes": len(event.payload or b"")}
         case live.Gap():
-            return {"event": "gap", "senders": event.senders}
+            return {"event": "gap", "senders": event.senders, "certain": event.is_certain}
         case live.Waiting():
             return {"event": "waiting", "peer": event.peer, "reason": event.reason}
+        case live.FullyDelivered():
+            return {"event": "fully-delivered", "number": event.number, "since_s": event.since_s}
+        case live.SlowMember():
+            return {"event": "slow", "member": event.name, "since": round(event.since, 3)}
+        case live.Message() | live.Request():
+            kind = "message" if isinstance(event, live.Message) else "request"
+            topic = getattr(event, "topic", None)
+            return {
+                "event": kind,
+                "sender": event.sender,
+                "topic": topic,
+                "payload": str(event.payload),
+            }
+        case live.Undecodable():
+            return {"event": "undecodable", "sender": event.sender, "reason": event.reason}
+        case live.TopicChange():
+            plain = {"member": event.member, "came": event.came, "left": event.left}
+            return {"event": "topics", **plain}
         case Notice():
             return {"event": event.event.value, "text": event.sentence()}
 

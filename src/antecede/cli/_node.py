@@ -5,7 +5,8 @@ import json
 import tomllib
 import urllib.error
 import urllib.request
-from contextlib import AsyncExitStack
+from collections.abc import Iterator
+from contextlib import AsyncExitStack, closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,6 +17,7 @@ from antecede.cli._live import (
     Certificate,
     Key,
     PlainTcpFlag,
+    Revoked,
     choose_security,
     described,
     log_to_stderr,
@@ -28,6 +30,7 @@ from antecede.errors import BadFile, Misuse
 
 if TYPE_CHECKING:
     from antecede.live import Address, Group
+    from antecede.live.tap import Tap
 
 OVERLAY = "Overlays"
 
@@ -41,7 +44,8 @@ def node(
     peer: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="HOST:PORT", help="A member that is there; may repeat. Without: found it."
+            metavar="HOST:PORT",
+            help="A member to join by; may repeat. Without any: found the group.",
         ),
     ] = None,
     seed: Annotated[
@@ -52,10 +56,14 @@ def node(
         ),
     ] = None,
     expect: Annotated[
-        int | None, typer.Option(help="How many seeds found the group; by default most of them.")
+        int | None, typer.Option(help="How many seeds found the group; by default a majority.")
     ] = None,
     found_anew: Annotated[
-        bool, typer.Option("--found-anew", help="Those whom the log knows are gone for good.")
+        bool,
+        typer.Option(
+            "--found-anew",
+            help="Found the group again: those whom the log knows are gone for good.",
+        ),
     ] = False,
     join_timeout: Annotated[
         float | None, typer.Option(metavar="SECONDS", help="Give up after that, and say why.")
@@ -64,7 +72,9 @@ def node(
     option: OptionFlags = None,
     advertise: Annotated[
         str | None,
-        typer.Option(metavar="HOST:PORT", help="Where others find this member, if not there."),
+        typer.Option(
+            metavar="HOST:PORT", help="Where others find this member, if not at --listen."
+        ),
     ] = None,
     suspect_after: Annotated[
         float,
@@ -74,6 +84,12 @@ def node(
         float | None, typer.Option(metavar="SECONDS", help="Report what waits for longer.")
     ] = None,
     record: Annotated[Path | None, typer.Option(help="A folder for the trace.")] = None,
+    tap: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR", help="A folder for what this member delivers, for streams of Spark."
+        ),
+    ] = None,
     durable: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="A log from which this member resumes where it was."),
@@ -90,11 +106,14 @@ def node(
     ] = False,
     serve: Annotated[
         str | None,
-        typer.Option(metavar="HOST:PORT", help="Answer /metrics (Prometheus) and /status here."),
+        typer.Option(
+            metavar="HOST:PORT", help="A page for people here, /metrics (Prometheus) and /status."
+        ),
     ] = None,
     authority: Authority = None,
     certificate: Certificate = None,
     key: Key = None,
+    revoked: Revoked = None,
     plain_tcp: PlainTcpFlag = False,
     scenario: Annotated[
         Path | None,
@@ -111,6 +130,13 @@ def node(
         str | None,
         typer.Option(
             help="router: only forward; application: also send. Checked against the scenario.",
+            rich_help_panel=OVERLAY,
+        ),
+    ] = None,
+    memory: Annotated[
+        Path | None,
+        typer.Option(
+            help="Its stable memory (recovery=memory); whoever takes its place is given the same.",
             rich_help_panel=OVERLAY,
         ),
     ] = None,
@@ -139,11 +165,13 @@ def node(
         return
     if name is None:
         raise Misuse("--name is missing; what is this member called?")
-    security = choose_security(authority, certificate, key, plain_tcp)
+    security = choose_security(authority, certificate, key, plain_tcp, revoked)
     if logs:
         log_to_stderr()
     if scenario is not None:
-        asyncio.run(_overlay(name, scenario, addresses, role, security, record, serve))
+        if tap is not None:
+            raise Misuse("--tap goes with a group, not with the overlay of a --scenario")
+        asyncio.run(_overlay(name, scenario, addresses, role, security, record, serve, memory))
         return
     if role == "router":
         raise Misuse("--role router belongs to the overlay of a --scenario")
@@ -154,6 +182,7 @@ def node(
         _member(
             group,
             serve,
+            tap,
             name=name,
             listen=parse_address("--listen", listen),
             advertise=None if advertise is None else parse_address("--advertise", advertise),
@@ -178,6 +207,7 @@ def node(
 async def _member(
     group: str,
     serve: str | None,
+    tap: Path | None,
     *,
     missing_after: float | None,
     join_timeout: float | None,
@@ -192,12 +222,28 @@ async def _member(
         raise Misuse(f"--synchronous {synchronous}: there are {', '.join(Synchronous)}")
     settings["durability"] = Durability(Synchronous(synchronous), kept_messages)
     async with AsyncExitStack() as stack:
+        written = None
+        if tap is not None:
+            name, is_synced = settings["name"], synchronous == Synchronous.FULL
+            written = stack.enter_context(_tapping(tap, group, name, is_synced))
         choice = Settings(missing_after_s=missing_after, join_timeout_s=join_timeout)
         config = GroupConfig(suspect_after_s=suspect_after, flush_timeout_s=suspect_after)
         member = await stack.enter_async_context(
             join(group, settings=choice, config=config, measures=serve is not None, **settings)
         )
-        await _run(member, serve, stack)
+        await _run(member, serve, stack, written)
+
+
+@contextmanager
+def _tapping(folder: Path, group: str, name: str, is_synced: bool) -> "Iterator[Tap]":
+    """A tap that is this process' own as long as it is open."""
+    from antecede.files import locked, make_folder, refuse_stored  # noqa: PLC0415 - where needed
+    from antecede.live.tap import Tap  # noqa: PLC0415
+
+    refuse_stored(folder, "a tap appends to its files")
+    make_folder(folder)
+    with locked(folder), closing(Tap(folder, group, name, is_synced=is_synced)) as tap:
+        yield tap
 
 
 async def _overlay(
@@ -208,6 +254,7 @@ async def _overlay(
     security: Any,
     record: Path | None,
     serve: str | None,
+    memory: Path | None,
 ) -> None:
     from antecede.live import join_overlay  # noqa: PLC0415 - only where needed
     from antecede.simulate import load_scenario  # noqa: PLC0415
@@ -220,9 +267,8 @@ async def _overlay(
     if name not in names:
         raise Misuse(f"--name {name} is none of {', '.join(names)}")
     process = names.index(name)
-    # Who comes back under another name sends and is addressed, too. Routers do not come back.
-    applications = scenario.applications.size + len(scenario.returning)
-    actual = "application" if process < applications else "router"
+    applications = scenario.application_names
+    actual = "application" if name in applications else "router"
     if role not in (None, actual):
         raise Misuse(f"'{name}' is a process for {actual}s in {file}, not for {role}s")
     order = scenario.order(process, scenario.membership, scenario.order_options)
@@ -237,6 +283,8 @@ async def _overlay(
                 security=security,
                 late=[names[one.process] for one in scenario.latecomers],
                 record=record,
+                measures=serve is not None,
+                memory=memory,
             )
         )
         await _run(member, serve, stack)
@@ -254,7 +302,9 @@ def _read_addresses(file: Path, names: list[str]) -> "dict[str, Address]":
     return {name: parse_address(f"{file}: {name} =", str(found[name])) for name in names}
 
 
-async def _run(member: "Group", serve: str | None, stack: AsyncExitStack) -> None:
+async def _run(
+    member: "Group", serve: str | None, stack: AsyncExitStack, tap: "Tap | None" = None
+) -> None:
     """Lines in, events out, until the input ends."""
     from antecede.live.metrics import serve as serve_metrics  # noqa: PLC0415 - only where needed
 
@@ -263,9 +313,10 @@ async def _run(member: "Group", serve: str | None, stack: AsyncExitStack) -> Non
     if serve is not None:
         address = parse_address("--serve", serve)
         host, port = await stack.enter_async_context(serve_metrics([member], address))
-        print_line({"event": "serving", "address": f"{host}:{port}"})
+        at = f"{host}:{port}"
+        print_line({"event": "serving", "address": at, "page": f"http://{at}/"})
     talking = asyncio.create_task(_talk(member))
-    printing = asyncio.create_task(_print_events(member))
+    printing = asyncio.create_task(_print_events(member, tap))
     done, _ = await asyncio.wait([talking, printing], return_when=asyncio.FIRST_COMPLETED)
     if talking in done:
         await talking
@@ -290,10 +341,15 @@ async def _talk(member: "Group") -> None:
             print_line({"event": "error", "text": str(error)})
 
 
-async def _print_events(member: "Group") -> None:
-    from antecede.live import StateWanted  # noqa: PLC0415 - only where needed
+async def _print_events(member: "Group", tap: "Tap | None") -> None:
+    from antecede.live import Delivery, StateWanted  # noqa: PLC0415 - only where needed
 
-    async for event in member:
+    async for event in member:  # asking for the next marks this one as taken
+        if tap is not None and isinstance(event, Delivery):
+            tap.append(event)
+            if tap.is_full:
+                member.mark_taken()
+                tap.roll()
         if isinstance(event, StateWanted):
             member.give_state(event, b"")  # There is nothing behind these lines.
         print_line(described(event))

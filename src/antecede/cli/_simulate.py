@@ -10,17 +10,19 @@ from antecede.cli._shared import (
     ANSWER_IS_NO,
     JsonFlag,
     OptionFlags,
+    given,
     parse_option_flags,
     print_json,
     print_table,
     progress_bar,
 )
-from antecede.errors import CannotWrite, Misuse
-from antecede.protocols import names
+from antecede.errors import BrokenInvariant, Misuse
+from antecede.files import complaining, refuse_existing
+from antecede.protocols import names, ours
 from antecede.shipped import find as find_shipped
 from antecede.simulate import Scenario, Spread, Summary, load_scenario, make_scenario
 from antecede.simulate import simulate as run_scenario
-from antecede.simulate.duty import Duty, duty
+from antecede.simulate.duty import owed_of
 from antecede.simulate.notices import some_of
 
 EVERY = "all"
@@ -34,7 +36,7 @@ def simulate(
     ] = None,
     processes: Annotated[int | None, typer.Option(help="How many processes.")] = None,
     messages: Annotated[int | None, typer.Option(help="How many messages they send.")] = None,
-    seed: Annotated[int | None, typer.Option(help="One seed explains a run.")] = None,
+    seed: Annotated[int | None, typer.Option(help="The same seed gives the same run.")] = None,
     option: OptionFlags = None,
     k: Annotated[str | None, typer.Option(help="The same as --option k=K (bounded).")] = None,
     topology: Annotated[
@@ -58,12 +60,15 @@ def simulate(
     ] = None,
     cascade: Annotated[
         float | None,
-        typer.Option(help="How likely a delivery causes a send.", rich_help_panel=TRAFFIC),
+        typer.Option(
+            help="The probability that a delivery causes a send.", rich_help_panel=TRAFFIC
+        ),
     ] = None,
     local: Annotated[
         float | None,
         typer.Option(
-            help="How likely a message stays in its part of the topology.", rich_help_panel=TRAFFIC
+            help="The probability that a message stays in its part of the topology.",
+            rich_help_panel=TRAFFIC,
         ),
     ] = None,
     multicast_size: Annotated[
@@ -101,10 +106,12 @@ def simulate(
         ),
     ] = None,
     loss: Annotated[
-        float | None, typer.Option(help="How likely a copy is lost.", rich_help_panel=NETWORK)
+        float | None,
+        typer.Option(help="The probability that a copy is lost.", rich_help_panel=NETWORK),
     ] = None,
     duplication: Annotated[
-        float | None, typer.Option(help="How likely a copy comes twice.", rich_help_panel=NETWORK)
+        float | None,
+        typer.Option(help="The probability that a copy comes twice.", rich_help_panel=NETWORK),
     ] = None,
     fifo: Annotated[
         bool | None,
@@ -124,6 +131,14 @@ def simulate(
             metavar="P@T[:Q,..]",
             help="Process P is not there at the start: it comes at T s, and will talk with Q, ...; "
             "may repeat.",
+            rich_help_panel=NETWORK,
+        ),
+    ] = None,
+    link: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="P,Q@T",
+            help="The link between P and Q is there from T s on; may repeat.",
             rich_help_panel=NETWORK,
         ),
     ] = None,
@@ -168,6 +183,7 @@ def simulate(
         "options": parse_option_flags(option, k=k) or None,
         "groups": _groups(groups, layout, group_size),
         "joins": [_join(text) for text in join] if join else None,
+        "new_links": [_link(text) for text in link] if link else None,
         "crashes": [_crash(text) for text in crash] if crash else None,
     }
     network = {
@@ -188,9 +204,9 @@ def simulate(
     base = {} if scenario is None else _plain(load_scenario(find_shipped("scenarios", scenario)))
     if scenario is None and protocol is None:
         raise Misuse("name a protocol (--protocol), 'all', or a scenario file (--scenario)")
-    data = {**base, **_given(fields)}
-    data["network"] = {**base.get("network", {}), **_given(network)}
-    data["workload"] = _workload(base.get("workload"), _given(traffic), "groups" in data)
+    data = {**base, **given(fields)}
+    data["network"] = {**base.get("network", {}), **given(network)}
+    data["workload"] = _workload(base.get("workload"), given(traffic), "groups" in data)
     if protocol is not None:
         data["protocol"] = protocol
 
@@ -204,7 +220,9 @@ def simulate(
     ]
     _make_room([target for _, target in targets if target], force)
     summaries = [_run(one, target, force) for one, target in targets]
-    owed = [_owed(one, summary) for summary, (one, _) in zip(summaries, targets, strict=True)]
+    owed = [
+        owed_of(one, summary.leftover) for summary, (one, _) in zip(summaries, targets, strict=True)
+    ]
     if as_json:
         plain = [summary.as_dict() for summary in summaries]
         print_json(plain if is_every else plain[0])
@@ -212,10 +230,6 @@ def simulate(
         tell(summaries, left_out, owed)
     if any(owed) or any(summary.failure for summary in summaries):
         raise typer.Exit(ANSWER_IS_NO)
-
-
-def _given(flags: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in flags.items() if value is not None}
 
 
 def _plain(scenario: Scenario) -> dict[str, Any]:
@@ -226,7 +240,7 @@ def _plain(scenario: Scenario) -> dict[str, Any]:
 def _groups(count: int | None, layout: str, size: int | None) -> dict[str, Any] | None:
     if count is None:
         return None
-    return {"layout": layout, "count": count, **_given({"size": size})}
+    return {"layout": layout, "count": count, **given({"size": size})}
 
 
 def _workload(base: dict[str, Any] | None, given: dict[str, Any], grouped: bool) -> dict[str, Any]:
@@ -266,6 +280,15 @@ def _join(text: str) -> dict[str, Any]:
         ) from None
 
 
+def _link(text: str) -> dict[str, Any]:
+    ends, _, time = text.rpartition("@")
+    try:
+        first, second = ends.split(",")
+        return {"between": [_process(first), _process(second)], "time_s": float(time)}
+    except ValueError:
+        raise Misuse(f"--link {text}: write it as P,Q@SECONDS, such as 2,5@1.5") from None
+
+
 def _partition(text: str) -> dict[str, Any]:
     processes, at, times = text.rpartition("@")
     start, _, end = times.partition("..")
@@ -303,57 +326,45 @@ def _scenarios(data: dict[str, Any]) -> Iterator[tuple[Scenario | None, str]]:
 def _make_room(targets: list[Path], force: bool) -> None:
     """Refuse what exists and make the folders, before the first run takes its time."""
     for target in targets:
-        if target.exists() and not force:
-            raise Misuse(f"{target} exists already; --force overwrites it")
-        try:
+        refuse_existing(target, force)
+        with complaining(target):
             target.parent.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise CannotWrite(str(target), error.strerror or str(error)) from None
 
 
 def _run(scenario: Scenario, out: Path | None, force: bool) -> Summary:
     total = scenario.message_limit
     with progress_bar(f"{scenario.run_name}", total) as tick:
-        return run_scenario(scenario, out, force=force, progress=lambda sent: tick(sent, total))
+        try:
+            return run_scenario(scenario, out, force=force, progress=lambda sent: tick(sent, total))
+        except BrokenInvariant as error:
+            if scenario.protocol in ours():
+                raise
+            raise Misuse(
+                f"{error}: the protocol breaks its contract; antecede.testing.check_protocol looks "
+                f"for more"
+            ) from error
 
 
-def _owed(scenario: Scenario, summary: Summary) -> int:
-    """How many undelivered copies neither the faults nor what was told excuses."""
-    left = summary.leftover
-    match duty(scenario):
-        case Duty.NOTHING:
-            return 0
-        case Duty.ARRIVED:
-            return left.waiting
-        case Duty.SURVIVORS:
-            return left.disagreed + left.waiting + left.missing
-
-
-COLUMNS = (
+ANSWERS = (
     "protocol",
     "messages",
     "deliveries",
-    "elements",
-    "p99",
-    "bytes",
-    "p99",
-    "delay ms",
-    "p99",
-    "held ms",
-    "p99",
-    "peak queue",
-    "control",
     "undelivered",
     "violations",
+    "control",
+    "queue",
 )
+COSTS = ("", "elements", "p99", "bytes", "p99", "delay ms", "p99", "held ms", "p99")
 
 
 def tell(summaries: list[Summary], left_out: list[str], owed: list[int]) -> None:
     """The summaries for a person, side by side; `owed` copies of each had to be delivered."""
-    print_table(COLUMNS, map(_row, summaries))
+    print_table(ANSWERS, map(_answers, summaries))
+    print()
+    print_table(COSTS, map(_costs, summaries))
     print(
-        "\nelements, bytes: ordering information on a message; held: from arrival to delivery; "
-        "control: packets of the protocol's own."
+        "\nelements, bytes: ordering information on a message; held: from arrival to\ndelivery; "
+        "control: packets of the protocol's own; queue: at its longest."
     )
     for summary in summaries:
         if summary.hops:
@@ -432,7 +443,19 @@ def _tell_together(count: int, told: Iterable[tuple[str, str]]) -> None:
         print(f"{who}: {sentence}")
 
 
-def _row(summary: Summary) -> tuple[str, ...]:
+def _answers(summary: Summary) -> tuple[str, ...]:
+    return (
+        summary.protocol,
+        f"{summary.messages:,}",
+        f"{summary.deliveries:,}",
+        f"{summary.undelivered:,}",
+        "?" if summary.violations is None else f"{summary.violations:,}",
+        f"{summary.control_packets:,}",
+        f"{summary.peak_queue:,}",
+    )
+
+
+def _costs(summary: Summary) -> tuple[str, ...]:
     def plain(spread: Spread) -> tuple[str, str]:
         return f"{spread.mean:.1f}", f"{spread.p99:.0f}"
 
@@ -441,14 +464,8 @@ def _row(summary: Summary) -> tuple[str, ...]:
 
     return (
         summary.protocol,
-        f"{summary.messages:,}",
-        f"{summary.deliveries:,}",
         *plain(summary.stamp_entries),
         *plain(summary.stamp_bytes),
         *milliseconds(summary.delay_s),
         *milliseconds(summary.hold_s),
-        f"{summary.peak_queue:,}",
-        f"{summary.control_packets:,}",
-        f"{summary.undelivered:,}",
-        "?" if summary.violations is None else f"{summary.violations:,}",
     )

@@ -8,9 +8,12 @@ import typer
 
 from antecede.cli._plain import Command, CommandGroup
 from antecede.cli._shared import JsonFlag, print_json, print_table
-from antecede.errors import CannotWrite, Misuse
+from antecede.errors import Misuse, counted
+from antecede.files import write_whole
 from antecede.message import ProcessSet, members
+from antecede.overlays.separators.options import SeparatorsOptions
 from antecede.overlays.separators.plan import plan_zones
+from antecede.overlays.separators.regions import Regions, regions_of
 from antecede.overlays.separators.zones import Place, structure
 from antecede.topology import Choice, Separator, Topology, attach, choose_separators, load_topology
 from antecede.topology.choose import PER_NODE
@@ -59,26 +62,19 @@ def show(
     topology = load_topology(source, "largest" if largest else "keep")
     summary = summarise(topology)
     if out is not None:
-        _write(out, draw(topology))
+        write_whole(out, draw(topology))
     if as_json:
         print_json(msgspec.to_builtins(summary))
     else:
         tell(summary)
 
 
-def _write(out: Path, picture: str) -> None:
-    try:
-        out.write_text(picture, "utf-8")
-    except OSError as error:
-        raise CannotWrite(str(out), error.strerror or str(error)) from None
-
-
 def tell(summary: Summary) -> None:
     """The summary for a person."""
-    print(f"{summary.name}: {summary.nodes:,} nodes, {summary.links:,} links")
+    print(f"{summary.name}: {counted(summary.nodes, 'node')}, {counted(summary.links, 'link')}")
     print(f"hosts: {summary.hosts:,}, routers: {summary.routers:,}")
     print(
-        f"blocks: {summary.blocks:,}, the largest of {summary.largest_block:,} nodes; "
+        f"blocks: {summary.blocks:,}, the largest of {counted(summary.largest_block, 'node')}; "
         f"articulation points: {summary.articulation_points:,}"
     )
     if summary.parts > 1:
@@ -94,14 +90,18 @@ def separators(
     source: Source,
     processes: Annotated[
         int,
-        typer.Option(min=0, help="Attach so many application processes to every host."),
+        typer.Option(min=0, help="Attach this many application processes to every host."),
     ] = 0,
     per_node: Annotated[
         int, typer.Option(min=1, help="How many separators a node keeps at most.")
     ] = PER_NODE,
     routed: Annotated[
         bool,
-        typer.Option("--routed", help="List what protocol separators uses on this network."),
+        typer.Option("--routed", help="List what protocol separators uses on its tree."),
+    ] = False,
+    regions: Annotated[
+        bool,
+        typer.Option("--regions", help="List what it uses on shortest ways: routes=shortest."),
     ] = False,
     out: Annotated[
         Path | None,
@@ -117,19 +117,29 @@ def separators(
     address their neighbours: protocol histories with rule R9.
 
     Protocol separators routes along a tree through the network, and its sets separate the branches
-    of that tree. --routed lists these instead, with one process at every host unless --processes
-    says more.
+    of that tree. --routed lists these instead; --regions, the regions whose borders filter when it
+    takes shortest ways. Both put one process at every host unless --processes says more.
 
     Example: antecede topology separators Abilene
     """
     topology = load_topology(source, "largest" if largest else "refuse")
-    if routed:
+    if routed and regions:
+        raise Misuse("--routed is about the tree, --regions about shortest ways; give one of them")
+    if routed or regions:
         processes = max(processes, 1)
     if processes:
         if not topology.hosts:
             raise Misuse(f"{source}: no node hosts processes")
         at = [node for node in members(topology.hosts) for _ in range(processes)]
         topology = attach(topology, at)
+    if regions:
+        found = chosen_regions(topology)
+        _mark(out, topology, list(found.border))
+        if as_json:
+            print_json(regions_as_plain(topology, found))
+        else:
+            list_regions(topology, found)
+        return
     if routed:
         sets = routed_sets(topology)
         _mark(out, topology, [place.members for place in sets])
@@ -152,7 +162,7 @@ def _mark(out: Path | None, topology: Topology, sets: list[ProcessSet]) -> None:
         marked = 0
         for one in sets:
             marked |= one
-        _write(out, draw(topology, marked, "members of separators"))
+        write_whole(out, draw(topology, marked, "members of separators"))
 
 
 def as_plain(topology: Topology, choice: Choice) -> dict[str, Any]:
@@ -222,7 +232,7 @@ def list_separators(topology: Topology, choice: Choice) -> None:
         f"{len(ranked):,} separators of the graph, for histories with rule R9: {applying:,} of "
         f"{topology.size:,} nodes apply some, none more than {longest:,}"
     )
-    print("what protocol separators uses on this network: --routed")
+    print("what protocol separators uses: --routed on its tree, --regions on shortest ways")
     for note in topology.notes:
         print(f"note: {note}")
 
@@ -279,6 +289,49 @@ def list_routed(topology: Topology, sets: list[Place]) -> None:
     if len(sets) > SHOWN:
         print(f"and {len(sets) - SHOWN:,} more; --json lists them all")
     print(f"{len(sets):,} sets of the routed overlay filter; towards each side F, B is the others")
+    for note in topology.notes:
+        print(f"note: {note}")
+
+
+def chosen_regions(topology: Topology) -> Regions:
+    """Those that `routes=shortest` chooses on a network."""
+    options = SeparatorsOptions(links=topology.links)
+    return regions_of(topology.neighbours, topology.hosts, options)
+
+
+def regions_as_plain(topology: Topology, regions: Regions) -> dict[str, Any]:
+    """Regions as JSON."""
+    return {
+        "topology": topology.name,
+        "nodes": topology.size,
+        "notes": list(topology.notes),
+        "regions": [
+            {"nodes": _names(topology, inside), "border": _names(topology, border)}
+            for inside, border in zip(regions.inside, regions.border, strict=True)
+        ],
+    }
+
+
+def list_regions(topology: Topology, regions: Regions) -> None:
+    """Regions for a person."""
+    pairs = list(zip(regions.inside, regions.border, strict=True))
+    print_table(
+        ("border", "region", "|border|", "|region|", "processes"),
+        (
+            (
+                topology.named(border),
+                _few(topology, inside),
+                f"{border.bit_count():,}",
+                f"{inside.bit_count():,}",
+                f"{(inside & topology.hosts).bit_count():,}",
+            )
+            for inside, border in pairs[:SHOWN]
+        ),
+        text=2,
+    )
+    if len(pairs) > SHOWN:
+        print(f"and {len(pairs) - SHOWN:,} more; --json lists them all")
+    print(f"{len(pairs):,} regions filter on shortest ways; into a region goes what concerns it")
     for note in topology.notes:
         print(f"note: {note}")
 

@@ -1,5 +1,6 @@
 """`antecede verify`: was causal order kept?"""
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -7,14 +8,23 @@ import msgspec
 import typer
 from rich.console import Console
 
-from antecede.cli._shared import ANSWER_IS_NO, JsonFlag, print_json
+from antecede.cli._shared import (
+    ANSWER_IS_NO,
+    WITHOUT_SPARK,
+    JsonFlag,
+    counts_text,
+    exit_with,
+    has_spark,
+    print_json,
+)
 from antecede.errors import Misuse
 from antecede.trace import read_trace
 from antecede.trace.reader import count_rows
-from antecede.verify import Verdict, verify_into, verify_trace
+from antecede.verify import Answer, Verdict, verify_into, verify_trace
 from antecede.verify.holes import Hole, find_holes
 from antecede.verify.output import refuse_existing
 from antecede.verify.scopes import has_scopes
+from antecede.verify.verdict import is_sure
 
 SHOWN = 10
 """Witnesses told to a person; --json lists more."""
@@ -56,7 +66,9 @@ def verify(
 ) -> None:
     """Say whether a trace kept causal order, with a witness for every violation.
 
-    Exit status: 0 if it did, 1 if it did not (or has holes), 2 if the trace itself is broken.
+    Exit status: 0 if it did, 1 if it did not (or has holes), 2 if the trace itself is broken, 3 if
+    it cannot be told: nothing was delivered, or the trace was made from a log that does not show
+    enough.
 
     Example: antecede verify run.parquet
     """
@@ -64,9 +76,10 @@ def verify(
         raise Misuse(f"there is no engine '{engine}'; the engines are {', '.join(ENGINES)}")
     is_scoped = layer == "app" and has_scopes(trace)
     if engine == "auto":
-        engine = "local" if is_scoped or count_rows(trace) <= LOCAL_ROWS else "spark"
-    if engine == "spark" and is_scoped:
-        raise Misuse(f"{trace} asks for less than causal order, which --engine local judges")
+        engine = "local" if count_rows(trace) <= LOCAL_ROWS else "spark"
+        if engine == "spark" and not has_spark():
+            print(WITHOUT_SPARK, file=sys.stderr)
+            engine = "local"
     if engine == "spark":
         verdict = verify_with_spark(trace, layer, master, out, force)
     elif out is None:
@@ -83,8 +96,9 @@ def verify(
         tell(verdict, "the order that its messages ask for" if is_scoped else "causal order")
         if holes:
             tell_holes(found)
-    if not verdict.holds or found:
+    if found:
         raise typer.Exit(ANSWER_IS_NO)
+    exit_with(verdict.answer)
 
 
 def tell_holes(found: list[Hole]) -> None:
@@ -117,10 +131,7 @@ def verify_with_spark(
 
 def tell(verdict: Verdict, what: str = "causal order") -> None:
     """The verdict for a person, on the order that was asked for."""
-    print(
-        f"{verdict.runs:,} run{'s' * (verdict.runs != 1)}, {verdict.messages:,} messages, "
-        f"{verdict.deliveries:,} deliveries"
-    )
+    print(counts_text(verdict.runs, verdict.messages, verdict.deliveries))
     crashed = verdict.undelivered_at_crashed
     at_crashed = f", {crashed:,} of them at processes that crashed" if crashed else ""
     print(f"undelivered: {verdict.undelivered:,}{at_crashed}")
@@ -131,14 +142,34 @@ def tell(verdict: Verdict, what: str = "causal order") -> None:
             f"arrived (forced), {delays.mean(delays.inherited_s):.6g} s for messages that were "
             f"held themselves (inherited), {delays.mean(delays.own_s):.6g} s without need (own)"
         )
-    if verdict.holds:
+    if verdict.answer is Answer.KEPT:
         print(f"{what} was kept")
-        return
+    elif verdict.answer is Answer.CANNOT_TELL:
+        found = "some early deliveries were" if verdict.violations else "no early delivery was"
+        print(f"{found} found, but whether {what} was kept CANNOT BE TOLD:")
+    else:
+        tell_witnesses(verdict, f"{what} was BROKEN")
+    doubts = verdict.doubts if verdict.answer is not Answer.BROKEN else ()
+    for doubt in doubts:
+        print(f"  {doubt.sentence()}")
+    if verdict.answer is Answer.CANNOT_TELL and verdict.violations:
+        tell_witnesses(verdict, f"{what} was perhaps broken")
+    if notes := [one for one in verdict.assumed if one not in doubts]:
+        print("assumed from the log:")
+        for note in notes:
+            print(f"  {note.sentence()}")
+
+
+def tell_witnesses(verdict: Verdict, lead: str) -> None:
+    """The first early deliveries for a person."""
     early = "delivery" if verdict.violations == 1 else "deliveries"
-    print(f"{what} was BROKEN: {verdict.violations:,} early {early}")
-    for witness in verdict.witnesses[:SHOWN]:
+    print(f"{lead}: {verdict.violations:,} early {early}")
+    sure = [one for one in verdict.witnesses if is_sure(one, verdict.doubts)]
+    shown = (sure if verdict.answer is Answer.BROKEN else verdict.witnesses)[:SHOWN]
+    for witness in shown:
         where = f"{witness.run}: " if verdict.runs > 1 else ""
         print(f"  {where}{witness.sentence()}")
-    more = verdict.violations - len(verdict.witnesses[:SHOWN])
+    more = verdict.violations - len(shown)
     if more > 0:
-        print(f"  and {more:,} more; --json lists up to {len(verdict.witnesses)}")
+        perhaps = " perhaps" if any(one.unsure for one in verdict.doubts) else ""
+        print(f"  and{perhaps} {more:,} more; --json lists up to {len(verdict.witnesses)}")

@@ -3,6 +3,7 @@
 import sys
 import webbrowser
 from pathlib import Path
+from tempfile import mkdtemp
 from typing import Annotated
 
 import typer
@@ -14,7 +15,11 @@ from antecede.errors import Misuse
 def view(
     trace: Annotated[Path, typer.Argument(help="A Parquet file, or a directory of them.")],
     out: Annotated[
-        Path | None, typer.Option(metavar="FILE.html", help="Write the page here.")
+        Path | None,
+        typer.Option(
+            metavar="FILE.html",
+            help="Write the page here; without it, to a temporary file that the browser shows.",
+        ),
     ] = None,
     open_: Annotated[bool, typer.Option("--open", help="Show the page in the browser.")] = False,
     compare: Annotated[
@@ -42,15 +47,15 @@ def view(
 
     The page is one file that needs no server and no network.
 
-    Example: antecede view run.parquet --out run.html --open
+    Example: antecede view run.parquet
     """
+    from antecede.files import refuse_existing  # noqa: PLC0415
     from antecede.view import write_shiviz, write_view  # noqa: PLC0415 - only where needed
-    from antecede.view.page import refuse_existing  # noqa: PLC0415
 
     if out is None and shiviz is None:
-        raise Misuse("say what to write: --out FILE.html for the page, --shiviz FILE for a log")
+        out, open_ = Path(mkdtemp(prefix="antecede-view-")) / f"{trace.stem}.html", True
     if out is None and (open_ or compare or compare_run or around):
-        raise Misuse("--open, --compare, --compare-run and --around go with --out FILE.html")
+        raise Misuse("--open, --compare, --compare-run and --around are for the page: add --out")
     if out is not None and shiviz is not None:
         if out.resolve() == shiviz.resolve():
             raise Misuse("page and log need a file each: --out and --shiviz name the same")
