@@ -10,13 +10,19 @@ import sys
 from collections.abc import Callable
 
 from bench import (
+    around,
     brokers,
     campaign,
     daisy,
+    daisy_grow,
     endurance,
     fuzz,
     live,
+    live_floods,
     live_fuzz,
+    live_returns,
+    live_scale,
+    live_seals,
     live_soak,
     machines,
     queue,
@@ -35,8 +41,10 @@ BENCHMARKS: dict[str, Callable[[], None]] = {
     "sizes": sizes.main,
     "separators": separators.main,
     "daisy": daisy.main,
+    "daisy-grow": daisy_grow.main,
     "endurance": endurance.main,
     "verification": verification.main,
+    "around": around.main,
     "spark": spark.main,
     "campaign": campaign.main,
     "fuzz": fuzz.main,
@@ -44,6 +52,10 @@ BENCHMARKS: dict[str, Callable[[], None]] = {
     "live": live.main,
     "live-fuzz": live_fuzz.main,
     "live-soak": live_soak.main,
+    "live-seals": live_seals.main,
+    "live-returns": live_returns.main,
+    "live-scale": live_scale.main,
+    "live-floods": live_floods.main,
     "brokers": brokers.main,
 }
 

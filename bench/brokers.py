@@ -8,13 +8,10 @@ import asyncio
 import json
 import os
 import platform
-import subprocess
 import sys
-import tempfile
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
-from pathlib import Path
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
 from typing import Any
 
 from nats.js.api import AckPolicy, ConsumerConfig
@@ -22,47 +19,27 @@ from nats.js.api import AckPolicy, ConsumerConfig
 from antecede.brokers import causal
 from antecede.brokers import kafka as kafka_bus
 from antecede.brokers.lanes import Lanes
-from antecede.brokers.stamps import as_text, decode_lanes, encode_lanes
+from antecede.brokers.stamps import LaneStamp, as_text, decode_lanes, encode_lanes
+from bench.broker_waits import (
+    PUBLISH,
+    PUBLISH_TEXT,
+    WAITS,
+    WAITS_TEXT,
+    publish_rows,
+    server_of,
+    wait_rows,
+)
 from bench.docs import ROOT, markdown
-from tests.brokers import servers
 from tests.brokers.questions import ANSWERS, QUESTIONS, answer, ask, client_of, early_answers
 from tests.brokers.questions import read as read_questions
 
 PAGE = ROOT / "docs" / "results" / "brokers.md"
 PAYLOAD = b"x" * 100
-MESSAGES = 6_000
+MESSAGES = 3_200
 COUNT = 1_000
 SIZES = ((2, 1), (2, 4), (16, 4), (64, 4), (64, 16))
 """(publishers, lanes)."""
 REPEATS = 3
-
-
-@contextmanager
-def server_of(kind: str) -> Iterator[Any]:
-    """A port, or the settings of a Kafka client: the mock cluster in a process of its own."""
-    if kind == "kafka":
-        program = (
-            "import sys; from confluent_kafka import Producer; "
-            "p = Producer({'bootstrap.servers': 'x', 'test.mock.num.brokers': 1, 'log_level': 0}); "
-            "b = p.list_topics(timeout=20).brokers.values(); "
-            "print(','.join(f'{x.host}:{x.port}' for x in b), flush=True); sys.stdin.read()"
-        )
-        pipe = subprocess.PIPE
-        host = subprocess.Popen([sys.executable, "-c", program], stdin=pipe, stdout=pipe, text=True)
-        try:
-            address = host.stdout.readline().strip() if host.stdout else ""
-            yield {"bootstrap.servers": address, "log_level": 0}
-        finally:
-            host.communicate()
-        return
-    with tempfile.TemporaryDirectory() as folder:
-        is_redis = kind in ("streams", "pubsub")
-        server = servers.redis(Path(folder), "no") if is_redis else servers.nats(Path(folder))
-        server.start()
-        try:
-            yield server.port
-        finally:
-            server.kill()
 
 
 def spent(action: Callable[[], Any]) -> float:
@@ -175,50 +152,56 @@ async def bare(kind: str, client: Any, lanes: int, total: int) -> None:
                 left -= bool(message.data)
 
 
-async def ordered(client: Any, lanes: int, total: int) -> None:
+async def ordered(client: Any, lanes: int, total: int) -> LaneStamp:
+    """Gives the last stamp, which names all lanes."""
     names = [f"lane{number}" for number in range(lanes)]
     found = 0
     async with causal(client, names, start="first") as bus:
         async for message in bus:
             found += bool(message.payload)
             if found == total:
-                return
+                break
+    stamp: LaneStamp = message.stamp
+    return stamp
 
 
-def costs(kind: str, publishers: int, lanes: int) -> tuple[float, float]:
-    """µs of CPU a delivery: the bare client's, and with order."""
+def costs(kind: str, publishers: int, lanes: int) -> tuple[int, float, float]:
+    """Bytes of a stamp; µs of CPU a delivery, the bare client's, and with order."""
     total = MESSAGES // publishers * publishers
 
-    async def measure(port: Any) -> tuple[float, float]:
+    async def measure(port: Any) -> tuple[int, float, float]:
         async with filled(kind, port, publishers, lanes) as client:
             best = [1e9, 1e9]
+            size = 0
             for _ in range(REPEATS):
                 begun = time.process_time()
                 await bare(kind, client, lanes, total)
                 middle = time.process_time()
-                await ordered(client, lanes, total)
+                stamp = await ordered(client, lanes, total)
                 ended = time.process_time()
                 best = [min(best[0], middle - begun), min(best[1], ended - middle)]
-            return 1e6 * best[0] / total, 1e6 * best[1] / total
+                size = len(as_text(encode_lanes(stamp)))
+            return size, 1e6 * best[0] / total, 1e6 * best[1] / total
 
     with server_of(kind) as port:
         return asyncio.run(measure(port))
 
 
-def kafka_costs(publishers: int, lanes: int) -> tuple[float, float]:
+def kafka_costs(publishers: int, lanes: int) -> tuple[int, float, float]:
     from confluent_kafka import Consumer, TopicPartition  # noqa: PLC0415
 
     total = MESSAGES // publishers * publishers
     names = [f"lane{number}" for number in range(lanes)]
     with server_of("kafka") as settings:
-        past: dict[int, int] = {}
+        past = b"\x80"
+        stamps: list[Any] = []
         for number in range(publishers):
             with kafka_bus.causal(settings) as bus:
-                bus._machine.observe(past)
+                bus.observe(past)
                 for message in range(MESSAGES // publishers):
                     bus.publish(names[(number + message) % lanes], PAYLOAD, partition=0)
                 bus.flush()
-                past = dict(bus._machine.state.past)
+                past = bus.past()
 
         def read_bare() -> None:
             consumer = Consumer({**settings, "group.id": "bare", "auto.offset.reset": "earliest"})
@@ -235,21 +218,12 @@ def kafka_costs(publishers: int, lanes: int) -> tuple[float, float]:
                 for message in bus:
                     found += bool(message.payload)
                     if found == total:
+                        stamps.append(message.stamp)
                         return
 
-        bare_s = min(spent(read_bare) for _ in range(REPEATS))
-        ordered_s = min(spent(read_ordered) for _ in range(REPEATS))
-    return 1e6 * bare_s / total, 1e6 * ordered_s / total
-
-
-def stamp_bytes(lanes: int, place: int) -> tuple[int, int]:
-    """Of a stamp that names this place in all lanes: binary, and as text."""
-    machine = Lanes(1 << 47)
-    for number in range(lanes):
-        machine.observe({machine.keys.add(f"lane{number}"): place})
-    stamp = encode_lanes(machine.publish("lane0"))
-    decode_lanes(stamp)
-    return len(stamp), len(as_text(stamp))
+        times = [(spent(read_bare), spent(read_ordered)) for _ in range(REPEATS)]
+    bare_s, ordered_s = (min(column) for column in zip(*times, strict=True))
+    return len(encode_lanes(stamps[-1])), 1e6 * bare_s / total, 1e6 * ordered_s / total
 
 
 def cost_rows() -> list[tuple[str, ...]]:
@@ -258,22 +232,12 @@ def cost_rows() -> list[tuple[str, ...]]:
     for title, kind in kinds.items():
         for publishers, lanes in SIZES:
             if kind == "kafka":
-                without, with_it = kafka_costs(publishers, lanes)
+                size, without, with_it = kafka_costs(publishers, lanes)
             else:
-                without, with_it = costs(kind, publishers, lanes)
-            place = 1_800_000_000_000 << 22 if kind == "streams" else 1_000_000
-            binary, text = stamp_bytes(lanes, place)
-            rows.append(
-                (
-                    title,
-                    str(publishers),
-                    str(lanes),
-                    str(binary if kind == "kafka" else text),
-                    f"{without:.1f}",
-                    f"{with_it:.1f}",
-                    f"{with_it / without:.2f}",
-                )
-            )
+                size, without, with_it = costs(kind, publishers, lanes)
+            ratio = f"{with_it / without:.2f}"
+            cells = (str(publishers), str(lanes), str(size), f"{without:.1f}", f"{with_it:.1f}")
+            rows.append((title, *cells, ratio))
             print(rows[-1], file=sys.stderr)
     return rows
 
@@ -299,40 +263,9 @@ def machine_rows() -> list[tuple[str, ...]]:
     return rows
 
 
-# Waiting
-
-
-def waits(title: str, kind: str) -> tuple[str, ...]:
-    """How long messages are here before they are delivered, live at some hundred a second."""
-
-    async def measure(port: int, hold: bool) -> list[float]:
-        async with (
-            client_of(kind, port) as one,
-            client_of(kind, port) as two,
-            client_of(kind, port) as three,
-        ):
-            reading = asyncio.create_task(read_questions(three, COUNT, hold=hold))
-            answering = asyncio.create_task(answer(two, COUNT))
-            await asyncio.sleep(0.5)
-            await asyncio.gather(ask(one, COUNT, pause_s=0.002), answering)
-            return sorted(message.held_s for message in await reading)
-
-    cells = [title]
-    for hold in (False, True):
-        with server_of(kind) as port:
-            held = asyncio.run(measure(port, hold))
-        cells += [f"{1e3 * held[len(held) // 2]:.2f}", f"{1e3 * held[len(held) * 99 // 100]:.2f}"]
-    return tuple(cells)
-
-
-def wait_rows() -> list[tuple[str, ...]]:
-    return [waits("Redis Streams", "streams"), waits("JetStream", "jetstream")]
-
-
 EARLY = ("", "answers first, without", "with")
 COSTS = ("", "publishers", "lanes", "stamp, bytes", "µs a delivery, bare", "with order", "ratio")
 MACHINE = ("lanes", "µs a delivery")
-WAITS = ("", "p50, ms, without", "p99", "p50, ms, with", "p99")
 INTRODUCTION = """# Causal order over brokers: how often it breaks, and what it costs
 
 Written by `python -m bench.brokers`; do not edit. {machine}. Servers on loopback: Redis 6.2, NATS
@@ -355,16 +288,16 @@ every stamp names all of them; its bytes are those that travel (text for Redis a
 Kafka), without the header's name. The bare JetStream client acknowledges nothing, as the bus; a
 topic of the mock cluster has four partitions, of which one is filled.
 
+The aims are at most 1.5 times the bare client's CPU, and at most 64 bytes with 64 publishers and 4
+lanes. Where the ratio is larger: Kafka's client is written in C and hands 500 messages over in one
+call, while a delivery in order is some twenty calls of Python (the machine alone is below), so
+against one busy topic no Python can keep the aim. What the client spends on several topics of the
+mock cluster is mostly its own threads, which ask for empty partitions. With 16 lanes a stamp names
+16 places, and each of them is decoded, compared and remembered.
+
 """
 MACHINE_TEXT = """
 The machine alone, stamps decoded, nothing held:
-
-"""
-WAITS_TEXT = """
-## Waiting
-
-Time from a message's arrival at the client to its delivery, questions and answers live, {count:,}
-of each, some hundred a second.
 
 """
 
@@ -373,21 +306,59 @@ def main() -> None:
     print(markdown(EARLY, early_rows()))
     print(markdown(COSTS, cost_rows()))
     print(markdown(MACHINE, machine_rows()))
+    print(markdown(PUBLISH, publish_rows()))
     print(markdown(WAITS, wait_rows()))
 
 
-def write() -> None:
-    """The page."""
+def answers_part() -> str:
     machine = f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}"
-    text = INTRODUCTION.format(machine=machine, count=COUNT)
-    text += markdown(EARLY, early_rows())
-    text += COSTS_TEXT.format(messages=MESSAGES, payload=len(PAYLOAD), repeats=REPEATS)
-    text += markdown(COSTS, cost_rows()) + MACHINE_TEXT + markdown(MACHINE, machine_rows())
-    text += WAITS_TEXT.format(count=COUNT)
-    text += markdown(WAITS, wait_rows())
-    PAGE.write_text(text, "utf-8")
-    print(json.dumps({"written": str(PAGE)}))
+    return INTRODUCTION.format(machine=machine, count=COUNT) + markdown(EARLY, early_rows())
+
+
+def deliveries_part() -> str:
+    text = COSTS_TEXT.format(messages=MESSAGES, payload=len(PAYLOAD), repeats=REPEATS)
+    return text + markdown(COSTS, cost_rows()) + MACHINE_TEXT + markdown(MACHINE, machine_rows())
+
+
+def publishing_part() -> str:
+    return PUBLISH_TEXT + markdown(PUBLISH, publish_rows())
+
+
+def waiting_part() -> str:
+    return WAITS_TEXT + markdown(WAITS, wait_rows())
+
+
+PARTS: dict[str, tuple[str, Callable[[], str]]] = {
+    "answers": ("Answers before", answers_part),
+    "deliveries": ("Cost of a delivery", deliveries_part),
+    "publishing": ("Cost of publishing", publishing_part),
+    "waiting": ("Waiting", waiting_part),
+}
+"""The page: how each heading begins, and what makes the part. The first has the title, too."""
+
+
+def former_parts() -> dict[str, str]:
+    """The parts of the page as it is."""
+    sections = PAGE.read_text("utf-8").split("\n## ") if PAGE.exists() else []
+    found = {}
+    for section in sections[1:]:
+        for name, (heading, _) in PARTS.items():
+            if section.startswith(heading):
+                before = sections[0] if name == "answers" else ""
+                found[name] = f"{before}\n## {section.rstrip()}\n"
+    return found
+
+
+def write(wanted: Sequence[str]) -> None:
+    """Make these parts of the page anew, one after the other, and keep the others."""
+    for name in wanted:
+        text = PARTS[name][1]()
+        parts = {**former_parts(), name: text}
+        PAGE.write_text("".join([parts[name] for name in PARTS if name in parts]), "utf-8")
+        print(json.dumps({"written": name, "page": str(PAGE)}), flush=True)
 
 
 if __name__ == "__main__":
-    write()
+    if unknown := set(sys.argv[1:]) - set(PARTS):
+        sys.exit(f"{', '.join(unknown)}: the parts are {', '.join(PARTS)}")
+    write(sys.argv[1:] or list(PARTS))

@@ -19,7 +19,7 @@ from typing import Any, Final
 from antecede.campaigns.file import load_campaign
 from antecede.campaigns.plan import make_plan
 from antecede.pipeline.campaigns.campaign import Progress, run_campaign
-from bench.spark import _tree as tree
+from bench.spark import tree_of
 
 FILE: Final = """name = "bench"
 seeds = {seeds}
@@ -96,7 +96,7 @@ def measure(master: str, runs: int) -> dict[str, float]:
 
 
 def _cpu_s(java: int) -> float:
-    return time.process_time() + tree(java)[0]
+    return time.process_time() + tree_of(java)[0]
 
 
 def _one(master: str, runs: str) -> None:

@@ -22,8 +22,8 @@ from typing import Any
 
 import msgspec
 
-from antecede.message import NO_GROUP, ProcessSet, members, process_set
-from antecede.order import Packet
+from antecede.message import NO_GROUP, members, process_set
+from antecede.order import Transmit
 from antecede.overlays.daisy.plan import Plan, plan
 from antecede.simulate import make_scenario
 from antecede.simulate.recorder import Recorder
@@ -114,17 +114,17 @@ class Counting(Simulation):
         self.longest = 0
         self.data_integers = 0
 
-    def _transmit(self, source: int, packet: Packet[Any], to: ProcessSet, now: float) -> None:
-        destinations = self._members(to)
-        self.handled[source] += len(destinations)
+    def _transmit(self, process: int, effect: Transmit, now: float) -> None:
+        destinations = list(members(effect.to))
+        self.handled[process] += len(destinations)
         for destination in destinations:
             self.handled[destination] += 1
-        stamp = packet.stamp
+        stamp = effect.packet.stamp
         if stamp.messages():
             vector = getattr(stamp.packet.body, "vector", ())  # what is told one member has none
             self.longest = max(self.longest, len(vector))
             self.data_integers += stamp.entries() * len(destinations)
-        super()._transmit(source, packet, to, now)
+        super()._transmit(process, effect, now)
 
     def _is_over(self, now: float) -> bool:
         return super()._is_over(now) and now > self._last_progress[1] + QUIET_S

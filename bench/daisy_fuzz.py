@@ -41,6 +41,17 @@ for others.
 
 """
 
+FAMILIES = {
+    "groups that split and merge, or come and go": (
+        "groups that split and merge",
+        "groups of servers that come and go",
+    ),
+    "groups that stay, early forwarding": ("early forwarding",),
+    "groups that stay, a cut past `forget_after_s`": ("cut past forget_after_s",),
+    "none of these": (),
+}
+"""A run belongs to the first whose kinds of faults it has."""
+
 Drawn = tuple[tuple[str, ...], float, float]
 
 
@@ -54,6 +65,21 @@ def failure_of(found: Found) -> str | None:
     """How a run fails now, if it does."""
     failure = judge(scenario_of(found)).failure
     return None if failure is None else f"{failure.kind}: {failure.sentence}"
+
+
+def family_of(kinds: Iterable[str]) -> str:
+    has = set(kinds)
+    return next(name for name, needed in FAMILIES.items() if has & {*needed} or not needed)
+
+
+def _families(every: Sequence[Drawn], failing: Sequence[Sequence[Found]]) -> str:
+    """Where it fails: of all runs that were drawn, and of those that are guided."""
+    runs = Counter(family_of(kinds) for kinds, _, _ in every)
+    failed = [
+        Counter(family_of(faults_of(scenario_of(found))) for found in founds) for founds in failing
+    ]
+    rows = [(name, f"{runs[name]:,}", *(str(each[name]) for each in failed)) for name in FAMILIES]
+    return markdown(("runs with", "drawn", "of these fail", "guided ones that fail"), rows)
 
 
 def seeds_of(ledger: Ledger) -> list[int]:
@@ -71,6 +97,7 @@ def lengths(values: Iterable[float]) -> list[str]:
 
 
 def whole(ledger: Ledger, failing: int) -> list[tuple[str, str]]:
+    copies, in_runs = ledger.let_go
     values = {
         "runs": ledger.runs,
         "messages": ledger.messages,
@@ -78,6 +105,8 @@ def whole(ledger: Ledger, failing: int) -> list[tuple[str, str]]:
         "events of the simulator": ledger.events,
         "runs that failed when the books were kept": len(ledger.found),
         "**of these, runs that fail by the present code**": failing,
+        "copies let go after `forget_after_s`, told by name, though somebody had them": copies,
+        "runs with such": in_runs,
     }
     return [(name, f"{value:,}") for name, value in values.items()]
 
@@ -101,7 +130,8 @@ def page(plain: Ledger, guided: Ledger) -> str:
     kept, features = len(corpus.entries), len(corpus.features)
     text += f"\n{kept:,} of these runs were kept, for {features:,} features.\n"
     if founds:
-        text += "\n## Failures\n"
+        failing = [[one for one in each.found if now[one]] for each in (plain, guided)]
+        text += "\n## Failures\n\n" + _families(every, failing)
     for one in founds:
         lineage = f" (lineage {'/'.join(map(str, one.lineage))})" if one.lineage else ""
         fate = now[one] or f"{one.kind}: {one.sentence}; repaired since"

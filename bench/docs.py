@@ -1,4 +1,4 @@
-"""`python -m bench.docs`: write the generated parts of README.md and docs/ anew.
+"""`python -m bench.docs`: write the generated parts of docs/ anew.
 
 Everything measured here is counted, not timed, on seeded simulations: the same figures come out on
 every machine.
@@ -12,19 +12,17 @@ from typing import Any
 from antecede.campaigns import tables
 from antecede.cli._protocols import COLUMNS, row
 from antecede.order import Addressing
-from antecede.protocols import find, names
+from antecede.protocols import find, ours
 from antecede.simulate import Summary, make_scenario, simulate
 from antecede.verify import verify_trace
 from antecede.verify.delays import Delays
+from bench.reference import write_reference
 
 ROOT = Path(__file__).resolve().parent.parent
-README = ROOT / "README.md"
 PAGE = ROOT / "docs" / "protocols.md"
 CAMPAIGNS = ROOT / "docs" / "campaigns.md"
 TABLES_BEGIN = "<!-- tables: written by `make docs` -->\n"
 TABLES_END = "<!-- end of tables -->"
-BEGIN = "<!-- protocols: written by `make docs` -->\n"
-END = "<!-- end of protocols -->"
 
 SIZES = (8, 32)
 TRAFFIC: dict[str, tuple[Addressing, dict[str, Any]]] = {
@@ -68,21 +66,9 @@ SEED = 1
 
 
 def main() -> None:
-    text = README.read_text("utf-8")
-    README.write_text(with_table(text), "utf-8")
     PAGE.write_text(needs_and_gives() + measured(), "utf-8")
+    write_reference()
     CAMPAIGNS.write_text(with_campaign_tables(CAMPAIGNS.read_text("utf-8")), "utf-8")
-
-
-def with_table(readme: str) -> str:
-    """README.md with the table of protocols as the code has it."""
-    before, found, rest = readme.partition(BEGIN)
-    if not found or END not in rest:
-        raise SystemExit(f"README.md lacks the lines {BEGIN.strip()} and {END}")
-    shown = [COLUMNS.index(column) for column in COLUMNS if column not in ("options", "state")]
-    rows = ([row(find(name))[index] for index in shown] for name in names())
-    table = markdown([COLUMNS[index] for index in shown], rows)
-    return f"{before}{BEGIN}{table}{rest[rest.index(END) :]}"
 
 
 def with_campaign_tables(page: str) -> str:
@@ -107,7 +93,7 @@ def needs_and_gives() -> str:
     """The first part of the page."""
     columns = (*COLUMNS[:-1], "prompt", "options")
     rows = []
-    for name in names():
+    for name in ours():
         order = find(name)
         *cells, options = row(order)
         rows.append([*cells, "yes" if order.traits.prompt else "no", options])
@@ -121,7 +107,7 @@ def measured() -> str:
         for size in SIZES:
             rows = [
                 measured_row(*run(name, size, fields))
-                for name in names()
+                for name in ours()
                 if find(name).traits.addressing >= needs and not find(name).traits.survives_crashes
             ]
             columns = (

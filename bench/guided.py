@@ -1,119 +1,150 @@
-"""`python -m bench.guided BOOK [LIMIT [STARTS]]`: after how many runs fuzzing finds the planted
-faults of the daisy under cuts, guided and blind: docs/results/guided-fuzz.md.
+"""`python -m bench.guided BOOK [LIMIT [WAY]]`: after how many runs fuzzing finds the faults that
+the daisy had under cuts, planted anew, guided and blind: the table of docs/fuzzing.md.
 
-A fault is found by a run in which the mutant fails and the daisy does not. Each is looked for from
-several first seeds, up to LIMIT runs from each. BOOK is a file with a line for every search that is
-done: the same command goes on where it stopped. Counted, not timed."""
+A fault is found by a run in which the mutant fails and the daisy does not. BOOK is a folder with
+the books of every search: the same command goes on where it stopped, and a larger LIMIT goes
+further. All faults are searched for up to some runs before any is for more, so that an interruption
+leaves a fair table. WAY (`guided` or `blind`) does half of the work, `table` only writes the table.
+Counted, not timed."""
 
+import re
+import subprocess
 import sys
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
-from statistics import median_low
 
-import msgspec
-
-from antecede.fuzzing import draw, judge
-from antecede.fuzzing.guided import ROUND, Corpus, propose, run_guided
-from antecede.fuzzing.slices import Slice
+from antecede.fuzzing import judge
+from antecede.fuzzing.finding import scenario_of
+from antecede.fuzzing.guided import ROUND, corpus_before, run_guided
+from antecede.fuzzing.ledger import Ledger
+from antecede.fuzzing.slices import Done, Slice, run_slice
 from antecede.order import Order
 from bench.docs import ROOT, markdown
-from bench.made import signed
 from tests.mutants import Mutant, mutated
-from tests.mutants.daisy import FENCE
+from tests.mutants.daisy import FENCE, RULES
+
+FAULTS = {
+    "founded-by-most": "two quorums of servers; what a group brings late is taken for had",
+    "brings-its-batch-unbound": "servers that were still take part (F2)",
+    "the-batch-dies-with-its-founder": "a group's messages are lost with its founder (F3)",
+    "speaks-for-a-group-that-goes-on": "who has lost its group founds servers (F4)",
+    "the-fence-waits-for-batches": "three levels wait for each other (F5)",
+    "asks-those-it-knew-for-ever": "a server asks only servers that are dead (F6)",
+    "waits-for-a-batch-for-ever": "a founding group dies, and all wait for it",
+    "nobody-hands-on": "one cut link stops all traffic",
+    "two-servers-leave-and-nobody-asks": "`forward=delivered`: two servers die at once",
+}
+"""What the daisy was known to get wrong under cuts before its rules were made, and what those lack
+that a first repair had: by the mutant that takes the rule away."""
 
 LIMIT = 20_000
-STARTS = 3
-PAGE = ROOT / "docs" / "results" / "guided-fuzz.md"
-INTRODUCTION = """# Guided fuzzing against blind
-
-Written by `python -m bench.guided BOOK` (do not edit): after how many runs a planted fault of [the
-daisy's rules under cuts](../daisy.md) is found, guided and blind ([fuzzing](../fuzzing.md)), from
-the first seeds of several searches. Nobody tells the search the schedule. A fault is found by a run
-in which the mutant fails and the daisy does not.
-
-"""
-WAYS = ("blind", "guided")
+FIRST_LIMIT = 2 * ROUND
+"""Up to which all are searched for before any is for twice as many runs."""
+SLICE = 16
+PAGE = ROOT / "docs" / "fuzzing.md"
+BEGIN, END = "<!-- guided: begin -->\n", "<!-- guided: end -->\n"
+WAYS = ("guided", "blind")
 
 
-class Searched(msgspec.Struct, frozen=True):
-    """A search for a mutant: the runs it took, if it found it within so many."""
+class Hunt:
+    """The search for one mutant in one way, as far as the books in a folder say."""
 
-    mutant: str
-    way: str
-    start: int
-    limit: int
-    runs: int | None
+    def __init__(self, folder: Path, mutant: Mutant, way: str) -> None:
+        self.mutant, self.way = mutant, way
+        self.ledger = Ledger(folder / way / mutant.name)
+        self.found_in: int | None = None
+        for done in self.ledger.done:
+            self._look_at(done)
 
+    def _look_at(self, done: Done) -> bool:
+        """Whether the daisy itself passes where the mutant failed."""
+        for found in done.found:
+            if self.found_in is None and judge(scenario_of(found)).failure is None:
+                self.found_in = found.seed
+        return self.found_in is not None
 
-def blind(order: type[Order], first: int) -> Iterator[bool]:
-    """Run by run, whether the fault shows."""
-    for seed in range(first, first + LIMIT):
-        scenario = draw("daisy", seed)
-        is_bad = judge(scenario, order).failure is not None
-        yield is_bad and judge(scenario).failure is None
+    @property
+    def is_found(self) -> bool:
+        return self.found_in is not None
 
+    def go_on(self, limit: int) -> None:
+        """Until it is found, or so many runs are done."""
+        order = mutated("daisy", self.mutant)
+        while not self.is_found and self.ledger.runs < limit:
+            for slice_ in self._next_round():
+                done = self._run(slice_, order)
+                self.ledger.add(done)
+                if self._look_at(done):
+                    return
 
-def guided(order: type[Order], first: int) -> Iterator[bool]:
-    """The same, a round at a time."""
-    corpus = Corpus()
-    for start in range(first, first + LIMIT, ROUND):
-        kept = []
-        for seed in range(start, start + ROUND):
-            done = run_guided(Slice("daisy", seed, 1), corpus, order)
-            kept += list(done.kept or ())
-            yield bool(done.found) and judge(propose("daisy", seed, corpus)[1]).failure is None
-        for one in kept:
-            corpus.add(one)
+    def _next_round(self) -> Iterator[Slice]:
+        """What is left of a round: its runs learn from the rounds before."""
+        first = 1 + self.ledger.runs
+        end = 1 + ROUND * ((first - 1) // ROUND + 1)
+        for start in range(first, end, SLICE):
+            yield Slice("daisy", start, SLICE)
 
+    def _run(self, slice_: Slice, order: type[Order]) -> Done:
+        if self.way == "blind":
+            return run_slice(slice_, order)
+        start = 1 + ROUND * ((slice_.first - 1) // ROUND)
+        return run_guided(slice_, corpus_before("daisy", start, self.ledger.done), order)
 
-def search(mutant: Mutant, way: str, start: int, limit: int) -> Searched:
-    order = mutated("daisy", mutant)
-    first = 1 + 10_000_000 * start
-    found = (blind if way == "blind" else guided)(order, first)
-    shown = zip(range(1, limit + 1), found, strict=False)
-    runs = next((run for run, shows in shown if shows), None)
-    return Searched(mutant.name, way, start, limit, runs)
-
-
-def page(book: list[Searched]) -> str:
-    """A row for each fault: the runs of every search, and the one in the middle."""
-    rows = []
-    for mutant in FENCE:
-        row = [mutant.name]
-        for way in WAYS:
-            found = [one for one in book if (one.mutant, one.way) == (mutant.name, way)]
-            runs = sorted(one.limit + 1 if one.runs is None else one.runs for one in found)
-            middle = median_low(runs) if runs else 0
-            is_found = runs and middle <= max(one.limit for one in found)
-            row += [f"{middle:,}" if is_found else "–", ", ".join(map(_told, found)) or "–"]
-        rows.append(row)
-    columns = ("planted fault", "blind, median", "each", "guided, median", "each")
-    return INTRODUCTION + markdown(columns, rows)
+    @property
+    def told(self) -> str:
+        if self.found_in is not None:
+            return f"{self.found_in:,}"
+        return f"not in {self.ledger.runs:,}" if self.ledger.runs else "–"
 
 
-def _told(one: Searched) -> str:
-    return f"not in {one.limit:,}" if one.runs is None else f"{one.runs:,}"
+def planted() -> list[Mutant]:
+    """The faults as mutants, in their order."""
+    mutants = {mutant.name: mutant for mutant in (*FENCE, *RULES)}
+    return [mutants[name] for name in FAULTS]
+
+
+def search(folder: Path, limit: int, ways: tuple[str, ...]) -> None:
+    """Ever further, all of them."""
+    hunts = [Hunt(folder, mutant, way) for mutant in planted() for way in ways]
+    depth = min(FIRST_LIMIT, limit)
+    while any(not hunt.is_found and hunt.ledger.runs < limit for hunt in hunts):
+        for hunt in hunts:
+            if not hunt.is_found and hunt.ledger.runs < depth:
+                hunt.go_on(depth)
+                print(f"{hunt.way:8}{hunt.mutant.name:40}{hunt.told}", flush=True)
+        depth = min(2 * depth, limit)
+
+
+def table(folder: Path) -> str:
+    command = ["git", "rev-parse", "--short=7", "HEAD"]
+    revision = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    made = f"made {datetime.now(UTC).date()} at {revision.stdout.strip()}"
+    rows = [
+        [FAULTS[one.name], f"`{one.name}`", *(Hunt(folder, one, way).told for way in WAYS)]
+        for one in planted()
+    ]
+    mark = f"<!-- table: python -m bench.guided BOOK; {made} -->\n"
+    return mark + markdown(("planted fault", "mutant", *WAYS), rows)
+
+
+def table_of(page: str) -> str:
+    """What stands on the page between the marks."""
+    found = re.search(f"{BEGIN}(.*?){END}", page, re.DOTALL)
+    return found[1] if found else ""
 
 
 def main() -> None:
     if not 2 <= len(sys.argv) <= 4:
-        sys.exit("usage: python -m bench.guided BOOK [LIMIT [STARTS]]")
-    file = Path(sys.argv[1])
+        sys.exit("usage: python -m bench.guided BOOK [LIMIT [guided|blind|table]]")
+    folder = Path(sys.argv[1])
     limit = int(sys.argv[2]) if len(sys.argv) > 2 else LIMIT
-    starts = int(sys.argv[3]) if len(sys.argv) > 3 else STARTS
-    lines = file.read_bytes().splitlines() if file.exists() else []
-    book = [msgspec.json.decode(line, type=Searched) for line in lines]
-    for start in range(starts):
-        for mutant in FENCE:
-            for way in WAYS:
-                done = {(one.mutant, one.way, one.start) for one in book}
-                if (mutant.name, way, start) in done:
-                    continue
-                book.append(search(mutant, way, start, limit))
-                with file.open("ab") as opened:
-                    opened.write(msgspec.json.encode(book[-1]) + b"\n")
-                print(book[-1], flush=True)
-    PAGE.write_text(signed(page(book)), "utf-8")
+    ways = (sys.argv[3],) if len(sys.argv) > 3 else WAYS
+    if ways != ("table",):
+        search(folder, limit, ways)
+    page = PAGE.read_text("utf-8")
+    written = BEGIN + table(folder) + END
+    PAGE.write_text(page.replace(BEGIN + table_of(page) + END, written), "utf-8")
 
 
 if __name__ == "__main__":

@@ -1,13 +1,17 @@
 """One member process of the live benchmark: `python -m bench.live_member SETTINGS`, JSON in and
-out. The kinds `bare` and `batched` are asyncio streams without any order, to compare with."""
+out. The kinds `bare` and `batched` are asyncio streams without any order, to compare with; a kind
+may go on with `durable` (a log that is written to the disk) or `uvloop`, after a comma."""
 
 import asyncio
+import importlib
 import json
 import resource
 import sys
+import tempfile
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
+from pathlib import Path
 from typing import Any
 
 from antecede.groups import GroupConfig
@@ -30,6 +34,12 @@ def hear() -> dict[str, Any]:
 def cpu_s() -> float:
     usage = resource.getrusage(resource.RUSAGE_SELF)
     return usage.ru_utime + usage.ru_stime
+
+
+def peak_kib() -> int:
+    """The most memory that this process has had (`ru_maxrss` may be that of whoever started it)."""
+    status = Path("/proc/self/status").read_text()
+    return int(status.partition("VmHWM:")[2].split()[0])
 
 
 def payload() -> bytes:
@@ -77,7 +87,7 @@ async def paced(settings: dict[str, Any], send: Send) -> None:
 
 async def bare(settings: dict[str, Any], tally: Tally) -> tuple[Send, Callable[[], int]]:
     """Length-prefixed messages on asyncio streams."""
-    batched = settings["kind"] == "batched"
+    batched = settings["kind"].startswith("batched")
 
     async def read_one_by_one(reader: asyncio.StreamReader) -> None:
         while True:
@@ -129,6 +139,7 @@ async def ordered(
     settings: dict[str, Any], tally: Tally, stack: AsyncExitStack
 ) -> tuple[Send, Callable[[], int]]:
     """A member of a group."""
+    folder = stack.enter_context(tempfile.TemporaryDirectory())
     first = settings["number"] == 0
     ports = [] if first else (await asyncio.to_thread(hear))["ports"]
     group = await stack.enter_async_context(
@@ -138,8 +149,9 @@ async def ordered(
             listen=("127.0.0.1", 0),
             security=PLAIN_TCP,
             peers=[("127.0.0.1", port) for port in ports],
-            protocol=settings["kind"],
+            protocol=settings["kind"].partition(",")[0],
             config=CONFIG,
+            log=Path(folder) / "log" if "durable" in settings["kind"] else None,
         )
     )
     say(port=group.address[1])
@@ -165,7 +177,7 @@ async def take(group: Group, tally: Tally) -> None:
 async def main(settings: dict[str, Any]) -> None:
     tally = Tally(settings["messages"] * settings["members"])
     async with AsyncExitStack() as stack:
-        if settings["kind"] in ("bare", "batched"):
+        if settings["kind"].startswith(("bare", "batched")):
             send, written = await bare(settings, tally)
         else:
             send, written = await ordered(settings, tally, stack)
@@ -181,10 +193,15 @@ async def main(settings: dict[str, Any]) -> None:
             bytes=written() - bytes_before,
             p50_s=latencies[len(latencies) // 2],
             p99_s=latencies[len(latencies) * 99 // 100],
-            memory_kib=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss,
+            memory_kib=peak_kib(),
         )
         await asyncio.to_thread(hear)
 
 
 if __name__ == "__main__":
-    asyncio.run(main(json.loads(sys.argv[1])))
+    chosen = json.loads(sys.argv[1])
+    factory = None
+    if "uvloop" in chosen["kind"]:
+        factory = importlib.import_module("uvloop").new_event_loop
+    with asyncio.Runner(loop_factory=factory) as runner:
+        runner.run(main(chosen))

@@ -20,7 +20,8 @@ from bench.docs import ROOT
 
 LONG = {
     *("bench", "bench.spark", "bench.live", "bench.daisy", "bench.daisy_fuzz", "bench.fuzz"),
-    *("bench.explored", "bench.guided", "bench.results", "bench.zoo"),
+    *("bench.explored", "bench.guided", "bench.results", "bench.scale", "bench.zoo"),
+    *("bench.daisy_grow", "bench.resequence_spark", "bench.cost"),
 }
 """Modules whose tables take long."""
 MADE = re.compile(r"[Mm]ade (?:on )?(\d{4}-\d\d-\d\d),? at (?:revision )?`?([0-9a-f]{7,})")

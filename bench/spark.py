@@ -13,6 +13,7 @@ import os
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -144,10 +145,10 @@ def _measure_spark(master: str, small: str, trace: str) -> Measured:
     spark.sparkContext.parallelize(range(cores), cores).foreach(lambda _: time.sleep(1))
     verify_on_spark(spark, small, limits=limits)
     java = int(spark.sparkContext._gateway.proc.pid)  # type: ignore[union-attr]
-    begin, cpu, driver = time.perf_counter(), _tree(java)[0], time.process_time()
+    begin, cpu, driver = time.perf_counter(), tree_of(java)[0], time.process_time()
     verdict = verify_on_spark(spark, trace, limits=limits)
     wall_s = time.perf_counter() - begin
-    after, peak = _tree(java)
+    after, peak = tree_of(java)
     spark.stop()
     return {
         "start_s": start_s,
@@ -158,7 +159,7 @@ def _measure_spark(master: str, small: str, trace: str) -> Measured:
     }
 
 
-def _tree(root: int) -> tuple[float, int]:
+def tree_of(root: int) -> tuple[float, int]:
     """CPU seconds of a process and all below it, and the largest memory of one below it."""
     parents: dict[int, int] = {}
     cpu: dict[int, float] = {}
@@ -178,9 +179,10 @@ def _tree(root: int) -> tuple[float, int]:
 
 
 def _peak(process: int) -> int:
-    for line in Path(f"/proc/{process}/status").read_text().splitlines():
-        if line.startswith("VmHWM"):
-            return int(line.split()[1]) * 1024
+    with suppress(OSError):  # it may just have ended
+        for line in Path(f"/proc/{process}/status").read_text().splitlines():
+            if line.startswith("VmHWM"):
+                return int(line.split()[1]) * 1024
     return 0
 
 

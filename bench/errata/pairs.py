@@ -44,7 +44,7 @@ def notes() -> list[str]:
 
 
 def ticks() -> list[str]:
-    """ "<" includes equality, and deliveries need not tick"""
+    """The sign "<" includes equality, and deliveries need not tick"""
     sizes = []
     for is_ticking in (False, True):
         everybody = Membership(8)

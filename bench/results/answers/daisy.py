@@ -33,22 +33,22 @@ def _per_packet(row: dict[str, Any]) -> float | None:
 
 
 def _packets(row: dict[str, Any]) -> float | None:
-    return float(row["copies"] / row["messages"])
+    return float(row["copies"] / row["measured_messages"])
 
 
 def _with_messages(row: dict[str, Any]) -> float | None:
     """Of the packets that carry messages; what a daisy says besides depends on the clock."""
-    return float(row["copies_stamp_bytes"] / row["messages"])
+    return float(row["copies_stamp_bytes"] / row["measured_messages"])
 
 
 def _everything(row: dict[str, Any]) -> float | None:
-    """Of all packets, until the last delivery: acknowledgements, stability, views, too."""
-    return float((row["copies_stamp_bytes"] + row["control_bytes"]) / row["messages"])
+    """Of all packets: acknowledgements, stability, views, too."""
+    return float((row["copies_stamp_bytes"] + row["control_bytes"]) / row["measured_messages"])
 
 
 def _control(row: dict[str, Any]) -> float | None:
     """Packets of its own that a process sends in a second."""
-    return float(row["control_packets"] / row["processes"] / row["virtual_s"])
+    return float(row["control_packets"] / row["processes"] / row["measured_s"])
 
 
 MEASURES: dict[str, Value] = {
@@ -65,9 +65,11 @@ def body(reading: Reading) -> str:
     text = (
         "\n*everybody*: broadcasts; *four*: messages to four others at random. Whatever travels "
         "with a message counts: the list of destinations, the numbers by which packets are known "
-        "and sent again. *All packets* are also those without a message, until the last delivery: "
-        "a daisy's acknowledgements, word of what is stable, heartbeats. Flat protocols get a "
-        "network that loses nothing, and do nothing for reliability.\n"
+        "and sent again. *All packets* are also those without a message: a daisy's "
+        "acknowledgements, word of what is stable, heartbeats. What is sent from the end of the "
+        "warm-up to the last message counts, whichever message it belongs to. Flat protocols get "
+        f"a network that loses nothing, and do nothing for reliability.\n\nRun lengths: "
+        f"{reading.lengths()}.\n"
     )
     for title, value in MEASURES.items():
         text += f"\n## {title}\n" + _grid(reading, value)
@@ -141,6 +143,9 @@ def _answer(reading: Reading) -> str:
 def _destinations(reading: Reading, name: str) -> str:
     """The vector is not all that a packet carries."""
     first, size = reading.sizes[0], reading.sizes[-1]
+    both = [reading.derived(name, EVERYBODY, n, _per_packet) for n in (first, size)]
+    if not is_steady(*both):
+        return f"- what a packet of a daisy carries: {UNSETTLED}.\n"
     few, many = (_mean(reading, name, EVERYBODY, n, _per_packet) for n in (first, size))
     word = "grows" if many > few else "does not grow"
     return (
@@ -154,10 +159,11 @@ def _little(reading: Reading, size: int) -> str:
     """Why the optimal algorithm carries next to nothing here."""
     share = _mean(reading, "optimal", FOUR, size, lambda row: row["messages"] / row["processes"])
     return (
-        f"These runs are short ({number(share)} messages a process with {size}), and `optimal` "
-        f"carries only what is not known to be delivered: with more traffic its stamps grow (see "
-        f"[pairs](pairs.md)), those of a daisy do not. Nor does `optimal` survive the loss of a "
-        f"packet, or of a process.\n"
+        f"`optimal` carries only what is not known to be delivered, and a process sends "
+        f"{number(share)} messages in these runs with {size}: that is a system in which hardly "
+        f"anybody knows of anybody. With more traffic its stamps grow (see [pairs](pairs.md)), "
+        f"those of a daisy do not. Nor does `optimal` survive the loss of a packet, or of a "
+        f"process.\n"
     )
 
 
@@ -167,7 +173,7 @@ def _against(reading: Reading, name: str, other: str, workload: str, sizes: Sequ
         data = _times(reading, name, other, workload, size, _with_messages)
         every = _times(reading, name, other, workload, size, _everything)
         if data and every:
-            told.append(f"{data} and {every} times with {size} processes")
+            told.append(f"with {size} processes {data} and {every}")
     return (
         f"- {workload}: ordering bytes on the packets that carry a message, and on all packets, "
         f"{_title(name)} against {_title(other)}: " + "; ".join(told) + ".\n"
@@ -182,12 +188,16 @@ def _times(
     if mine is None or theirs is None or not theirs.mean:
         return None
     if not is_steady(mine, theirs):
-        return f"{number(mine.mean / theirs.mean)} (not steady)"
+        return "not steady"
     word = "fewer" if is_less(mine, theirs) else "more" if is_less(theirs, mine) else "as many"
-    return f"{number(mine.mean / theirs.mean)} ({word})"
+    return f"{number(mine.mean / theirs.mean)} times ({word})"
 
 
 def _price(reading: Reading, name: str, size: int) -> str:
+    values: tuple[Value, ...] = (_packets, _control, lambda row: row["delay_s_mean"])
+    needed = [reading.derived(name, FOUR, size, value) for value in values]
+    if not is_steady(*needed, reading.mean("optimal", FOUR, size, "delay_s_mean")):
+        return f"- the price, with {size} processes and messages to four: {UNSETTLED}.\n"
     delay = _mean(reading, name, FOUR, size, lambda row: row["delay_s_mean"])
     flat = _mean(reading, "optimal", FOUR, size, lambda row: row["delay_s_mean"])
     packets = _mean(reading, name, FOUR, size, _packets)

@@ -6,16 +6,26 @@ from dataclasses import replace
 
 from antecede.report.charts.canvas import Estimate
 from bench.results.answers.contract import Answer
-from bench.results.reading import Reading, is_less, is_steady, number, table, with_interval
+from bench.results.reading import (
+    UNSETTLED,
+    Reading,
+    is_less,
+    is_steady,
+    number,
+    table,
+    with_interval,
+)
 
 PAPER = """
 C. Sanchez and A. Alvarez, "A lightweight asynchronous algorithm for causal delivery using extra
 message insertion", section 5, name as future work, without figures, the influence of different
 values of k at different processes. The other questions are on [insertion-k](insertion-k.md).
 """
+ALL_LARGE = "bounded k=n^2"
+BYTES = "ordering_bytes_per_message"
 MEASURES = {
     "extra messages a message": "control_per_message",
-    "ordering bytes a message": "ordering_bytes_per_message",
+    "ordering bytes a message": BYTES,
     "delay, s": "delay_s_mean",
 }
 
@@ -118,28 +128,45 @@ def _verdict(
     reading: Reading, workload: str, size: int, few: Mapping[int, tuple[str, Estimate]]
 ) -> str:
     least, most = few[min(few)][1], few[max(few)][1]
-    measure = "ordering_bytes_per_message"
-    free = reading.mean("bounded k=n^2", workload, size, measure)
-    totals = [reading.mean(name, workload, size, measure) for name, _ in few.values()]
-    if not is_steady(least, most, free, *totals):
-        return "\nNot all runs were steady, so that nothing is concluded.\n"
+    told = _bytes_told(reading, workload, size, few)
+    if not is_steady(least, most):
+        return f"\nWho pays: {UNSETTLED}.\n{told}"
     differ = is_less(least, most) or is_less(most, least)
-    told = "depends on" if differ else "does not, beyond chance, depend on"
-    spared = [
-        count
-        for count, (name, _) in sorted(few.items())
-        if count < size and is_less(reading.mean(name, workload, size, measure), free)
-    ]
-    helps = (
-        f"with {' and '.join(map(str, spared))} such processes"
-        if spared
-        else "in none of these cases"
-    )
+    depends = "depends on" if differ else "does not, beyond chance, depend on"
     return (
-        f"\nWhat a process with k = n sends {told} how many others have it: {number(least.mean)} "
-        f"extra messages for one of its own where {min(few)} of {size} has it, {number(most.mean)} "
-        f"where {max(few)} have. A small k at some processes makes fewer ordering bytes in all "
-        f"than n² at everybody, by more than chance, {helps}.\n"
+        f"\nWhat a process with k = n sends {depends} how many others have it: "
+        f"{number(least.mean)} extra messages for one of its own where {min(few)} of {size} has "
+        f"it, {number(most.mean)} where {max(few)} have.\n{told}"
+    )
+
+
+def _bytes_told(
+    reading: Reading, workload: str, size: int, few: Mapping[int, tuple[str, Estimate]]
+) -> str:
+    """Whether a small k at some makes fewer ordering bytes than n² at everybody: by the differences
+    between runs on the same traffic."""
+    lines = []
+    for count, (name, _) in sorted(few.items()):
+        difference = reading.difference(name, ALL_LARGE, workload, size, BYTES)
+        mixed, free = (reading.mean(one, workload, size, BYTES) for one in (name, ALL_LARGE))
+        if count == size or difference is None or mixed is None or free is None:
+            continue
+        if not is_steady(difference):
+            verdict = UNSETTLED
+        elif difference.high < 0:
+            verdict = "fewer"
+        elif difference.low > 0:
+            verdict = "more"
+        else:
+            verdict = "within the interval: these runs do not tell them apart"
+        lines.append(
+            f"- {count} × {size} beside {size - count} × {size**2}: {number(mixed.mean)} bytes a "
+            f"message against {number(free.mean)}, a difference of {with_interval(difference)}: "
+            f"{verdict}.\n"
+        )
+    return (
+        "\nOrdering bytes in all, with a small k at some, against n² at everybody:\n\n"
+        + "".join(lines)
     )
 
 

@@ -58,7 +58,8 @@ def _stamps(reading: Reading) -> str:
     return (
         "\n## What a message carries\n\nBytes of ordering information on a message as it sets out, "
         f"mean; with `piggyback` whole messages, of {reading.field('payload_bytes')} bytes each. "
-        "*long*: every message goes to one other process; *sets*: to a quarter of all.\n"
+        "*long*: every message goes to one other process; *sets*: to a quarter of all. Run "
+        f"lengths: {reading.lengths()}.\n"
         + _grid(reading, workloads, lambda v, w, n: reading.mean(v, w, n, "stamp_bytes_mean"))
     )
 
@@ -75,26 +76,30 @@ def _totals(reading: Reading) -> str:
 
 
 def _time(reading: Reading) -> str:
-    rows = []
-    growing = []
+    rows, growing, drifting = [], [], []
     size = reading.sizes[-1]
     for name, title in TITLES.items():
         factors = [
-            reading.ratio_of_workloads(name, LONG, SHORT, n, "stamp_bytes_mean")
+            reading.ratio_of_workloads(name, LONG, SHORT, n, "stamp_entries_mean")
             for n in reading.sizes
         ]
         if factors[-1] > 1 + STEADY:
             growing.append(f"{title} ({number(factors[-1])} times)")
+        if not is_steady(reading.mean(name, LONG, size, "stamp_entries_mean")):
+            drifting.append(title)
         rows.append([title, *map(number, factors)])
-    bound = _bound(reading)
     long_runs = reading.ratio_of_workloads(PAIRS, LONG, SHORT, size, "messages")
     return (
-        f"\n## What grows with time\n\nStamps of the long runs, {number(long_runs)} times as many "
-        "messages, as a multiple of those of the short ones.\n"
+        f"\n## What grows with time\n\nElements of a stamp in the long runs, "
+        f"{number(long_runs)} times as many messages, as a multiple of those in the short ones; "
+        "both after their warm-up. Elements and not bytes: these grow with the numbers in them, "
+        "too.\n"
         + table(["", *(f"n = {n}" for n in reading.sizes)], rows)
         + f"\nWith {size} processes, those that grow by more than {STEADY:.0%}: "
         + (", ".join(growing) or "none")
-        + f".\n{bound}"
+        + ". Those that still change at the end of the long runs: "
+        + (", ".join(drifting) or "none")
+        + f".\n{_bound(reading)}"
     )
 
 
@@ -115,7 +120,7 @@ def _bound(reading: Reading) -> str:
     return (
         f"\nThat a message of `pairs` carries at most N - 1 pairs of a site and N numbers, and "
         f"a time of its own, {holds(kept)}: the largest stamps have {shown} elements (mean "
-        f"over seeds).\n"
+        f"over seeds, after the warm-up).\n"
     )
 
 

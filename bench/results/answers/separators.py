@@ -5,7 +5,8 @@ import tomllib
 from functools import partial
 
 from antecede.report.charts.canvas import Estimate
-from bench.chapter7 import EXPERIMENT, FITS, SCENARIOS
+from bench.chapter7 import EXPERIMENT
+from bench.chapter7_table import FITS, SCENARIOS
 from bench.results.answers.contract import Answer, Picture
 from bench.results.reading import UNSETTLED, Reading, is_steady, number, table, with_interval
 
