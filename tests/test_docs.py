@@ -3,11 +3,6 @@
 from bench import docs
 
 
-def test_the_readme_has_the_table_of_protocols() -> None:
-    text = docs.README.read_text("utf-8")
-    assert docs.with_table(text) == text, "run `make docs`"
-
-
 def test_the_page_of_protocols_has_their_needs() -> None:
     page = docs.PAGE.read_text("utf-8")
     assert page.startswith(docs.needs_and_gives()), "run `make docs`"

@@ -19,6 +19,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from antecede.brokers import causal
 from antecede.brokers.connect import client_of
 from antecede.brokers.record import Record
 from antecede.errors import Misuse
@@ -66,6 +67,10 @@ async def prepare(client: Any) -> None:
     if hasattr(client, "add_stream"):
         for topic in TOPICS:
             await client.add_stream(name=topic, subjects=[topic])
+    bus: Any
+    async with causal(client, TOPICS) as bus:
+        if used := [topic for topic, end in sorted(bus.places().items()) if end]:
+            raise Misuse(f"topics hold another day's messages: {', '.join(used)}; delete them")
 
 
 async def open_shop(url: str, out: Path) -> list[Dashboard]:
