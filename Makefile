@@ -10,7 +10,7 @@ IS_NEW_ENOUGH := import sys; sys.exit(sys.version_info < (3, 11))
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test lint docs bench pins clean
+.PHONY: help setup demo test lint docs site bench pins clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-7s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -33,8 +33,11 @@ lint: setup ## check style, types and the direction of imports
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
 
-docs: setup ## write the generated tables of README.md and docs/ anew
+docs: setup ## write the generated tables of docs/ anew
 	$(BIN)/python -m bench.docs
+
+site: setup ## build the documentation as a site, build/site/index.html
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
 
 bench: setup ## run the benchmarks
 	$(BIN)/python -m bench

@@ -1,3 +1,3 @@
 """Fixtures that several folders of tests share."""
 
-pytest_plugins = ["tests.browser"]
+pytest_plugins = ["tests.browser", "tests.stores.server"]
