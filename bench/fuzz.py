@@ -134,8 +134,8 @@ What it is worth: `python -m bench.guided BOOK` plants the faults that the daisy
 cuts](daisy.md#one-quorum-for-the-servers) before its rules were made, or that these rules would
 leave, one at a time, and lets fuzzing look for them, guided and blind, from seed 1 on; nobody tells
 it the schedule. The table has the runs until the first one in which the mutant fails and the daisy
-does not. It goes on from BOOK where it stopped. The other mutants of these rules have not been looked
-for in this way.
+does not. It goes on from BOOK where it stopped. The other mutants of these rules have not been
+looked for in this way.
 
 {guided}
 ## Planted bugs
