@@ -8,10 +8,8 @@ leaves a fair table. WAY (`guided` or `blind`) does half of the work, `table` on
 Counted, not timed."""
 
 import re
-import subprocess
 import sys
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from pathlib import Path
 
 from antecede.fuzzing import judge
@@ -21,6 +19,7 @@ from antecede.fuzzing.ledger import Ledger
 from antecede.fuzzing.slices import Done, Slice, run_slice
 from antecede.order import Order
 from bench.docs import ROOT, markdown
+from bench.made import now
 from tests.mutants import Mutant, mutated
 from tests.mutants.daisy import FENCE, RULES
 
@@ -117,14 +116,11 @@ def search(folder: Path, limit: int, ways: tuple[str, ...]) -> None:
 
 
 def table(folder: Path) -> str:
-    command = ["git", "rev-parse", "--short=7", "HEAD"]
-    revision = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
-    made = f"made {datetime.now(UTC).date()} at {revision.stdout.strip()}"
     rows = [
         [FAULTS[one.name], f"`{one.name}`", *(Hunt(folder, one, way).told for way in WAYS)]
         for one in planted()
     ]
-    mark = f"<!-- table: python -m bench.guided BOOK; {made} -->\n"
+    mark = f"<!-- table: python -m bench.guided BOOK; made {now()} -->\n"
     return mark + markdown(("planted fault", "mutant", *WAYS), rows)
 
 

@@ -6,7 +6,8 @@ the command that wrote the whole page ("Written by `python -m …`", at its top)
 the source `words`, and no figures in it, unless a test keeps them true (`words; tested by FILE`);
 `<!-- tables: words -->` at the top of a page is for all of its tables.
 What takes long to make again says when it was made, and at which revision: beside the command, or
-at the end of the page (`signed`).
+at the end of the page (`signed`). Where that revision has gone, because commits were made into
+others, it says `before` the first one of the history that has all of its code.
 """
 
 import re
@@ -24,7 +25,7 @@ LONG = {
     *("bench.daisy_grow", "bench.resequence_spark", "bench.cost"),
 }
 """Modules whose tables take long."""
-MADE = re.compile(r"[Mm]ade (?:on )?(\d{4}-\d\d-\d\d),? at (?:revision )?`?([0-9a-f]{7,})")
+MADE = re.compile(r"[Mm]ade (?:on )?(\d{4}-\d\d-\d\d) (?:at|before) revision ([0-9a-f]{7,})")
 _MARK = re.compile(r"<!-- table: (.+?) -->")
 _WRITTEN = re.compile(r"Written by `([^`]+)`|<!-- tables: (words.*?) -->")
 _PART = re.compile(r"<!-- [\w-]+: written by `([^`]+)` -->")
@@ -86,10 +87,14 @@ def has_figures(table: Table) -> bool:
     return any(_FIGURE.fullmatch(cell) for cell in table.cells)
 
 
-def signed(text: str) -> str:
-    """A page that was made now, with the day and the revision."""
+def now() -> str:
+    """The day and the revision."""
     command = ["git", "rev-parse", "--short=7", "HEAD"]
     asked = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     revision = asked.stdout.strip()
-    at = f" at revision {revision}" if revision else ""
-    return f"{text.rstrip()}\n\nMade on {datetime.now(UTC).date()}{at}.\n"
+    return f"{datetime.now(UTC).date()}" + (f" at revision {revision}" if revision else "")
+
+
+def signed(text: str) -> str:
+    """A page that was made now, with the day and the revision."""
+    return f"{text.rstrip()}\n\nMade on {now()}.\n"

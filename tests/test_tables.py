@@ -1,6 +1,7 @@
 """Every table of the documentation says which command makes it, and that command exists."""
 
 import re
+import subprocess
 from collections.abc import Collection
 from importlib.util import find_spec
 
@@ -93,7 +94,7 @@ def test_sources_that_are_named() -> None:
     assert [table.source for table in tables("", written)] == ["python -m bench.zoo"]
     assert [table.source for table in tables("", part)] == ["make docs", ""]
     (table,) = tables(
-        "", "<!-- table: python -m bench.fuzz; made 2026-01-02 at 1234567 -->\n" + PLAIN
+        "", "<!-- table: python -m bench.fuzz; made 2026-01-02 at revision 1234567 -->\n" + PLAIN
     )
     assert (table.source, table.made) == ("python -m bench.fuzz", True)
     (table,) = tables("", signed(written))
@@ -104,3 +105,21 @@ def test_sources_that_are_named() -> None:
 def test_a_table_is_put_in_the_place_of_another() -> None:
     page = "before\n\n<!-- table: C -->\n| old |\n|---|\n\nafter\n"
     assert put_table(page, "C", "| new |\n|---|\n") == page.replace("old", "new")
+
+
+def test_revisions_are_in_the_history() -> None:
+    """A reader can check out what a page names, unless the history is cut off or not there."""
+    shallow = _git("rev-parse", "--is-shallow-repository")
+    if shallow.stdout.strip() != "false":
+        pytest.skip("this is no checkout with its whole history")
+    named = {found[2] for page in pages() for found in MADE.finditer(page.read_text("utf-8"))}
+    assert len(named) > 3
+    known = {
+        one for one in named if not _git("merge-base", "--is-ancestor", one, "HEAD").returncode
+    }
+    assert known == named
+
+
+def _git(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = ["git", *arguments]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
