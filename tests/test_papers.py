@@ -3,15 +3,12 @@
 import re
 import shlex
 from functools import cache
-from importlib.util import find_spec
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pytest
 
-from antecede.cli import COMMANDS, load
+from tests.commands import ROOT, flaws_of_command
 
-ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "papers.md"
 HEADER = "| section | claim, figure or mechanism | found | shown by | command |"
 VERDICTS = ("holds", "repaired", "false", "incomplete", "done", "measured", "answered")
@@ -58,24 +55,10 @@ def flaws(row: Row) -> list[str]:
 
 def _flaws_of_command(words: list[str]) -> list[str]:
     files = [word for word in words if word.endswith((".toml", ".py"))]
+    if words[:3] == ["python", "-m", "bench.results"]:
+        files += [f"campaigns/{name}.toml" for name in words[3:]]
     missing = [f"no file {file}" for file in files if not (ROOT / file).exists()]
-    match words:
-        case ["antecede", name, *arguments]:
-            if name not in COMMANDS:
-                return [*missing, f"no command {name}"]
-            called: Any = load(name)
-            try:
-                called.make_context(name, list(arguments))
-            except Exception as error:  # noqa: BLE001 - Typer has them from a Click of its own
-                return [*missing, f"antecede {name}: {error}"]
-            return missing
-        case ["python", "-m", "bench.results", *campaigns]:
-            files = [f"campaigns/{name}.toml" for name in campaigns]
-            return [f"no file {file}" for file in files if not (ROOT / file).exists()]
-        case ["python", "-m", module, *_]:
-            return missing if find_spec(module) else [f"no module {module}"]
-        case _:
-            return [f"what is {words[0]}?"]
+    return missing + flaws_of_command(words)
 
 
 def _flaws_of_links(text: str) -> list[str]:

@@ -83,13 +83,16 @@ HERE = ("--master", "here")
 
 
 def test_a_small_campaign_needs_no_spark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nor does going on with it; and a page can be made of it."""
+    """Nor does going on with it, in a folder called as its file; and a page can be made of it."""
     monkeypatch.setattr("antecede.pipeline.session.build_session", None)
-    file, out = save(tmp_path), tmp_path / "out"
-    told = CliRunner().invoke(app, ["campaign", "run", str(file), "--out", str(out), *HERE])
+    monkeypatch.chdir(tmp_path)
+    file = save(tmp_path)
+    out = tmp_path / file.stem
+    told = CliRunner().invoke(app, ["campaign", "run", str(file), *HERE])
     assert told.exit_code == 0, told.output
     assert "small: 10 runs, " in told.output
-    assert "every protocol kept its promise in every run" in told.output
+    assert "every protocol kept its promise in every run\n" in told.output
+    assert told.output.endswith(f"next: antecede campaign report {file.stem}\n")
     assert len([*out.glob("traces/*.parquet")]) > 0
     before = {path: path.stat().st_mtime_ns for path in out.glob("results/*.json")}
     file = save(tmp_path, SMALL.replace("seeds = 2", "seeds = 3"))

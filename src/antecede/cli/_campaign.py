@@ -52,8 +52,12 @@ FileArgument = Annotated[
 def run(
     file: FileArgument,
     out: Annotated[
-        Path, typer.Option(help="The folder for the results; a campaign in it is resumed.")
-    ],
+        Path | None,
+        typer.Option(
+            help="The folder for the results; a campaign in it is resumed.",
+            show_default="the file's name",
+        ),
+    ] = None,
     master: MasterFlag = None,
     yes: Annotated[
         bool, typer.Option("--yes", help=f"Run it even if it makes over {EVENTS_LIMIT:,} events.")
@@ -65,7 +69,8 @@ def run(
 
     An interrupted call loses only the runs in progress; a changed file runs only what is new.
     Exit status 1 if a run failed, or if a protocol broke the order that it promises or left a
-    message undelivered that it owes, as `antecede simulate` judges it.
+    message undelivered that it owes, as `antecede simulate` judges it; 3 if there was nothing to
+    judge.
 
     Example: antecede campaign run demo --out build/demo
     """
@@ -73,6 +78,7 @@ def run(
     from antecede.pipeline.session import build_session  # noqa: PLC0415 - see above
 
     file = find_shipped("campaigns", file)
+    out = out or Path(file.stem)
     campaign = load_campaign(file)
     plan = make_plan(campaign, str(file))
     if not yes:
@@ -215,6 +221,7 @@ def _tell(finished: "Finished", plan: Plan, out: Path) -> None:
         print("nothing was delivered where causal order was promised: there was nothing to judge")
     else:
         print("every protocol kept its promise in every run")
+    print(f"next: antecede campaign report {out}")
 
 
 def _tell_skipped(plan: Plan) -> None:
@@ -243,7 +250,7 @@ def _display() -> Iterator[Callable[["Progress"], None]]:
         return
     columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[words]}"))
     with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("starting Spark", total=None, words="")
+        task = bar.add_task("starting", total=None, words="")
 
         def tell(progress: "Progress") -> None:
             bar.update(
