@@ -19,6 +19,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from antecede.cli import _audit
+from antecede.trace import SCHEMA
 from antecede.view.audited import audit_logs
 from tests.cli.conftest import Antecede
 
@@ -82,7 +83,7 @@ def test_formats_and_packings(antecede: Antecede, tmp_path: Path) -> None:
         assert (told.status, "paid-1" in told.out) == (1, True), told
     pq.write_table(pa.table({name: pa.array(found) for name, found in columns.items()}), log)
     told = antecede("audit", log, "--out", tmp_path / "out", "--force")
-    assert (told.status, "log: parquet, 6 rows" in told.out) == (1, True)
+    assert (told.status, "log: Parquet, 6 rows" in told.out) == (1, True)
 
 
 def test_several_files_are_one_run(antecede: Antecede, tmp_path: Path) -> None:
@@ -95,7 +96,7 @@ def test_several_files_are_one_run(antecede: Antecede, tmp_path: Path) -> None:
     (folder / "README.md").write_text("Of last week.")
     told = antecede("audit", folder, "--out", tmp_path / "out")
     assert (told.status, "(app.log.2 line 2) without o-1" in told.out) == (1, True), told
-    assert "README.md is not called as logs are, and passed over" in told.err
+    assert "README.md is skipped: it is not named as logs are" in told.err
     for file in folder.glob("app.log.*"):
         file.write_text(file.read_text().replace("timestamp", "unknown"))
     told = antecede("audit", folder, "--out", tmp_path / "out", "--force")
@@ -132,7 +133,12 @@ def test_the_order_of_files_decides_nothing(antecede: Antecede, tmp_path: Path) 
     [
         (as_csv(EARLY).encode(), [], 1, "standard input: CSV with semicolons, 6 rows"),
         (b"nothing", [], 2, "antecede: standard input: 1 mistake"),
-        (PACKED[:-9], [], 2, "the end of standard input: the packed file is cut off; --tolerate"),
+        (
+            PACKED[:-9],
+            [],
+            2,
+            "the end of standard input: the compressed file is cut off; --tolerate",
+        ),
         (PACKED[:-9], ["--tolerate", "truncated"], 1, "causal order was BROKEN"),
     ],
 )
@@ -188,7 +194,7 @@ def test_what_cannot_be_known_is_asked_for(antecede: Antecede, tmp_path: Path) -
     ("content", "mistake"),
     [
         (b"", "there is nothing in it"),
-        (b"once upon a time", "nothing says what this is; it begins with 'once upon a time'"),
+        (b"once upon a time", "its format is not known; it begins with 'once upon a time'"),
         (b"[1]", "this is one JSON array; write one object a line"),
         (b"PAR1 no", "this is a damaged Parquet file"),
         (b"\x1f\x8b\x08 no", "cannot be read"),
@@ -196,15 +202,19 @@ def test_what_cannot_be_known_is_asked_for(antecede: Antecede, tmp_path: Path) -
         (b'{"resourceMetrics": []}\n', "there is no span in it; messages are seen in spans"),
         (b"1,p,send,m\n2,q,deliver,m\n", "put a line with names before it"),
         (b"process,kind,message\n", "there is no event in it"),
-        (f"sep=;\n{as_csv(EARLY)}".encode(), "tail -n +2 FILE leaves away what does"),
-        (f"# by x\n# at y\n{as_csv(EARLY)}".encode(), "tail -n +3 FILE leaves away what does"),
+        (
+            b'a,b,c\np,send,"m\np,send,n\n',
+            "line 2: this is no CSV: unexpected end of data; a quote",
+        ),
+        (f"sep=;\n{as_csv(EARLY)}".encode(), "tail -n +2 FILE skips to the table"),
+        (f"# by x\n# at y\n{as_csv(EARLY)}".encode(), "tail -n +3 FILE skips to the table"),
         (b'{"antecede":"recording","version":2}\n', "has version 2, and 1 is known; a newer"),
         (b'{\n "a": 1\n}\n', "write one a line, as jq -c . FILE does"),
         (b"2024-05-01 12:00:00,123 [p] send m\n", "put a line with names before it"),
         (b'{"a": ' * 50_000, "line 1: this is no JSON"),
         (b'{"pid":1,"kind":"send","id":7,"id":8,"to":2}\n', "JSON: an object has 'id' twice"),
-        (bz2.compress(as_csv(EARLY).encode()), "this is packed; unpack it first"),
-        (lzma.compress(as_csv(EARLY).encode()), "this is packed; unpack it first"),
+        (bz2.compress(as_csv(EARLY).encode()), "this is compressed; decompress it first"),
+        (lzma.compress(as_csv(EARLY).encode()), "this is compressed; decompress it first"),
         (b"svc,direction,id,peer\na,out,m,b\nb,in,m,a\n", "which column says where an event"),
         (b"at,svc,kind,id\n1,p,send,m\n2,q,recv,m\n", "--column process=svc would mean"),
     ],
@@ -229,6 +239,13 @@ def test_a_log_without_sends_or_without_deliveries(antecede: Antecede, tmp_path:
     flags = ["--tolerate", "unknown-sends", "--out", tmp_path / "none"]
     told = antecede("audit", log, *flags)
     assert (told.status, "there is no delivery to judge" in told.out) == (3, True)
+    empty = tmp_path / "empty.parquet"
+    pq.write_table(SCHEMA.empty_table(), empty)
+    told = antecede("audit", empty, "--out", tmp_path / "empty")
+    assert (told.status, told.out.endswith("empty.parquet, there is nothing to draw\n")) == (
+        3,
+        True,
+    )
 
 
 def in_parquet(**columns: list[Any]) -> bytes:

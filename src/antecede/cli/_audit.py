@@ -127,16 +127,16 @@ def audit(
         broadcast=broadcast,
         tolerate=parse_tolerance(tolerate or ()),
     )
+    if listen is not None and (logs or follow):
+        raise Misuse("--listen goes without logs and without --follow")
+    if listen is None and not logs:
+        raise Misuse("name a log, a folder, or - for what is piped in; or --listen HOST:PORT")
     _refuse_existing(out, force)
     end_by_signal()
     if listen is not None:
-        if logs or follow:
-            raise Misuse("--listen goes without logs and without --follow")
         found = _listen(listen, out, wishes, for_, as_json)
-    elif not logs:
-        raise Misuse("name a log, a folder, or - for what is piped in; or --listen HOST:PORT")
     else:
-        found = _audit_files(logs, out, wishes, follow, for_, as_json)
+        found = _audit_files(logs or [], out, wishes, follow, for_, as_json)
     exit_with(found.verdict.answer)
 
 
@@ -169,7 +169,8 @@ def _tell(found: Audited, as_json: bool) -> None:
     tell(found.verdict)
     if any(one.what == "addresses" for one in found.verdict.doubts):
         print(HINT)
-    print(f"the trace is {found.trace}, the page {found.page}")
+    page = "there is nothing to draw" if found.page is None else f"the page {found.page}"
+    print(f"the trace is {found.trace}, {page}")
     sys.stdout.flush()
 
 
@@ -192,7 +193,7 @@ def _audit_files(
     with _opened(logs, ended) as files:
         find_logs(files, out, passed := list[Path]())
         for one in passed:
-            print(f"{one} is not called as logs are, and passed over", file=sys.stderr)
+            print(f"{one} is skipped: it is not named as logs are", file=sys.stderr)
         follower = _Follower(files, out, wishes, as_json)
         if ended is not None:  # which may have nothing in it yet
             follower.follow(_until(seconds), ended)

@@ -37,7 +37,7 @@ class Format(StrEnum):
 
 OTLP_SIGNALS: Final = ("resourceSpans", "resourceLogs", "resourceMetrics", "resourceProfiles")
 """What a request of OpenTelemetry can hold; messages are in spans alone."""
-NO_LINE: Final = "cannot be read: the packed file is cut off in its first line"
+NO_LINE: Final = "cannot be read: the compressed file is cut off in its first line"
 PACKED: Final = re.compile(r"(BZh[1-9]1AY&SY|\ufffd7zXZ\0|PK\x03\x04)")
 """How files begin that are packed in other ways than gzip and zstd: bzip2, xz, zip."""
 OTHER_SPANS: Final = {
@@ -61,7 +61,7 @@ def detect_format(path: Path) -> Format:
         is_cut = any(problems.assumed())
         raise BadFile(name_of(path), [NO_LINE if is_cut else "there is nothing in it"])
     if PACKED.match(text):
-        detail = "this is packed; unpack it first, or pack it with gzip or zstd, which are read"
+        detail = "this is compressed; decompress it first, or use gzip or zstd, which are read"
         raise BadFile(name_of(path), [detail])
     for name, start in OTHER_SPANS.items():
         if start.match(text):
@@ -83,10 +83,10 @@ def detect_format(path: Path) -> Format:
         return Format.CSV
     shown = first if len(first) <= 80 else first[:77] + "..."
     if lines := _lines_before_table(text):
-        detail = f"no table begins with {shown!r}; tail -n +{lines + 1} FILE leaves away what does"
+        detail = f"no table begins with {shown!r}; tail -n +{lines + 1} FILE skips to the table"
         raise BadFile(name_of(path), [detail])
     known = ", ".join(format_ for format_ in Format if format_ is not Format.TRACE)
-    detail = f"nothing says what this is; it begins with {shown!r}; --format says it: {known}"
+    detail = f"its format is not known; it begins with {shown!r}; --format names it: {known}"
     raise BadFile(name_of(path), [detail])
 
 
@@ -123,7 +123,8 @@ def _is_otlp(text: str) -> bool:
 
 def find_delimiter(text: str) -> str:
     """What stands between the fields of a CSV file: whatever gives its first lines as many fields
-    as the header, and most; nothing if there is no such thing."""
+    as the header, and most; nothing if there is no such thing. A quote that is never closed hides
+    none: whoever reads the rows tells where it is."""
     lines = text.splitlines(keepends=True)[:20]
     best, most = "", 1
     for delimiter in DELIMITERS:
@@ -135,7 +136,7 @@ def find_delimiter(text: str) -> str:
         even = sum(count == counts[0] for count in counts) >= 0.8 * len(counts) if counts else False
         if even and counts[0] > most:
             best, most = delimiter, counts[0]
-    return best
+    return best or (find_delimiter(text.replace('"', "")) if '"' in text else "")
 
 
 def _lines_before_table(text: str) -> int:

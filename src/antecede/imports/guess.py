@@ -54,7 +54,10 @@ SENDING: Final = "send sent sends snd publish published pub produce produced emi
 DELIVERING: Final = "deliver delivered delivers dlv consume consumed handle handled processed apply"
 RECEIVING: Final = "receive received receives recv rcv rcvd recvd got in rx"
 SEPARATORS: Final = ";|,"
-NO_HEADER: Final = "If that is a first row and no names, put a line with names before it."
+NO_HEADER: Final = (
+    "If that is a first row and no names, put a line with names before it. "
+    "Free text has to be written as CSV or JSON lines first."
+)
 
 
 @dataclass
@@ -82,7 +85,7 @@ class Guess:
         for kind, text in self.kinds.items():
             if text not in self.words:
                 told += [
-                    f"  {'no such word':<13}{_printable(word)}, of which --kind {kind} tells"
+                    f"  {'not found':<13}{_printable(word)}, which --kind {kind} names"
                     for word in dict.fromkeys(text.split(","))
                     if word not in {*self.words, ANY_WORD}
                 ]

@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
-from antecede.errors import BadFile, Misuse
+from antecede.errors import BadFile, Misuse, counted
 from antecede.imports.columns import checked_delimiter, make_reading
 from antecede.imports.detect import HEAD, Format, decode_head, find_delimiter, only_format
 from antecede.imports.guess import guess_reading
@@ -134,8 +134,8 @@ def _import_table(
         files, reader, wishes.columns, wishes.kinds, wishes.separator, delimiter, fields
     )
     named = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}.get(delimiter, delimiter)
-    how = f"CSV with {named}" if format_ is Format.CSV else str(format_)
-    lines = [f"{what}: {how}, {guess.rows:,} rows", *guess.lines()]
+    names = {Format.CSV: f"CSV with {named}", Format.JSONL: "JSON lines", Format.PARQUET: "Parquet"}
+    lines = [f"{what}: {names[format_]}, {counted(guess.rows, 'row')}", *guess.lines()]
     return Understood(import_rows(files, reader, guess.reading, **shared), lines)
 
 

@@ -109,7 +109,8 @@ def open_bytes(path: Path, problems: Problems | None = None) -> Iterator[BinaryI
     except UNREADABLE as error:
         raise unreadable(path, error) from error
     if problems is not None and cut:
-        problems.add("truncated", f"the end of {path.name}", "the packed file is cut off", "packed")
+        where, what = f"the end of {path.name}", "the compressed file is cut off"
+        problems.add("truncated", where, what, "packed")
 
 
 def unreadable(path: Path, error: Exception) -> BadFile:

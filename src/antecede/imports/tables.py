@@ -57,7 +57,7 @@ def csv_rows(
                 else:
                     yield line, {name: fields[at].strip(" ") for name, at in wanted.items()}
     except csv.Error as error:
-        open_quote = "a quote is opened there and not closed as CSV wants it"
+        open_quote = "a quote is opened there and never closed, or closed in the middle of a field"
         detail = f"{place(start)}: this is no CSV: {error}; {open_quote}"
         raise BadFile(name_of(path), [detail]) from error
     except UNREADABLE as error:

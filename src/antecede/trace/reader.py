@@ -100,8 +100,9 @@ def open_file(file: Path) -> pq.ParquetFile:
 
 
 def unreadable(file: Path, error: Exception) -> BadFile:
-    reason = str(error).partition("\n")[0]
-    return BadFile(str(file), [f"this is no Parquet file, or a damaged one: {reason}"])
+    reason = str(error).partition("\n")[0].rstrip(".")
+    told = f"this is no Parquet file, or a damaged one: {reason}; `antecede audit` takes other logs"
+    return BadFile(str(file), [told])
 
 
 def open_checked(file: Path) -> pq.ParquetFile:

@@ -35,7 +35,7 @@ function auditTexts(files, wishes) {
   const { told, lines } = read(files, format, wishes, problems, what);
   for (const { name, isCut } of files)
     if (isCut)
-      problems.add("truncated", () => `the end of ${name}`, "the packed file is cut off", "packed");
+      problems.add("truncated", () => `the end of ${name}`, "the compressed file is cut off", "packed");
   const { runs, assumed } = assemble(told, problems, wishes.broadcast && format !== "otlp");
   if (!runs.length) throw new BadLog(told.log.source, ["there is no event in it"]);
   const judged = runs
@@ -108,12 +108,13 @@ function readTable(files, format, wishes, problems, what) {
     unread.refuse(files[0].name);
   };
   const guess = guessReading(each, wishes, delimiter, fields, refuse);
-  const how = isCsv ? `CSV with ${NAMED_DELIMITERS[delimiter] ?? delimiter}` : format;
+  const how = isCsv ? `CSV with ${NAMED_DELIMITERS[delimiter] ?? delimiter}` : "JSON lines";
   const told = readEvents(files, reader, guess.reading, problems);
   const areMoved = guess.words.settle();
   if (areMoved) told.log.kind = told.log.kind.map((kind) => (kind === RECEIVE ? DELIVER : kind));
   told.assumed.push(...doubtfulWords(told.log, told.mentions, areMoved, wishes));
-  return { told, lines: [`${what}: ${how}, ${grouped(told.rows)} rows`, ...guess.lines()] };
+  const rows = told.rows === 1 ? "1 row" : `${grouped(told.rows)} rows`;
+  return { told, lines: [`${what}: ${how}, ${rows}`, ...guess.lines()] };
 }
 
 function tableRow(header, fields) {

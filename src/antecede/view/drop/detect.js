@@ -9,7 +9,7 @@ const DELIMITERS = ",;\t|";
 const CLOCKED = /(?<![^\n])(?:\S+|[^\n]*\]) \{\s*"[^"\n]*"\s*:\s*\d+/;
 // What a request of OpenTelemetry can hold; messages are in spans alone.
 export const OTLP_SIGNALS = ["resourceSpans", "resourceLogs", "resourceMetrics", "resourceProfiles"];
-const NO_LINE = "cannot be read: the packed file is cut off in its first line";
+const NO_LINE = "cannot be read: the compressed file is cut off in its first line";
 // How files begin that are packed in other ways than gzip and zstd: bzip2, xz, zip.
 const PACKED = /^(?:BZh[1-9]1AY&SY|\ufffd7zXZ\0|PK\x03\x04)/;
 // Spans that are not read, and how they begin.
@@ -23,7 +23,7 @@ export function detectFormat({ name, head, isCut }) {
   const first = strip(splitLines(head).find((line) => strip(line)) ?? "");
   if (!first) throw new BadLog(name, [isCut ? NO_LINE : "there is nothing in it"]);
   if (PACKED.test(head))
-    throw new BadLog(name, ["this is packed; unpack it first, or pack it with gzip or zstd, which are read"]);
+    throw new BadLog(name, ["this is compressed; decompress it first, or use gzip or zstd, which are read"]);
   for (const [other, start] of Object.entries(OTHER_SPANS))
     if (start.test(head)) {
       const advice = "spans are read as OTLP JSON, which the collector's file exporter writes";
@@ -40,10 +40,10 @@ export function detectFormat({ name, head, isCut }) {
   const begins = quotedText(first.length <= 80 ? first : `${first.slice(0, 77)}...`);
   const before = linesBeforeTable(head);
   if (before)
-    throw new BadLog(name, [`no table begins with ${begins}; tail -n +${before + 1} FILE leaves away what does`]);
+    throw new BadLog(name, [`no table begins with ${begins}; tail -n +${before + 1} FILE skips to the table`]);
   const known = FORMATS.join(", ");
   throw new BadLog(name, [
-    `nothing says what this is; it begins with ${begins}; --format says it: ${known}`,
+    `its format is not known; it begins with ${begins}; --format names it: ${known}`,
   ]);
 }
 
@@ -57,6 +57,7 @@ function isOtlp(text) {
 }
 
 // Whatever gives the first lines as many fields as the header, and most; "" if there is no such.
+// A quote that is never closed hides none.
 export function findDelimiter(text) {
   const lines = firstLines(text, 20);
   let best = "",
@@ -66,7 +67,7 @@ export function findDelimiter(text) {
     const even = counts.filter((count) => count === counts[0]).length >= 0.8 * counts.length;
     if (counts.length && even && counts[0] > most) [best, most] = [delimiter, counts[0]];
   }
-  return best;
+  return best || (text.includes('"') ? findDelimiter(text.replaceAll('"', "")) : "");
 }
 
 // After how many lines, which have fewer fields, there is a table of some rows.

@@ -30,7 +30,9 @@ const SENDING = words("send sent sends snd publish published pub produce produce
 const DELIVERING = words("deliver delivered delivers dlv consume consumed handle handled processed apply");
 const RECEIVING = words("receive received receives recv rcv rcvd recvd got in rx");
 const SEPARATORS = ";|,";
-const NO_HEADER = "If that is a first row and no names, put a line with names before it.";
+const NO_HEADER =
+  "If that is a first row and no names, put a line with names before it. " +
+  "Free text has to be written as CSV or JSON lines first.";
 
 function words(text) {
   return new Set(text.split(" "));
@@ -152,7 +154,7 @@ function understood(reading, fields, words, kinds) {
   for (const [kind, text] of Object.entries(kinds))
     for (const word of words.counts.has(text) ? [] : new Set(text.split(",")))
       if (word !== ANY_WORD && !words.counts.has(word))
-        told.push(`  ${"no such word".padEnd(13)}${printable(word)}, of which --kind ${kind} tells`);
+        told.push(`  ${"not found".padEnd(13)}${printable(word)}, which --kind ${kind} names`);
   return told;
 }
 

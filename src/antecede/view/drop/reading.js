@@ -82,7 +82,7 @@ export function csvRows(file, delimiter, problems, place, found, begin) {
     });
   } catch (error) {
     if (!(error instanceof CsvError)) throw error;
-    const open = "a quote is opened there and not closed as CSV wants it";
+    const open = "a quote is opened there and never closed, or closed in the middle of a field";
     const detail = `${place(error.line)}: this is no CSV: ${error.message}; ${open}`;
     throw new BadLog(file.name, [detail]);
   }
