@@ -58,7 +58,7 @@ def flaws(line: str, is_spoken: bool) -> list[str]:
 
 
 def test_commands_could_be_called() -> None:
-    found = {}
+    found = dict[tuple[str, str], list[str]]()
     for page in pages():
         shown = list(commands(page.read_text("utf-8")))
         if page.name == "README.md":

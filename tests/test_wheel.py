@@ -7,7 +7,7 @@ import subprocess
 import sys
 import sysconfig
 import venv
-from importlib.metadata import distribution
+from importlib.metadata import Distribution, distribution
 from pathlib import Path
 from zipfile import ZipFile
 
@@ -36,9 +36,10 @@ def make_environment(folder: Path, wheels: list[Path], *asked: str) -> Path:
     while left:
         wanted = left.pop()
         known.add(str(wanted))
-        found = distribution(wanted.name)
+        ours = Distribution.discover(name=wanted.name, path=[str(site)])
+        found = next(iter(ours), None) or distribution(wanted.name)
         for name in {file.parts[0] for file in found.files or ()} - {"..", "__pycache__"}:
-            if wanted.name != "antecede" and not (site / name).exists():
+            if not (site / name).exists():
                 (site / name).symlink_to(Path(str(found.locate_file(name))))
         for text in found.requires or ():
             one = Requirement(text)
