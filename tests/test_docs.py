@@ -9,7 +9,7 @@ from markdown_it.token import Token
 
 from bench import docs
 from bench.made import pages
-from tests.commands import flaws_of_command
+from tests.commands import ROOT, flaws_of_command
 
 OURS = re.compile(r"(?:antecede|python -m|make) +[a-z]")
 
@@ -58,7 +58,7 @@ def flaws(line: str, is_spoken: bool) -> list[str]:
 
 
 def test_commands_could_be_called() -> None:
-    found = {}
+    found = dict[tuple[str, str], list[str]]()
     for page in pages():
         shown = list(commands(page.read_text("utf-8")))
         if page.name == "README.md":
@@ -80,3 +80,16 @@ antecede view
 """
     found = [flaws(*command) for command in commands(page)]
     assert [bool(one) for one in found] == [False, True, True, True]
+
+
+def test_the_map_has_every_room_and_no_other() -> None:
+    """ARCHITECTURE.md: each module and each folder of the package, and what else it names."""
+    text = (ROOT / "ARCHITECTURE.md").read_text("utf-8")
+    named = set(re.findall(r"`([\w/.]+(?:/|\.py))`", text))
+    package = ROOT / "src" / "antecede"
+    parents = (ROOT, ROOT / "src", package, package / "live", ROOT / "bench")
+    missing = {one for one in named if not any((parent / one).exists() for parent in parents)}
+    assert missing == {"tests/NAME/", "src/antecede/NAME/"}
+    rooms = {f"{one.relative_to(package)}/" for one in package.rglob("*/") if any(one.glob("*.*"))}
+    modules = {one.name for one in package.glob("*.py")}
+    assert {one for one in rooms | modules if "__" not in one} <= named

@@ -22,7 +22,7 @@ from antecede.verify.audit import audit
 Row = dict[str, Any]
 MASKED = re.compile(
     r"(this is no JSON|this is no OTLP|cannot be read(?: as CSV)?|is no regular expression"
-    r"|--format says it): .*?"
+    r"|--format names it): .*?"
     r"(?=, and [\d,]+ more like it|; --tolerate|$)",
     re.DOTALL,
 )

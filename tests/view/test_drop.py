@@ -124,6 +124,8 @@ def as_requests(*spans: tuple[str, str, int, int, dict[str, Any]]) -> bytes:
 CLOCKED = 'a {"a":1}\nsend 1\nb {"a":1,"b":1}\ndeliver 1\n'
 PLAIN = "process,kind,message,destinations\n"
 ODD = [
+    Dropped({"a.csv": f'{PLAIN}p,send,"m,q\nq,deliver,m,\n'.encode()}),
+    Dropped({"a.csv": b"process,kind,message,kind\np,zap,m,zap\n"}),
     Dropped({"a.csv": f"{PLAIN}p,send,m,q\np,send,n,q\n".encode()}),
     Dropped({"a.csv": f"{PLAIN}q,deliver,m,\nq,deliver,n,\n".encode()}),
     Dropped({"a.csv": PLAIN.encode()}),

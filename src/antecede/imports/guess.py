@@ -23,7 +23,7 @@ from antecede.imports.columns import (
 from antecede.imports.events import LOCAL
 from antecede.imports.problems import Problems, advised
 from antecede.imports.reading import name_of
-from antecede.imports.tables import Reader
+from antecede.imports.tables import Reader, refuse_twice
 from antecede.imports.times import Scale, Time, is_time_of_day, parse_time
 from antecede.trace import DELIVER, KINDS, RECEIVE, SEND
 
@@ -138,6 +138,7 @@ def guess_reading(
             raise _ask_column(name, names, sample, found)
     if "message" not in found and not {"sender", "number"} <= set(found):
         raise _ask_column("message", names, sample, found)
+    refuse_twice(files[0], fields, found.values())
     between = separator or _separator(sample, found.get("destinations"))
     said = {word: WORDS[kind] for kind, text in kinds.items() for word in words_in(text)}
     words, rows = _words(files, reader, delimiter, found["kind"], said)

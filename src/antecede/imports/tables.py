@@ -89,10 +89,10 @@ def check_columns(path: Path, fields: Sequence[str], how: Reading) -> None:
                 for name in missing
             ],
         )
-    _twice(path, fields, how.columns.values())
+    refuse_twice(path, fields, how.columns.values())
 
 
-def _twice(path: Path, fields: Sequence[str], used: Iterable[str]) -> None:
+def refuse_twice(path: Path, fields: Sequence[str], used: Iterable[str]) -> None:
     """Refuse a table in which it is not clear which column is meant."""
     if twice := [name for name in dict.fromkeys(used) if fields.count(name) > 1]:
         raise BadFile(

@@ -10,7 +10,7 @@ pass keeps the rows of the messages that are yet to be delivered.
 """
 
 from dataclasses import dataclass, field
-from typing import Any, Final, Self
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -49,14 +49,6 @@ class Last:
 
     position: Positions
     time_s: Times
-
-    def overruled_by(self, other: Self) -> Self:
-        """The later one of two, copy by copy."""
-        later = other.position > self.position
-        return type(self)(
-            np.where(later, other.position, self.position),
-            np.where(later, other.time_s, self.time_s),
-        )
 
 
 class Scale:
