@@ -425,12 +425,19 @@ def _tell_undelivered(summaries: list[Summary], owed: list[int]) -> None:
             (
                 summary.protocol,
                 f"undelivered: {summary.leftover.sentence(summary.stopped)}"
-                + (f" (owed: {count:,})." if count else "."),
+                f"{_told_of_debt(summary, count)}.",
             )
             for summary, count in zip(summaries, owed, strict=True)
             if summary.undelivered
         ),
     )
+
+
+def _told_of_debt(summary: Summary, owed: int) -> str:
+    """Whether that is the protocol's fault, or its traits promise nothing under such faults."""
+    if owed:
+        return f" (owed: {owed:,})"
+    return " (not owed: not promised under these faults)" if summary.leftover.unexcused else ""
 
 
 def _tell_together(count: int, told: Iterable[tuple[str, str]]) -> None:
