@@ -424,8 +424,7 @@ def _tell_undelivered(summaries: list[Summary], owed: list[int]) -> None:
         (
             (
                 summary.protocol,
-                f"undelivered: {summary.leftover.sentence(summary.stopped)}"
-                f"{_told_of_debt(summary, count)}.",
+                f"undelivered: {_told_of_leftover(summary, count)}.",
             )
             for summary, count in zip(summaries, owed, strict=True)
             if summary.undelivered
@@ -433,11 +432,13 @@ def _tell_undelivered(summaries: list[Summary], owed: list[int]) -> None:
     )
 
 
-def _told_of_debt(summary: Summary, owed: int) -> str:
-    """Whether that is the protocol's fault, or its traits promise nothing under such faults."""
+def _told_of_leftover(summary: Summary, owed: int) -> str:
+    """What it is, and whether it is the protocol's fault, or not promised under such faults."""
+    told = summary.leftover.sentence(summary.stopped)
     if owed:
-        return f" (owed: {owed:,})"
-    return " (not owed: not promised under these faults)" if summary.leftover.unexcused else ""
+        return f"{told} (owed: {owed:,})"
+    excuse = " (not owed: not promised under these faults)"
+    return told + excuse if summary.leftover.unexcused else told
 
 
 def _tell_together(count: int, told: Iterable[tuple[str, str]]) -> None:
