@@ -45,6 +45,8 @@ SIZES: Final = {
 UNITS: Final = {"campaign": "runs", "fuzz": "runs", "verify": "deliveries"}
 HEAD: Final = ("where", "CPU s", "against here", "wall s", "CPU ms each", "outside of the work")
 CORES: Final = 2
+AIM: Final = 0.2
+"""Of a large campaign, at most so much is to be outside of the work."""
 CROWDED: Final = 1.5
 """How often its CPU time a command takes by the clock, here, if others use the machine, too."""
 
@@ -193,6 +195,8 @@ def page(book: dict[Task, Entry]) -> str:
             head, *lines = (tuple(row[at] for at in told) for row in (HEAD, *rows))
             parts.append(f"{size:,} {UNITS[kind]}:\n\n{markdown(head, lines)}")
         parts.append((_may_pay(book, kind) if crowd else _pays(book, kind)) + "\n")
+        if kind == "campaign" and each_s is not None:
+            parts.append(_aim(book, each_s) + "\n")
     return signed("\n".join(parts))
 
 
@@ -217,9 +221,27 @@ def _each_s(book: dict[Task, Entry], kind: str) -> float | None:
     return None if (line := _line(book, kind, HERE)) is None else line[1]
 
 
+def _outside(entry: Entry, each_s: float) -> float:
+    return max(0.0, 1 - each_s * entry.task.size / entry.cpu_s)
+
+
+def _aim(book: dict[Task, Entry], each_s: float) -> str:
+    """Who spends little enough outside of the work on the largest campaign."""
+    size = SIZES["campaign"][-1]
+    found = [one for place in PLACES if (one := book.get(Task("campaign", size, place)))]
+    missed = [one.task.place for one in found if _outside(one, each_s) > AIM]
+    kept = [one.task.place for one in found if one.task.place not in missed]
+    told = f"The aim was at most {AIM:.0%} outside of the work at {size:,} runs: kept "
+    return f"{told}{_listed(kept)}, missed {_listed(missed)}."
+
+
+def _listed(places: list[str]) -> str:
+    return f"on {', '.join(places)}".replace(f"on {HERE}", HERE) if places else "nowhere"
+
+
 def _row(book: dict[Task, Entry], entry: Entry, each_s: float | None) -> tuple[str, ...]:
     kind, size, place = entry.task
-    outside = "" if each_s is None else f"{max(0.0, 1 - each_s * size / entry.cpu_s):.0%}"
+    outside = "" if each_s is None else f"{_outside(entry, each_s):.0%}"
     here = book.get(Task(kind, size, HERE))
     against = "" if here is None else f"{entry.cpu_s / here.cpu_s:.1f}"
     each_ms = 1e3 * entry.cpu_s / size

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from antecede.brokers import causal
-from antecede.brokers.connect import client_of
+from antecede.brokers.connect import client_of, place_teller
 from antecede.brokers.record import Record
 from antecede.errors import Misuse
 from antecede.verify import verify_trace
@@ -86,7 +86,7 @@ async def open_shop(url: str, out: Path) -> list[Dashboard]:
         boards = []
         for hold, name in ((False, "broken"), (True, "mended")):
             board = Dashboard()
-            record = Record()
+            record = Record(place_teller(url))
             await board.follow(client, 4 * visits, hold, record)
             record.write(out / f"{name}.parquet", name, force=True)
             boards.append(board)

@@ -321,6 +321,8 @@ def test_a_record_is_judged_like_the_run_it_came_from(tmp_path: Path) -> None:
         record.write(path, "run")
         verdict = verify_trace(path, engine="oracle")
         assert (verdict.violations, verdict.messages) == (early, 4), order
+        if order == "acb":  # in the broker's own words: a lane, and a place
+            assert "reader delivered c 1 at 1 s without b 1" in verdict.witnesses[0].sentence()
     record = Record()
     record.reader("reader", {"a": 0, "b": 0})
     for lane, named in ("ab", "ba"):

@@ -13,6 +13,7 @@ import pytest
 import antecede as package
 import antecede_command
 from antecede.cli import COMMANDS, load
+from antecede.cli._plain import flowed
 from antecede.cli._shared import Spoken, progress_bar
 from antecede.protocols import find, names
 from antecede.simulate import make_scenario, simulate
@@ -40,6 +41,10 @@ def test_help_has_an_example(
         told = antecede(*example.split())
         assert told.status == 0, told.err
         assert command != "protocols" or max(map(len, told.out.splitlines())) <= 80
+
+
+def test_paragraphs_of_help_flow() -> None:
+    assert flowed("a with\n--flag on\n\n- b\n- c") == "a with --flag on\n\n- b\n- c"
 
 
 def test_commands_are_listed_without_being_imported() -> None:

@@ -50,6 +50,9 @@ def test_no_master() -> None:
         ("yarn", "set HADOOP_CONF_DIR to its folder"),
         ("sc://127.0.0.1:1", "no Connect server answers at 'sc://127.0.0.1:1': .*refused"),
         ("sc://", "write sc://HOST:PORT"),
+        ("sc://a:b:c", "write sc://HOST:PORT"),
+        ("k8s://https://127.0.0.1:1", "no Kubernetes API server answers at .*refused"),
+        ("k8s://http://", "write k8s://HOST:PORT"),
         ("mesos://x", "there is no master 'mesos://x'; say local"),
         ("local[two]", "there is no master 'local\\[two\\]'"),
         ("", "there is no master ''"),
@@ -64,8 +67,15 @@ def test_masters_that_no_java_starts_for(
     with pytest.raises(Misuse, match=told):
         build_session(master)
     monkeypatch.setenv("YARN_CONF_DIR", "/etc/hadoop")
-    for fine in ("yarn", "local", "local[*]", "local[2,3]", "k8s://https://host:6443"):
+    for fine in ("yarn", "local", "local[*]", "local[2,3]"):
         preflight.check_master(fine)
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        listening.listen()
+        port = listening.getsockname()[1]
+        for kind in ("k8s://https://", "k8s://", "spark://127.0.0.1:1,", "sc://"):
+            preflight.check_master(f"{kind}127.0.0.1:{port}")
+        preflight.check_master(f"sc://127.0.0.1:{port}/;user_id=me")
 
 
 def test_connect_without_its_client(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -81,7 +81,7 @@ def test_the_page_begins_with_the_answer(tmp_path: Path) -> None:
     depends = True
     two = make_campaign(tmp_path / "two", three, sizes=(4,), networks=("lan", "wan"), change=plant)
     told = answers_of(two)
-    assert "that depends on the surroundings: pairs in “lan”; vector in “wan”; 10.30 ±" in told
+    assert "that depends on the environments: pairs in “lan”; vector in “wan”; 10.30 ±" in told
     assert "4.88 times as much" in told
     assert told.count("Space against delay (lan)") == 2  # over the chart, and over its numbers
 
@@ -229,23 +229,23 @@ def test_thousands_of_runs_make_no_larger_page(tmp_path: Path) -> None:
     assert len(large) < 1.1 * len(small)
 
 
-def test_many_surroundings_wait_behind_a_line(tmp_path: Path) -> None:
+def test_many_environments_wait_behind_a_line(tmp_path: Path) -> None:
     networks = [f"net {number}" for number in range(9)]
     page = page_of(
         make_campaign(tmp_path, ("vector", "matrix"), networks=networks, sizes=(4, 8), seeds=(1,))
     )
     assert "3 more" in text_of(page)
-    assert "surroundings" not in sections_of(page)
+    assert "environments" not in sections_of(page)
 
 
-def test_very_many_surroundings_get_a_table(tmp_path: Path) -> None:
+def test_very_many_environments_get_a_table(tmp_path: Path) -> None:
     networks = [f"net {number}" for number in range(60)]
     page = page_of(
         make_campaign(tmp_path, ("vector",), networks=networks, sizes=(8, 4), seeds=(1,))
     )
-    assert "surroundings" in sections_of(page)
+    assert "environments" in sections_of(page)
     text = text_of(page)
-    assert "The campaign has 60 surroundings. Figures follow for the first 12" in text
+    assert "The campaign has 60 environments. Figures follow for the first 12" in text
     assert re.search(r"net 59 1[678]", text)  # with 8 processes, not with 4
     assert len(page) < 1_500_000
 

@@ -215,6 +215,8 @@ def test_the_exit_status_is_about_what_is_owed(
     result = CliRunner().invoke(app, [*flags, "--loss", str(loss)])
     assert result.exit_code == bool(owed), result.output
     assert (f" (owed: {owed})." in result.output) == bool(owed)
+    is_excused = (left.waiting or left.missing) and not owed
+    assert ("(not owed: not promised under these faults)." in result.output) == bool(is_excused)
 
 
 def test_what_all_protocols_tell_is_printed_once() -> None:

@@ -17,7 +17,7 @@ import msgspec
 
 from antecede.brokers import PATIENCE_S, causal
 from antecede.brokers.bus import Message
-from antecede.brokers.connect import client_of, extra_of, kafka_bus
+from antecede.brokers.connect import client_of, extra_of, kafka_bus, place_teller
 from antecede.brokers.holdback import Patience
 from antecede.brokers.lanes import Lanes
 from antecede.brokers.numbers import Numbers
@@ -122,8 +122,10 @@ def cost_of(shadows: Sequence[Shadow]) -> Cost:
 class Watching:
     """One audit under way."""
 
-    def __init__(self, seconds: float | None, messages: int, tell: Callable[[int], None]) -> None:
-        self.record = Record()
+    def __init__(
+        self, record: Record, seconds: float | None, messages: int, tell: Callable[[int], None]
+    ) -> None:
+        self.record = record
         self.shadows: list[Shadow] = []
         self.begun = time.monotonic()
         self._until = None if seconds is None else self.begun + seconds
@@ -173,7 +175,8 @@ def audit_broker(
         raise Misuse("Kafka keeps what is published: audit it without --live")
     if live and start == "first":
         raise Misuse("nothing is kept to start from: --live hears what is published from now on")
-    watching = Watching(seconds, messages, tell)
+    record = Record() if live else Record(place_teller(url))
+    watching = Watching(record, seconds, messages, tell)
     with suppress(KeyboardInterrupt, asyncio.CancelledError):
         if is_kafka:
             _watch_kafka(watching, url, topics, readers, start)

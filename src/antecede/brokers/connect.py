@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import ssl
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any, Final
 from urllib.parse import parse_qsl, urlsplit
@@ -38,6 +38,17 @@ def extra_of(url: str) -> str:
             f"{shown(url)}: write nats://host:port, redis://host:port or kafka://host:port"
         )
     return EXTRAS[scheme]
+
+
+def place_teller(url: str) -> Callable[[int], str]:
+    """How the broker at a URL writes a place in one of its logs."""
+    if extra_of(url) != "redis":
+        return str
+    try:
+        from antecede.brokers.redis_streams import id_of  # noqa: PLC0415 - an extra
+    except ImportError:
+        raise missing_extra("redis") from None
+    return id_of
 
 
 def missing_extra(extra: str) -> Misuse:

@@ -12,7 +12,7 @@ are counted.
 """
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -46,9 +46,11 @@ class _Sent:
 
 
 class Record:
-    """Collects what readers see; `write` makes a trace of it."""
+    """Collects what readers see; `write` makes a trace of it, in which a message is called by its
+    lane and its place there, as `tell_place` writes it."""
 
-    def __init__(self) -> None:
+    def __init__(self, tell_place: Callable[[int], str] = str) -> None:
+        self._tell_place = tell_place
         self._readers: dict[str, dict[str, int]] = {}
         self._seen: dict[str, list[tuple[Name, float | None, float]]] = {}
         self._sent: dict[Name, _Sent] = {}
@@ -118,7 +120,11 @@ class Record:
         metadata = {"recorded": "what readers of a broker saw; times are those of several clocks"}
         ordered = list(self._extension(events))  # It may find contradictions.
         metadata |= encode_assumed(self._assumed())
-        with TraceWriter(path, run, names, metadata, force=force) as writer:
+        called = {
+            (index[sent.process], numbers[name]): f"{name[0]} {self._tell_place(name[1])}"
+            for name, sent in self._sent.items()
+        }
+        with TraceWriter(path, run, names, metadata, force=force, called=called) as writer:
             for process, event in ordered:
                 message = event.message
                 sent = self._sent[message]
@@ -139,7 +145,7 @@ class Record:
         ]
         for count, ((lane, _), names) in enumerate(sorted(first), 1):
             for name in names:
-                self._sent[name].process = f"{lane} by {count}"
+                self._sent[name].process = f"publisher {count} ({lane})"
 
     def _assumed(self) -> list[Assumed]:
         depend = "what they depend on is not known"

@@ -13,11 +13,11 @@ from typing import Annotated, Any, NamedTuple
 import typer
 
 from antecede.cli._import import (
-    LOG,
     TABLE,
     BroadcastFlag,
     CrashFlag,
     DeliverFlag,
+    PatternFlag,
     SendFlag,
     TolerateFlag,
     pairs_of,
@@ -77,14 +77,7 @@ def audit(
     delimiter: Annotated[
         str | None, typer.Option(help="Between fields of CSV.", rich_help_panel=TABLE)
     ] = None,
-    pattern: Annotated[
-        str | None,
-        typer.Option(
-            metavar="REGEX",
-            help="An event, with groups host, clock, event and time.",
-            rich_help_panel=LOG,
-        ),
-    ] = None,
+    pattern: PatternFlag = None,
     send: SendFlag = None,
     deliver: DeliverFlag = None,
     crash: CrashFlag = None,

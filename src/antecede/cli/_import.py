@@ -26,6 +26,14 @@ LOG = "Logs with vector clocks"
 TABLE = "Tables"
 
 
+PatternFlag = Annotated[
+    str | None,
+    typer.Option(
+        metavar="REGEX",
+        help="An event, with groups host, clock, event and time.",
+        rich_help_panel=LOG,
+    ),
+]
 SendFlag = Annotated[
     str | None,
     typer.Option(
@@ -115,14 +123,7 @@ def import_(
         str | None,
         typer.Option(help="Deliver a graph in the order of this column, not of the file."),
     ] = None,
-    pattern: Annotated[
-        str | None,
-        typer.Option(
-            metavar="REGEX",
-            help="An event, with groups host, clock and event.",
-            rich_help_panel=LOG,
-        ),
-    ] = None,
+    pattern: PatternFlag = None,
     send: SendFlag = None,
     deliver: DeliverFlag = None,
     crash: CrashFlag = None,

@@ -23,7 +23,7 @@ def _name_flags_alone(parameters: list[Any]) -> list[Any]:
 
 def flowed(text: str) -> str:
     """A docstring with a line a paragraph; lists and what is indented stay as they are."""
-    return re.sub(r"(?<=[^\n])\n(?=[^\s*-])", " ", inspect.cleandoc(text))
+    return re.sub(r"(?<=[^\n])\n(?=[^\s*-]|--)", " ", inspect.cleandoc(text))
 
 
 class Command(TyperCommand):

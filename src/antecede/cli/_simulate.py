@@ -424,13 +424,21 @@ def _tell_undelivered(summaries: list[Summary], owed: list[int]) -> None:
         (
             (
                 summary.protocol,
-                f"undelivered: {summary.leftover.sentence(summary.stopped)}"
-                + (f" (owed: {count:,})." if count else "."),
+                f"undelivered: {_told_of_leftover(summary, count)}.",
             )
             for summary, count in zip(summaries, owed, strict=True)
             if summary.undelivered
         ),
     )
+
+
+def _told_of_leftover(summary: Summary, owed: int) -> str:
+    """What it is, and whether it is the protocol's fault, or not promised under such faults."""
+    told = summary.leftover.sentence(summary.stopped)
+    if owed:
+        return f"{told} (owed: {owed:,})"
+    excuse = " (not owed: not promised under these faults)"
+    return told + excuse if summary.leftover.unexcused else told
 
 
 def _tell_together(count: int, told: Iterable[tuple[str, str]]) -> None:

@@ -1,6 +1,6 @@
 """The answer that the page begins with: who is smallest, who is fastest, and by how much.
 
-Only variants that promised causal order and kept it are compared, each surrounding at its largest
+Only variants that promised causal order and kept it are compared, each environment at its largest
 size, and only measures that were steady. Two are told apart where their intervals do not touch.
 """
 
@@ -34,7 +34,7 @@ ASKED = (BYTES_ON_A_MESSAGE, DELAY, MEMORY)
 
 
 class Found(NamedTuple):
-    """What came out in one surrounding."""
+    """What came out in one environment."""
 
     facet: Facet
     processes: int
@@ -74,7 +74,7 @@ def answer_section(results: Results) -> Markup | None:
 
 
 def compare(results: Results, facet: Facet, asked: Asked) -> Found | None:
-    """The least and the most of a measure in one surrounding, at the largest size at which two or
+    """The least and the most of a measure in one environment, at the largest size at which two or
     more can be compared and are steady; nothing where one that is not steady may have less."""
     by_size: dict[int, dict[str, Estimate]] = {}
     rivals: dict[int, list[Estimate]] = {}
@@ -117,21 +117,21 @@ def _sentence(results: Results, asked: Asked) -> str | None:
         for best in sorted(winners, key=lambda best: -sum(each.best == best for each in found))
     ]
     where = "; ".join(places)
-    return f"{asked.least}: that depends on the surroundings: {where}; {_by(found, asked)}."
+    return f"{asked.least}: that depends on the environments: {where}; {_by(found, asked)}."
 
 
 def _everywhere(results: Results, found: Sequence[Found]) -> str:
     if len(results.facets) == 1:
         return ""
     if len(found) < len(results.facets):
-        return f" in the {count(len(found), 'surrounding')} that can be compared"
-    return " in both surroundings" if len(found) == 2 else f" in all {len(found)} surroundings"
+        return f" in the {count(len(found), 'environment')} that can be compared"
+    return " in both environments" if len(found) == 2 else f" in all {len(found)} environments"
 
 
 def _places(results: Results, found: Sequence[Found], of: int) -> str:
     if len(found) == 1:
         return f"“{results.name(found[0].facet)}”"
-    return f"{len(found)} of {of} surroundings"
+    return f"{len(found)} of {of} environments"
 
 
 def _named(names: Sequence[str]) -> str:
@@ -157,7 +157,7 @@ def _by(found: Sequence[Found], asked: Asked) -> str:
     if len(factors) == 1 or brief(factors[0]) == brief(factors[-1]):
         return f"{figures}: {brief(factors[-1])} times as much"
     times = f"{brief(factors[0])} to {brief(factors[-1])} times as much"
-    return f"{figures}; over the surroundings, the most is {times}"
+    return f"{figures}; over the environments, the most is {times}"
 
 
 def _left_out(results: Results) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""All protocols in one table for each surrounding, with a small bar in every cell."""
+"""All protocols in one table for each environment, with a small bar in every cell."""
 
 from typing import NamedTuple
 
@@ -36,7 +36,7 @@ ASPECTS = (
 
 
 def comparisons(results: Results) -> Markup | None:
-    """A table for each surrounding. Where there are several, each is behind a line to open."""
+    """A table for each environment. Where there are several, each is behind a line to open."""
     tables = {facet: table for facet in results.drawn if (table := comparison(results, facet))}
     if len(tables) < 2:
         return next(iter(tables.values()), None)
@@ -55,7 +55,7 @@ def comparisons(results: Results) -> Markup | None:
 
 
 def overview(results: Results) -> Markup:
-    """Stamps and delays in all surroundings, a row each."""
+    """Stamps and delays in all environments, a row each."""
     parts = []
     for aspect in (STAMP, DELAY):
         found = {
@@ -76,7 +76,7 @@ def overview(results: Results) -> Markup:
             for facet, row in found.items()
         ]
         caption = f"{aspect.heading}, {unit.name}"
-        table = render_numbers(Numbers(("surroundings", *results.series), rows), caption)
+        table = render_numbers(Numbers(("environments", *results.series), rows), caption)
         summary = tag("summary", caption.capitalize())
         parts.append(tag("details", summary, table, class_="one-of-many"))
     return join(*parts)

@@ -71,7 +71,7 @@ SPREADS = (
 
 
 def distribution_figures(results: Results, spread: Spread) -> list[Figure]:
-    """One for each surrounding, at its largest size."""
+    """One for each environment, at its largest size."""
     counted = _add_up(results, spread.measure)
     figures = []
     for facet in results.drawn:

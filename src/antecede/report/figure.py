@@ -26,7 +26,7 @@ class Figure:
     """For links and file names: letters, digits and hyphens."""
     title: str
     facet: str
-    """The surroundings it shows, where the campaign has several."""
+    """The environments it shows, where the campaign has several."""
     note: str
     draw: Callable[[int], Markup]
     numbers: Numbers

@@ -85,7 +85,7 @@ def _contents(results: Results, sections: Sequence[Section]) -> Iterator[Markup 
 
 
 def all_figures(results: Results) -> Iterator[tuple[str, Sequence[Figure]]]:
-    """The figures by the section they belong to; several surroundings give several of one kind."""
+    """The figures by the section they belong to; several environments give several of one kind."""
     for measure in STAMPS:
         yield "space", _growth(results, measure)
     yield "time", _present(delay_split(results, facet) for facet in results.drawn)
@@ -117,7 +117,7 @@ def _sections(results: Results, beside: Path) -> Iterator[Section]:
     yield Section("verdicts", "Verdicts", VERDICTS, verdict_table(tally(results)))
     yield Section("comparison", "Side by side", COMPARISON, comparisons(results))
     if len(results.facets) > len(results.drawn):
-        yield Section("surroundings", "All surroundings", _many(results), overview(results))
+        yield Section("environments", "All environments", _many(results), overview(results))
     yield Section("space", "Space", SPACE, pictures.get("space"))
     yield Section("time", "Time", TIME, pictures.get("time"))
     yield Section("trade", "The trade-off", TRADE, pictures.get("trade"))
@@ -131,14 +131,15 @@ def _sections(results: Results, beside: Path) -> Iterator[Section]:
 
 def _many(results: Results) -> str:
     return (
-        f"The campaign has {count(len(results.facets), 'surrounding')}. Figures follow for the "
+        f"The campaign has {count(len(results.facets), 'environment')}. Figures follow for the "
         f"first {len(results.drawn)}; here are all of them, at their largest sizes."
     )
 
 
 ANSWER = (
-    "Of the variants that kept causal order, each surrounding at its largest size; means over "
-    "seeds, ± half the 95 % confidence interval. Details are behind the headings below."
+    "Of the variants that kept causal order, each environment (a network and a workload) at its "
+    "largest size; means over seeds, ± half the 95 % confidence interval. Details are behind the "
+    "headings below."
 )
 VERDICTS = (
     "Every run was verified: a delivery is too early when a message that causally precedes it, and "
@@ -184,7 +185,7 @@ def _render_section(section: Section) -> Markup:
 
 
 def _family(figures: Sequence[Figure]) -> Markup:
-    """Figures of one kind in different surroundings: a heading, and cards under it."""
+    """Figures of one kind in different environments: a heading, and cards under it."""
     if len(figures) == 1 and not figures[0].facet:
         return render(figures[0])
     same = len({figure.title for figure in figures}) == 1

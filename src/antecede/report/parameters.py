@@ -39,7 +39,7 @@ MEASURES = (
 
 
 class Sweep(NamedTuple):
-    """A protocol whose option takes several values in one surrounding."""
+    """A protocol whose option takes several values in one environment."""
 
     protocol: str
     option: str
@@ -85,9 +85,9 @@ def _against_option(results: Results, sweep: Sweep, measure: Measure, number: in
         *_lines(sweep, found, len(results.series)),
         *_references(results, sweep, measure, found),
     ]
-    surroundings = results.name(sweep.facet)
+    environments = results.name(sweep.facet)
     title = measure.title.format(option=sweep.option)
-    facet = f"{sweep.protocol}, {surroundings}" if surroundings else sweep.protocol
+    facet = f"{sweep.protocol}, {environments}" if environments else sweep.protocol
     ordered = sorted(found, key=lambda row: (row[1].processes, row[0]))
     unit = measure.unit.fitted(max(estimate.mean for _, _, estimate in found))
     suffix = f", {unit.name}" if unit.name else ""

@@ -24,11 +24,11 @@ Rows = list[dict[str, Any]]
 FINISHED = "campaign.json"
 """Written last. Without it the tables may be of different calls, or of another campaign file."""
 MOST_DRAWN = 12
-"""Surroundings that get figures of their own; a table has them all."""
+"""Environments that get figures of their own; a table has them all."""
 
 
 class Facet(NamedTuple):
-    """The surroundings that protocols are compared in."""
+    """The environments that protocols are compared in."""
 
     network: str
     workload: str

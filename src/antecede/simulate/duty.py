@@ -64,4 +64,4 @@ def owed_of(scenario: Scenario, left: Leftover) -> int:
         case Duty.ARRIVED:
             return left.waiting
         case Duty.SURVIVORS:
-            return left.disagreed + left.waiting + left.missing
+            return left.unexcused

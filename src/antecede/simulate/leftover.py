@@ -37,6 +37,11 @@ class Leftover(NamedTuple):
     missing: int = 0
     """They have not arrived."""
 
+    @property
+    def unexcused(self) -> int:
+        """What a protocol that survives every fault would owe."""
+        return self.disagreed + self.waiting + self.missing
+
     def sentence(self, stopped: Sequence[str]) -> str:
         """All of them for people; `stopped` are the names of those who have stopped."""
         who = f"{some_of(stopped)}, which {'has' if len(stopped) == 1 else 'have'} stopped"

@@ -39,7 +39,8 @@ class TraceWriter:
     Feed it the events in an order that is a linear extension of happened-before, as a simulator
     naturally does. Use it in a `with` statement: leaving it normally completes the file, leaving it
     by an exception removes what was written. `metadata` goes into the footer. With `scoped`, every
-    send of `extend` comes with what it is ordered with respect to.
+    send of `extend` comes with what it is ordered with respect to. `called`: by sender and number,
+    what the source of the trace calls a message.
     """
 
     def __init__(
@@ -51,6 +52,7 @@ class TraceWriter:
         *,
         force: bool = False,
         scoped: bool = False,
+        called: Mapping[tuple[int, int], str] | None = None,
     ) -> None:
         self.path = path_of(path)
         self._force = force
@@ -63,13 +65,17 @@ class TraceWriter:
         self._events = bytearray()
         self._sends: list[tuple[ProcessSet, int, int]] = []
         self._scopes: list[str] | None = [] if scoped else None
+        self._called = called
         self._open = True
+        columns = encoder.SCOPED if scoped else encoder.SCHEMA
+        if called is not None:
+            columns = columns.append(schema.EXTRA.field("message"))
         self._partial = name_aside(self.path)
         with complaining(self.path):
             self._file = self._partial.open("wb")
         self._parquet = pq.ParquetWriter(
             self._file,
-            encoder.SCOPED if scoped else encoder.SCHEMA,
+            columns,
             # What it takes to undo it counts: Zstandard makes columns a tenth smaller, and reading
             # them a quarter slower.
             compression="lz4",
@@ -141,7 +147,11 @@ class TraceWriter:
             sends, self._sends = self._sends, []
             scopes, self._scopes = self._scopes, None if self._scopes is None else []
             with self._discarding_on_failure():
-                self._parquet.write_batch(self._encoder.encode(events, sends, scopes))
+                batch = self._encoder.encode(events, sends, scopes)
+                if self._called is not None:
+                    names = [self._called.get(row[3:5]) for row in encoder.ROW.iter_unpack(events)]
+                    batch = batch.append_column("message", pa.array(names, pa.string()))
+                self._parquet.write_batch(batch)
 
     def close(self) -> None:
         """Complete the file, put it on the disk and give it its name."""

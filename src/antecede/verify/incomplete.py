@@ -21,11 +21,11 @@ import numpy as np
 import pyarrow as pa
 
 from antecede.errors import BadTrace
-from antecede.message import MessageId, ProcessSet, members, process_set
+from antecede.message import MessageId, ProcessSet, members
 from antecede.trace.events import Events, Run
 from antecede.trace.joined import NEVER
 from antecede.trace.reader import trace_from_tables
-from antecede.trace.schema import APP, CRASH, DELIVER, SCHEMA, SEND
+from antecede.trace.schema import APP, DELIVER, SCHEMA, SEND
 from antecede.verify.audit import (
     Subject,
     audit,
@@ -34,7 +34,7 @@ from antecede.verify.audit import (
 )
 from antecede.verify.delays import Delays
 from antecede.verify.findings import FINDINGS, Found, find_early, findings_of
-from antecede.verify.oracle import OnlineOracle, Violation
+from antecede.verify.oracle import OnlineOracle, Violation, judge_with
 from antecede.verify.passes import enter_only, last_predecessors
 from antecede.verify.scopes import NO_LABEL, Name, Scope, Scopes
 from antecede.verify.verdict import WITNESS_LIMIT, Verdict, Witness
@@ -134,20 +134,7 @@ def judge_scoped(run: Run, scopes: Scopes) -> Verdict:
     oracle = ScopedOracle(run.processes, run.name)
     codes = {name: code for code, name in enumerate(run.processes)}
     oracle.scopes = {MessageId(codes[s], number): scope for (s, number), scope in scopes.items()}
-    events = run.layer(APP)
-    start = events.destination_start
-    columns = (events.kind, events.process, events.sender, events.number, events.time)
-    for event, (kind, process, sender, number, time) in enumerate(
-        zip(*(column.tolist() for column in columns), strict=True)
-    ):
-        if kind == SEND:
-            destinations = events.destination[start[event] : start[event + 1]].tolist()
-            oracle.send(process, sender, number, process_set(destinations))
-        elif kind == DELIVER:
-            oracle.deliver(process, sender, number, None if isnan(time) else time)
-    for process in run.events.process[run.events.kind == CRASH].tolist():
-        oracle.crash(process)
-    return oracle.finish()
+    return judge_with(oracle, run)
 
 
 def audit_scoped(run: Run, scopes: Scopes) -> Verdict:

@@ -189,7 +189,11 @@ class OnlineOracle:
 
 def judge(run: Run, layer: int = APP) -> Verdict:
     """Whether causal delivery held in one layer of a run."""
-    oracle = OnlineOracle(run.processes, run.name)
+    return judge_with(OnlineOracle(run.processes, run.name), run, layer)
+
+
+def judge_with(oracle: OnlineOracle, run: Run, layer: int = APP) -> Verdict:
+    """What an oracle says that is told all events of one layer of a run."""
     events = run.layer(layer)
     start = events.destination_start
     columns = (events.kind, events.process, events.sender, events.number, events.time)

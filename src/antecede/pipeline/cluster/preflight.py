@@ -34,6 +34,7 @@ CONNECT_PORT: Final = 15002
 PATIENCE_S: Final = 300.0
 """Seconds that a cluster has for its first task."""
 _LOCAL: Final = re.compile(r"local(\[(\*|[1-9]\d*)(,\d+)?\]|-cluster\[\d+,\d+,\d+\])?")
+_ADDRESS: Final = re.compile(r"(\[[^]]+\]|[^:/;,\[\]]+)(?::(\d+))?")
 _YARN: Final = ("HADOOP_CONF_DIR", "YARN_CONF_DIR")
 _ANSWER_S: Final = 10.0
 _TASKS_PER_CORE: Final = 4
@@ -46,16 +47,23 @@ def is_remote(spark: "SparkSession") -> bool:
 
 
 def check_master(master: str) -> None:
-    """Raise an error if Spark cannot run there: before any Java starts, and in words."""
-    if _LOCAL.fullmatch(master) or re.match(r"k8s://.", master):
+    """Raise an error if Spark cannot run there: before any Java starts, and in words. Spark itself
+    takes a minute to say that nobody answers."""
+    if _LOCAL.fullmatch(master):
         return
+    kind, mark, address = master.partition("://")
     if master == "yarn":
         if not any(os.environ.get(name) for name in _YARN):
             raise Misuse(f"YARN is found by its configuration: set {_YARN[0]} to its folder")
-    elif master.startswith("sc://"):
-        _check_connect(master)
-    elif master.startswith("spark://"):
-        _check_standalone(master)
+    elif kind == "sc" and mark:
+        _check_client()
+        _check_answer(master, "Connect server", _addresses(address.partition(";")[0], CONNECT_PORT))
+    elif kind == "spark" and mark:
+        _check_answer(master, "master of a cluster", _addresses(address))
+    elif kind == "k8s" and mark:
+        scheme, _, rest = address.rpartition("://")
+        addresses = _addresses(rest, 80 if scheme == "http" else 443)
+        _check_answer(master, "Kubernetes API server", addresses)
     else:
         raise Misuse(
             f"there is no master '{master}'; say local[2], local[*], spark://HOST:PORT, "
@@ -63,35 +71,34 @@ def check_master(master: str) -> None:
         )
 
 
-def _check_standalone(master: str) -> None:
-    """Raise an error if nobody listens there; Spark itself takes a minute to say so."""
-    addresses = re.findall(r"([^,/]+):(\d+)", master.removeprefix("spark://"))
+def _addresses(text: str, port: int | None = None) -> list[tuple[str, int]]:
+    """Hosts, and their ports or this one; none if a text is no such thing."""
+    found = [_ADDRESS.fullmatch(one) for one in text.partition("/")[0].split(",")]
+    pairs = [(one[1].strip("[]"), one[2] or port) for one in found if one]
+    return [(host, int(at)) for host, at in pairs if at is not None] * (len(pairs) == len(found))
+
+
+def _check_answer(master: str, server: str, addresses: Sequence[tuple[str, int]]) -> None:
+    """Raise an error if nobody listens at any of these."""
     if not addresses:
-        raise Misuse(f"'{master}' is no address of a cluster; write spark://HOST:PORT")
+        kind = master.partition("://")[0]
+        raise Misuse(f"'{master}' is no address of a {server}; write {kind}://HOST:PORT")
     reasons = []
-    for host, port in addresses:
+    for address in addresses:
         try:
-            socket.create_connection((host, int(port)), _ANSWER_S).close()
+            socket.create_connection(address, _ANSWER_S).close()
         except (OSError, OverflowError) as error:
             reasons.append(str(error))
         else:
             return
-    raise Misuse(f"no master of a cluster answers at '{master}': {reasons[0]}")
+    raise Misuse(f"no {server} answers at '{master}': {reasons[0]}")
 
 
-def _check_connect(master: str) -> None:
-    """Raise an error if no Connect server listens there, or its client is not installed."""
+def _check_client() -> None:
+    """Raise an error if what speaks with Connect servers is not installed."""
     missing = [name for name in CONNECT if find_spec(name) is None]
     if missing:
         raise Misuse(f"Spark Connect needs {missing[0]}; pip install 'antecede[connect]'")
-    found = re.fullmatch(r"sc://(\[[^]]+\]|[^:/;]+)(?::(\d+))?(?:/.*)?", master)
-    if not found:
-        raise Misuse(f"'{master}' is no address of a Connect server; write sc://HOST:PORT")
-    host, port = found[1].strip("[]"), int(found[2] or CONNECT_PORT)
-    try:
-        socket.create_connection((host, port), _ANSWER_S).close()
-    except (OSError, OverflowError) as error:
-        raise Misuse(f"no Connect server answers at '{master}': {error}") from error
 
 
 def check_workers(spark: "SparkSession") -> None:
