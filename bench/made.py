@@ -6,8 +6,8 @@ the command that wrote the whole page ("Written by `python -m …`", at its top)
 the source `words`, and no figures in it, unless a test keeps them true (`words; tested by FILE`);
 `<!-- tables: words -->` at the top of a page is for all of its tables.
 What takes long to make again says when it was made, and at which revision: beside the command, or
-at the end of the page (`signed`). Where that revision has gone, because commits were made into
-others, it says `before` the first one of the history that has all of its code.
+at the end of the page (`signed`). Where that revision is gone because commits were squashed, it
+says `before` the first revision that has all of its code.
 """
 
 import re

@@ -51,6 +51,13 @@ class FakeSpark:
         started = [int(line) for line in self._pids.read_text().split()]
         return [pid for pid in started if is_alive(pid)]
 
+    def left(self) -> list[int]:
+        """Those that are still there when all who were killed have had the time to die."""
+        until = time.monotonic() + 30
+        while self.alive() and time.monotonic() < until:
+            time.sleep(0.02)
+        return self.alive()
+
     def command(self, *arguments: str) -> list[str]:
         """Of `antecede cluster`, with this in the place of Spark."""
         code = (

@@ -159,7 +159,7 @@ def test_nothing_is_left(fake: FakeSpark, tmp_path: Path) -> None:
         running.kill_worker("worker 2")
         wait_until(lambda: len(fake.alive()) == 6)
         assert running.ended() == ("worker 2",)
-    assert fake.alive() == []
+    assert fake.left() == []
     assert [*place.iterdir()] == []
     running.close()
 
@@ -172,7 +172,7 @@ def test_a_worker_that_does_not_start(tmp_path: Path, monkeypatch: pytest.Monkey
         Cluster(workers=2, directory=tmp_path) as running,
     ):
         pytest.fail(f"{running.master} is there")
-    assert fake.alive() == []
+    assert fake.left() == []
     assert [path.name for path in tmp_path.iterdir()] == ["spark"]
 
 
@@ -205,7 +205,7 @@ def test_a_cluster_without_workers_ends(fake: FakeSpark) -> None:
         _, errors = command.communicate()
     assert command.returncode == 1
     assert "the worker 1 has ended\nso this cluster is of no use any more\n" in errors
-    assert fake.alive() == []
+    assert fake.left() == []
 
 
 @pytest.mark.parametrize(
