@@ -39,7 +39,7 @@ def faults_of(scenario: Scenario) -> Iterator[str]:
         raise TypeError(f"{scenario.protocol} is no daisy")
     groups = plan(scenario.membership.size, options.sizes, options.groups, options.latecomers)
     cuts = scenario.network.partitions
-    evolves = bool(options.split_above and options.merge_below)
+    evolves = bool(options.split_above or options.merge_below)
     yield from _of_the_network(scenario)
     yield from _of_cuts(scenario, options, groups)
     yield from _of_the_choices(options, groups, evolves)

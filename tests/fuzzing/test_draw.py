@@ -160,6 +160,13 @@ def test_small_hardship_has_all_that_changes_groups() -> None:
     assert sum(len(one.crashes) > 1 for one in small) > 5
 
 
+def test_small_groups_that_stay_send_early_and_straight() -> None:
+    drawn = [draw("daisy", seed).options for seed in range(1, 401)]
+    ways = Counter((one.get("forward"), one.get("local")) for one in drawn)
+    for way in (("delivered", None), ("received", None), (None, "recipients")):
+        assert ways[way] > 1
+
+
 def test_crowds_of_newcomers_are_more_than_a_group_lets_in() -> None:
     drawn = [draw("daisy", seed) for seed in range(1, 401)]
     crowds = [one for one in drawn if len(one.joins) >= 6]

@@ -466,11 +466,6 @@ FENCE = [
         new="",
     ),
     Mutant(
-        name="overtakes-what-was-held-back",
-        old="            self._send_held_back(layer, kept, now)\n",
-        new="",
-    ),
-    Mutant(
         name="asks-in-silence",
         old="        elif now - since > _IN_VAIN * self._patience_s:\n",
         new="        elif now < since:\n",
@@ -479,6 +474,11 @@ FENCE = [
         name="says-that-it-is-in",
         old=" or member.is_suspended or member.is_left_out\n",
         new=" or member.is_suspended\n",
+    ),
+    Mutant(
+        name="lets-go-of-what-one-lacks",
+        old="{*layer.memory.forgotten, *layer.memory.away}",
+        new="layer.memory.forgotten",
     ),
     Mutant(
         name="founds-anew-in-silence",
@@ -500,11 +500,6 @@ FENCE = [
         name="misses-groups-that-never-were",
         old="                if not layer.node.level or who in layer.node.children:\n",
         new="                if who >= 0:\n",
-    ),
-    Mutant(
-        name="lets-go-of-what-one-lacks",
-        old="{*layer.memory.forgotten, *layer.memory.away}",
-        new="layer.memory.forgotten",
     ),
     Mutant(
         name="founders-stay-where-they-are",
@@ -575,8 +570,10 @@ FENCE = [
     ),
     Mutant(
         name="rises-though-it-came-down",
-        old='        return self.options.forward == "stable" or bool(layer.node',
-        new='        return self.options.forward != "" or bool(layer.node',
+        old='        if self.options.forward == "stable":\n            return True\n'
+        "        if not layer.node",
+        new='        if self.options.forward != "":\n            return True\n'
+        "        if not layer.node",
     ),
     Mutant(
         name="is-called-once",
@@ -655,3 +652,62 @@ RESHAPE = [
     ),
 ]
 """Groups of servers that come and go: `tests/overlays/test_daisy_reshape.py`."""
+
+BACK = [
+    Mutant(
+        name="overtakes-what-strayed",
+        old="        return earlier is not None and earlier.place < kept.place\n",
+        new="        return earlier is not None and earlier.place < 0\n",
+    ),
+    Mutant(
+        name="strays-in-a-handover",
+        old="            self.relay.note_stray(layer, item.id, now)\n",
+        new="",
+    ),
+    Mutant(
+        name="waits-for-a-stray-for-ever",
+        old="            strays[stray] = GIVEN_UP\n",
+        new="            strays[stray] = now\n",
+    ),
+    Mutant(
+        name="runs-ahead-of-a-stray",
+        old="        if memory.batches or memory.strays:",
+        new="        if memory.batches:",
+    ),
+    Mutant(
+        name="lets-go-of-what-a-group-lacks",
+        old="kept is not None and not self.is_done(layer, kept):\n",
+        new="kept is not None and kept.place < 0:\n",
+    ),
+    Mutant(
+        name="nobody-passes-a-call-on",
+        old="            self.say(Poke(node), 1 << layer.view.members[0].process)\n",
+        new="            pass\n",
+    ),
+    Mutant(
+        name="leaves-one-in-a-later-epoch",
+        old="                self._found_with(layer, layer.view, child, source, now)\n",
+        new="                pass\n",
+    ),
+    Mutant(
+        name="sends-down-though-replaced",
+        old="        if self._is_replaced(layer, kept, now):\n",
+        new="        if not kept:\n",
+    ),
+    Mutant(
+        name="taken-for-had-in-silence",
+        old="        self.absence.tell_doubtful(layer, now)\n",
+        new="",
+    ),
+    Mutant(
+        name="keeps-to-itself-what-one-missed",
+        old="reaches_all and not layer.is_told(word):\n",
+        new="reaches_all and not word.ids:\n",
+    ),
+    Mutant(
+        name="loses-what-waited-in-silence",
+        old="        if lost and epochs.is_back:\n",
+        new="        if lost and epochs.is_sorted and not epochs.is_back:\n",
+    ),
+]
+"""`tests/overlays/test_daisy_back.py` has the schedules."""

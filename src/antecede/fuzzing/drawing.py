@@ -15,7 +15,12 @@ from antecede.drawn import BACK_S, cut_off_s
 from antecede.fuzzing.asking import ask
 from antecede.fuzzing.chance import Chance
 from antecede.fuzzing.changes import FEWEST, SHARE, draw_changes
-from antecede.fuzzing.hardship import draw_crowd, draw_hardship, draw_small_hardship
+from antecede.fuzzing.hardship import (
+    draw_crowd,
+    draw_hardship,
+    draw_small_hardship,
+    draw_steady_hardship,
+)
 from antecede.fuzzing.options import draw_options, fitting_options, options_of
 from antecede.order import Addressing, Order, Traits
 from antecede.overlays import Overlay
@@ -33,6 +38,8 @@ HARD = 0.5
 """The share of runs with hardship, of protocols that survive it."""
 SMALL = 0.3
 """The share of runs with hardship in small groups, of the same."""
+STEADY = 0.08
+"""The share of runs with hardship in small groups that stay as they are, of the same."""
 CROWDS = 0.05
 """The share of what is left in which crowds of newcomers come, of those that let them in."""
 PATIENCE_S = 5.0
@@ -63,6 +70,10 @@ def draw_fields(protocol: str, seed: int) -> Fields:
     order = find(protocol).variant(parse_options(protocol, variant))
     fields: Fields = {"protocol": protocol, "seed": seed, "patience_s": PATIENCE_S}
     is_hard = order.traits.survives_crashes and silence_s(order) and not order.traits.takes_back
+    own = Chance(seed, f"{protocol} stays")
+    if is_hard and own.happens(STEADY):
+        hardship = draw_steady_hardship(silence_s(order), lets_in_by_default(order), own)
+        return _with_options({**fields, **hardship}, variant, own)
     own = Chance(seed, f"{protocol} small")
     if is_hard and own.happens(SMALL):
         hardship = draw_small_hardship(silence_s(order), lets_in_by_default(order), own)

@@ -40,6 +40,15 @@ CHANGES: tuple[Fields, ...] = (
 )
 """Of small groups that come and go."""
 
+STEADY: tuple[Fields, ...] = (
+    {},
+    {"forward": "delivered"},
+    {"forward": "received"},
+    {"local": "recipients"},
+    {"local": "recipients", "forward": "delivered"},
+)
+"""Of small groups that stay."""
+
 LEVELS: tuple[Fields, ...] = (
     {"split_servers_above": 5, "merge_servers_below": 3},
     {"split_servers_above": 6, "merge_servers_below": 3, "split_above": 4, "merge_below": 3},
@@ -111,6 +120,18 @@ def draw_small_hardship(silence_s: float, lets_in: bool, chance: Chance) -> Fiel
     fields["options"] |= chance.pick(CHANGES)
     if len(sizes) > 1 and chance.happens(0.4):
         fields["options"] |= chance.pick(LEVELS)
+    return fields
+
+
+def draw_steady_hardship(silence_s: float, lets_in: bool, chance: Chance) -> Fields:
+    """The same in small groups that stay as they are, which send messages on early, or straight to
+    those whom they are for, or neither."""
+    fields = draw_small_hardship(silence_s, lets_in, chance)
+    changing = {name for changes in (*CHANGES, *LEVELS) for name in changes}
+    options = {name: fields["options"][name] for name in fields["options"] if name not in changing}
+    if fields["processes"] >= 6 and chance.happens(0.4):
+        options["sizes"] = [3]
+    fields["options"] = options | chance.pick(STEADY)
     return fields
 
 

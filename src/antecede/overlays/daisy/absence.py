@@ -8,10 +8,11 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
 from antecede import groups
+from antecede.groups import Quorum
 from antecede.message import MessageId, ProcessSet, members, process_set
 from antecede.order import Wake
 from antecede.overlays.daisy.core import Core, Part
-from antecede.overlays.daisy.items import Forget, Ids, Missed
+from antecede.overlays.daisy.items import Bind, Forget, Ids, Missed
 from antecede.overlays.daisy.layer import ABOVE, Layer
 from antecede.overlays.daisy.records import MOST_NAMED
 from antecede.overlays.daisy.relay import Relay
@@ -74,7 +75,10 @@ class Absence(Part):
             for who in late:
                 del returned[who]
         below = self.core.below(layer) if layer.node.level else None
-        if late or (below is not None and below.memory.away and below.is_server):
+        if layer.memory.strays:
+            self.relay.give_up_strays(layer, now)
+        is_waiting = layer.state.replaced_at >= 0
+        if late or (below is not None and below.is_server and (below.memory.away or is_waiting)):
             self.relay.reconcile(layer, now)
 
     def _unborn(self, layer: Layer) -> ProcessSet:
@@ -161,6 +165,30 @@ class Absence(Part):
         if names:
             are_all = len(names) < MOST_NAMED
             self.core.tell_gap(layer, messages=tuple(sorted(names)) if are_all else ())
+
+    def tell_doubtful(self, layer: Layer, now: float) -> None:
+        """At a server of a group that was given up when the servers were founded anew: it is not
+        bound to that epoch yet. Others have brought some messages of its processes, perhaps not all
+        before those; what it keeps besides and would be taken for had counts as missed."""
+        below, node, epoch = self.core.below(layer), layer.node.index, layer.state.epoch
+        if below is None or self.options.quorum is Quorum.SURVIVORS or layer.memory.batches:
+            return
+        if epoch <= below.memory.bound.get(node, 0):
+            return
+        self.core.do(below, below.send_word(Bind(node, epoch), now))
+        doubtful = [
+            kept.message
+            for kept in below.in_order()
+            if layer.has_passed(kept.message.id) and kept.message.id not in layer.memory.kept
+        ]
+        words = [
+            Missed(child, tuple(sorted(one.id for one in doubtful if one.destinations & those)))
+            for child in layer.node.children
+            if (those := self.core.those(layer, child)) and child != below.node.index
+        ]
+        words = [word for word in words if word.ids]
+        if words:
+            self.core.do(layer, layer.send_words(words, now))
 
     def pass_on(self, layer: Layer, known: Mapping[int, set[MessageId]], now: float) -> None:
         """Whoever comes in may know what others have missed, from where it was before or from its

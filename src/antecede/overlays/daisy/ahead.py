@@ -17,7 +17,7 @@ from antecede import groups
 from antecede.groups.packets import Data as GroupData
 from antecede.message import MessageId, process_set
 from antecede.overlays.daisy.core import Core, Part
-from antecede.overlays.daisy.items import Ahead, Carry, Ids, Retract, carry, decode_items, pack
+from antecede.overlays.daisy.items import Ahead, Carry, Ids, Retract, decode_items, pack
 from antecede.overlays.daisy.layer import Layer
 from antecede.overlays.daisy.records import Early
 from antecede.overlays.daisy.relay import Relay
@@ -37,7 +37,10 @@ class RunningAhead(Part):
         if not item.message.destinations & beyond:
             return item
         number, self.core.state.beyond = self.core.state.beyond, item.number
-        if self.options.forward != "received" or layer.memory.batches or not layer.is_in:
+        memory = layer.memory
+        if self.options.forward != "received" or not layer.is_in:
+            return item
+        if memory.batches or memory.strays:  # it has to wait for more than what is listed
             return item
         last: dict[int, int] = {}
         for id_, kept in layer.memory.kept.items():
@@ -85,8 +88,8 @@ class RunningAhead(Part):
             if layer.has_passed(message):
                 above.state.ahead.discard(message)
                 kept = layer.memory.kept.get(message)
-                if kept is not None and above.is_new(message):
-                    self.relay.send(above, carry(kept.message, kept.clock), now)
+                if kept is not None and self.relay.may_rise(layer, above, kept):
+                    self.relay.pass_if_new(above, kept, now)
         if was_ahead and not above.state.ahead:
             self.relay.reconcile(layer, now)  # what came from above meanwhile
 

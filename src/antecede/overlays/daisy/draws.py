@@ -8,7 +8,7 @@ _CHANGES = {"split_above", "merge_below", "split_servers_above", "merge_servers_
 
 def draw(fields: Fields, chance: Chance) -> Drawn:
     """Values of many options at once, besides those that the scenario has."""
-    if fields.get("options", {}).keys() & _CHANGES:
+    if fields.get("options", {}).keys() & {*_CHANGES, "forward", "local"}:
         return {"tidy_s": chance.between(0.01, 1.0)}
     local = chance.pick(["broadcast", "broadcast", "server", "recipients"])
     cuts = fields["network"].get("partitions")
@@ -46,6 +46,8 @@ def need(fields: Fields) -> Drawn:
     needed: Drawn = {}
     if not cuts and "quorum" not in options and not _leave_majorities(fields):
         needed["quorum"] = "survivors"
+    if options.get("local") == "recipients" and "copies" not in options:
+        needed["copies"] = int(fields["processes"])
     if cuts and "forget_after_s" not in options:
         needed["forget_after_s"] = BACK_S + cut_off_s(cuts)
     elif "split_servers_above" in options and "forget_after_s" not in options:

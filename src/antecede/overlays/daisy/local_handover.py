@@ -13,7 +13,7 @@ delivered, and that is told as a gap.
 from collections.abc import Iterable
 
 from antecede import groups
-from antecede.message import process_set
+from antecede.message import MessageId, process_set
 from antecede.overlays.daisy.core import Core, Part
 from antecede.overlays.daisy.epochs import first_of, sort_out
 from antecede.overlays.daisy.items import (
@@ -129,25 +129,39 @@ class HandingOver(Part):
         for item in sort_out(hands, memory.ended, is_gap):
             self._group.note(layer, item)
 
-    def on_merged(self, layer: Layer, message: groups.GroupMessage) -> list[tuple[int, bytes]]:
+    def on_merged(
+        self, layer: Layer, message: groups.GroupMessage, now: float
+    ) -> list[tuple[int, bytes]]:
         """Here is all that was handed over: the epoch begins. What was told before that is
         returned."""
         merged, *items = decode_items(message.payload)
         view, state, memory = layer.view, layer.state, layer.memory
         if view is None or not isinstance(merged, Merged) or merged.view != view.number:
             return []  # of a view before: this one has begun, and all hand over again
-        memory.kept = {}
+        self._tell_lost(layer, {item.id for item in carries(items)})
+        memory.kept, memory.strays = {}, {}
         memory.ended = memory.ended if memory.away else {}
         memory.ended[merged.ended] = dict(merged.safe)
         state.unstable[message.id] = [item.id for item in carries(items)]
         for item in carries(items):
             layer.note_passed(item.id)
+            self.relay.note_stray(layer, item.id, now)
             self.relay.deliver(self._group.note(layer, item))
         epochs = state.epochs
         epochs.epoch = first_of(view.number, (member.process for member in view.members))
         epochs.merged_in, epochs.is_back = message.id, False
         early, epochs.early = epochs.early, []
         return early
+
+    def _tell_lost(self, layer: Layer, merged: set[MessageId]) -> None:
+        """Of who comes back nobody knows for ever what was safe when it left. What it had and had
+        not delivered is lost to it if it does not get that now."""
+        epochs = layer.state.epochs
+        came = [epochs.epoch.direct(key).carry for key in epochs.epoch.waiting]
+        here = [item for item in came if item.message.destinations >> self.process & 1]
+        lost = sorted(item.id for item in here if item.id not in merged)
+        if lost and epochs.is_back:
+            self.core.tell_gap(layer, messages=tuple(lost))
 
     def on_stable(self, layer: Layer, stable: Iterable[groups.GroupMessageId], now: float) -> None:
         epochs = layer.state.epochs

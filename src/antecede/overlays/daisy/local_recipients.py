@@ -269,7 +269,7 @@ class ToRecipients(PointToPoint):
         self._handing_over.on_view(layer, event, now)
 
     def on_merged(self, layer: Layer, message: groups.GroupMessage, now: float) -> None:
-        for entry, payload in self._handing_over.on_merged(layer, message):
+        for entry, payload in self._handing_over.on_merged(layer, message, now):
             self.on_told(layer, groups.MemberId(entry, 0), payload, now)
 
     def on_stable(self, layer: Layer, stable: Iterable[groups.GroupMessageId], now: float) -> None:

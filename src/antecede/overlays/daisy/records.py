@@ -2,6 +2,7 @@
 nothing is derived."""
 
 from collections.abc import Iterable
+from math import inf
 
 import msgspec
 
@@ -13,6 +14,9 @@ from antecede.overlays.daisy.items import Ahead, Ids, unpack
 
 MOST_NAMED = 256
 """Of so many messages that one who is away has missed the names are remembered."""
+
+GIVEN_UP = -1.0
+"""As a time: it is not waited for any more."""
 
 # What all members of a group know.
 
@@ -91,6 +95,9 @@ class Memory(msgspec.Struct, array_like=True):
     """What nobody above knows of any more: it is let go when this group is done with it."""
     follows: bytes = b""
     """The change by which this group has come under another group of servers."""
+    strays: dict[MessageId, float] = {}
+    """What came from other groups with a member that was away, and since when: the servers may not
+    have had it."""
 
     def note_missed(self, who: int, messages: Iterable[MessageId]) -> None:
         """These were let go, though they were for one that is away."""
@@ -153,6 +160,10 @@ class Sleep(msgspec.Struct, array_like=True):
     """When those who have missed something are called next."""
     call_after_s: float = 0.0
     """How long that was put off."""
+    called_at: float = -inf
+    """When the group was called last, by those above,"""
+    called_since: float = 0.0
+    """and since when it has been."""
 
 
 class Seeking(msgspec.Struct, array_like=True):
@@ -262,6 +273,8 @@ class LayerState(msgspec.Struct, array_like=True):
     server: int = -1
     returned: dict[int, float] = {}
     """Who has come back, and when."""
+    replaced_at: float = -1.0
+    """Since when the group below seems to have another server."""
     holds_back: bool = False
     """Whether something was not sent down because one who is away may bring what is before it."""
     ahead: set[MessageId] = set()

@@ -10,7 +10,7 @@ from math import inf
 
 from antecede import groups
 from antecede.groups import Quorum
-from antecede.message import MessageId
+from antecede.message import MessageId, process_set
 from antecede.order import Deliver
 from antecede.overlays.daisy.core import Core, Part
 from antecede.overlays.daisy.items import (
@@ -30,7 +30,7 @@ from antecede.overlays.daisy.items import (
 from antecede.overlays.daisy.layer import Layer
 from antecede.overlays.daisy.local import Broadcast
 from antecede.overlays.daisy.plan import Node
-from antecede.overlays.daisy.records import Kept
+from antecede.overlays.daisy.records import GIVEN_UP, Kept
 from antecede.overlays.daisy.search import Search
 from antecede.overlays.daisy.splits import count_talk
 
@@ -65,6 +65,8 @@ class Relay(Part):
         else:
             layer.state.unstable.setdefault(awaited, []).append(message.id)
         if not layer.node.level:
+            if layer.view is not None and within.sender != layer.view.members[0]:
+                self.note_stray(layer, message.id, now)
             count_talk(self.core.state.talk, layer, message)
             self.deliver(kept)
         if self.options.forward != "stable" or kept.stable:
@@ -72,6 +74,13 @@ class Relay(Part):
         below = self.core.below(layer)
         if below is not None and message.id in below.memory.kept:
             self.check_done(below, below.memory.kept[message.id], now)
+            if message.id in below.memory.strays:  # what comes after it has waited
+                self.reconcile(layer, now)
+
+    def note_stray(self, layer: Layer, message: MessageId, now: float) -> None:
+        """It came into a local group with a member that was away, not from the servers."""
+        if self.options.forward != "stable" and not layer.node.processes >> message.sender & 1:
+            layer.memory.strays[message] = now
 
     def _arrive_again(
         self, layer: Layer, message: MessageId, within: groups.GroupMessageId, now: float
@@ -148,12 +157,14 @@ class Relay(Part):
         message = kept.message
         above, below = self.core.above(layer), self.core.below(layer)
         is_beyond = message.destinations & ~layer.node.processes
-        may_rise = is_beyond and self._may_rise(layer, message.id)
-        if above is not None and may_rise and above.takes_from(layer.node.index):
+        if above is not None and is_beyond and self.may_rise(layer, above, kept):
             self.pass_if_new(above, kept, now)
         if layer.state.ahead:  # these are still on their way below, and this may be an answer
             return
         if below is None or not below.is_new(message.id):
+            return
+        if self._is_replaced(layer, kept, now):
+            layer.state.holds_back = True
             return
         if self._is_awaited_below(layer, below, now):
             layer.state.holds_back = True
@@ -164,11 +175,39 @@ class Relay(Part):
         if message.destinations & below.node.processes:
             self.pass_if_new(below, kept, now)
 
-    def _may_rise(self, layer: Layer, message: MessageId) -> bool:
+    def may_rise(self, layer: Layer, above: Layer, kept: Kept) -> bool:
         """What is sent on early may have come from the servers to one that was replaced, and into
-        its group with it: the next one may not have what precedes it there. So it leaves that to
-        those whom it comes from, or brings it in a batch."""
-        return self.options.forward == "stable" or bool(layer.node.processes >> message.sender & 1)
+        its group with it (a stray): the next one may not have what precedes it there. So it leaves
+        that to those whom it comes from, or brings it in a batch; and what comes after it waits
+        until the servers have had it, or until that is given up."""
+        if not above.takes_from(layer.node.index):
+            return False
+        message, strays = kept.message.id, layer.memory.strays
+        if self.options.forward == "stable":
+            return True
+        if not layer.node.processes >> message.sender & 1 and strays.get(message) != GIVEN_UP:
+            return False
+        return not any(
+            since != GIVEN_UP and not above.has_passed(stray) and self._precedes(layer, stray, kept)
+            for stray, since in strays.items()
+        )
+
+    def _precedes(self, layer: Layer, stray: MessageId, kept: Kept) -> bool:
+        earlier = layer.memory.kept.get(stray)
+        return earlier is not None and earlier.place < kept.place
+
+    def give_up_strays(self, layer: Layer, now: float) -> None:
+        """Whoever has sent them is away for too long to bring them, or what precedes them."""
+        above, strays = self.core.above(layer), layer.memory.strays
+        since_s = now - self.options.forget_after_s
+        late = [] if above is None else [one for one in strays if 0 <= strays[one] < since_s]
+        for stray in late:
+            strays[stray] = GIVEN_UP
+        if above is not None and late:
+            gone = [one.sender for one in late if not above.has_passed(one)]
+            if gone and layer.is_server:
+                self.core.tell_gap(above, process_set(gone))
+            self.reconcile(layer, now)
 
     def _send_held_back(self, layer: Layer, before: Kept, now: float) -> None:
         for kept in layer.in_order():
@@ -185,6 +224,22 @@ class Relay(Part):
             seen.get(who, 0) > had.get(who, 0) and self._may_bring(below, who, now)
             for who in (*below.memory.away, *below.state.returned)
         )
+
+    def _is_replaced(self, layer: Layer, kept: Kept, now: float) -> bool:
+        """Whether the local group has another server by now, and this process does not know: it has
+        not had what a member has sent, and its server must have. What comes from here may depend on
+        what that group has had since. It looks around, and waits; `forget_after_s` at most."""
+        below, state, sender = self.core.below(layer), layer.state, kept.message.id.sender
+        if below is None or below.node.level or self.options.quorum is Quorum.SURVIVORS:
+            return False
+        if state.replaced_at < 0:
+            is_beginning = below.memory.batches or below.state.handover.gathering
+            is_inside = below.view is not None and below.view.processes >> sender & 1
+            if not is_inside or is_beginning or sender == self.process:
+                return False
+            state.replaced_at = now
+            below.state.sleep.busy_until = now + 2 * self.options.suspect_after_s
+        return now - state.replaced_at <= self.options.forget_after_s
 
     def _may_bring(self, layer: Layer, process: int, now: float) -> bool:
         """Whether messages of a process that its own group has missed may still come from itself,
@@ -229,6 +284,8 @@ class Relay(Part):
         is_over = group.has_passed(message.id) and message.id not in group.memory.kept
         is_inside = lower.node.contains(message)
         if is_over and not is_inside and (lower.node.level or self.is_done(lower, kept)):
+            if message.id in lower.memory.own:
+                return
             word = Release((message.id,))
             if not lower.is_told(word):
                 lower.tell(word, now, self.options.tidy_s)
@@ -340,6 +397,7 @@ class Relay(Part):
         was_merging = layer.is_merging()
         kept = layer.memory.kept.pop(message, None)
         layer.memory.own.discard(message)
+        layer.memory.strays.pop(message, None)
         if kept is not None:
             self._note_missed(layer, kept, now)
         layer.state.out.reported.discard(message)
@@ -351,10 +409,13 @@ class Relay(Part):
             self.reconcile(layer, now)
 
     def _note_missed(self, layer: Layer, kept: Kept, now: float) -> None:
-        """Whoever is away, for too long or since others have forgotten its group, and comes back is
-        told so, if it has missed this. It may be asleep, and not know that it is out."""
+        """Whoever is away, for too long or since others have forgotten it before a merge, and comes
+        back is told so, if it has missed this. It may be asleep, and not know that it is out."""
         for who in sorted({*layer.memory.forgotten, *layer.memory.away}):
             if kept.message.destinations & self.core.those(layer, who) and who not in kept.done:
+                word = Missed(who, (kept.message.id,))
+                if not self.spreading(layer).reaches_all and not layer.is_told(word):
+                    layer.tell(word, now, self.options.tidy_s)  # others may never have had it
                 layer.memory.note_missed(who, (kept.message.id,))
                 layer.state.sleep.call_at = -1.0
                 self.tell_beside(layer, Missed(who, (kept.message.id,), beside=True), now)
@@ -366,6 +427,12 @@ class Relay(Part):
             below.tell(word, now, self.options.tidy_s)
 
     def on_release(self, layer: Layer, ids: Ids, now: float) -> None:
-        for id_ in ids:
-            self.release(layer, MessageId(*id_), now)
+        """Nobody above keeps these. Nor do servers, unless a group below was forgotten when they
+        said that they are done, and is back since: what it has yet to get stays until it is."""
+        for message in [MessageId(*id_) for id_ in ids]:
+            kept = layer.memory.kept.get(message)
+            if layer.node.level and kept is not None and not self.is_done(layer, kept):
+                layer.memory.own.add(message)
+            else:
+                self.release(layer, message, now)
         self.spreading(layer).on_release(layer, ids)

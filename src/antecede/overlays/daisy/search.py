@@ -113,7 +113,7 @@ class Search(Part):
 
     def _found_anew(self, layer: Layer, own: Node, now: float) -> None:
         """If nobody with a better claim is looking, and enough are."""
-        state, node = layer.state, layer.node
+        state = layer.state
         fresh = {
             child: process
             for child, (process, heard_at) in sorted(state.seeking.lost.items())
@@ -123,10 +123,13 @@ class Search(Part):
             return
         if not self._are_enough(layer, {own.index, *fresh}, now):
             return
-        founders = (self.process, *fresh.values())
-        highest = max(state.epoch, state.seeking.highest, self.core.bound(node.index))
+        self._begin_anew(layer, (self.process, *fresh.values()), now)
+
+    def _begin_anew(self, layer: Layer, founders: tuple[int, ...], now: float) -> None:
+        node, state = layer.node.index, layer.state
+        highest = max(state.epoch, state.seeking.highest, self.core.bound(node))
         epoch = (highest // _FOUNDERS + 1) * _FOUNDERS + self.process
-        word = Found(node.index, epoch, founders, again=True)
+        word = Found(node, epoch, founders, again=True)
         self.say(word, process_set(founders))
         self._adopt(layer, word, now)
 
@@ -155,10 +158,11 @@ class Search(Part):
 
     def on_talk(self, source: int, talk: Talk, now: float) -> None:
         match talk:
-            case Poke():
+            case Poke(node):
                 self._look(now)
-            case Seek(_, epoch, above):
-                self._on_seek(source, above, epoch, now)
+                self._pass_on_call(node, now)
+            case Seek(node, epoch, above):
+                self._on_seek(source, node, above, epoch, now)
             case Lost(node, epoch, above):
                 self._on_lost(source, node, above, epoch, now)
             case Found(node):
@@ -171,6 +175,18 @@ class Search(Part):
         for layer in self.core.layers:
             layer.state.sleep.busy_until = now + 2 * layer.options.suspect_after_s
 
+    def _pass_on_call(self, node: int, now: float) -> None:
+        """This group is called for long: its server does not hear that, over a link that is cut."""
+        layer = self.core.layer_of(node)
+        if layer is None or layer.is_lost or layer.is_server or layer.view is None:
+            return
+        sleep = layer.state.sleep
+        if now - sleep.called_at > self._patience_s:
+            sleep.called_since = now
+        sleep.called_at = now
+        if now - sleep.called_since > 3 * self._patience_s:
+            self.say(Poke(node), 1 << layer.view.members[0].process)
+
     def say_left(self, node: int, to: ProcessSet) -> bool:
         """Tell those who look for a group of servers that the groups of this process have left it;
         whether they have."""
@@ -181,7 +197,7 @@ class Search(Part):
                 self.say(Left(node, stored), to)
         return has_left
 
-    def _on_seek(self, source: int, parent: int, epoch: int, now: float) -> None:
+    def _on_seek(self, source: int, child: int, parent: int, epoch: int, now: float) -> None:
         plan = self.core.plan
         if parent not in plan.nodes:
             return
@@ -198,6 +214,18 @@ class Search(Part):
                 self.say(word, 1 << source)
         elif layer.view is not None:
             self.say(_found(layer, layer.view), 1 << source)
+            if epoch > layer.state.epoch and layer.is_server:
+                self._found_with(layer, layer.view, child, source, now)
+
+    def _found_with(self, layer: Layer, view: View, child: int, source: int, now: float) -> None:
+        """One looks for a later epoch: its group may be bound to that, which may never begin. If
+        all groups are here with it, their servers found one that is later still."""
+        speakers = {self.core.whom(layer, one.process): one.process for one in view.members}
+        speakers[child] = source
+        is_whole = {*layer.node.children} <= {*speakers}
+        if is_whole and self.process in speakers.values() and not self.core.is_home_lost(layer):
+            others = [one for one in speakers.values() if one != self.process]
+            self._begin_anew(layer, (self.process, *others), now)
 
     def _note_epoch(self, layer: Layer, epoch: int) -> None:
         """A new epoch has to exceed all that were heard of."""

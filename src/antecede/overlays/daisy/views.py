@@ -97,6 +97,7 @@ class Views(Part):
         self.relay.spreading(layer).absorb(layer, memory, now)
         self.ahead.tell_lost(layer)
         self.absence.tell_missed(layer, had)
+        self.absence.tell_doubtful(layer, now)
         self.absence.pass_on(layer, known, now)
         self.changes.give_way(layer, now)
 

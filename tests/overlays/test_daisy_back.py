@@ -1,0 +1,285 @@
+"""The daisy when somebody is back: what it brings along, and what it has missed.
+
+Each schedule passes with all rules, and fails without the one that it is named after."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from antecede.message import Message, MessageId
+from antecede.order import Event, Order
+from antecede.overlays.daisy.stamp import Found
+from tests.mutants import Mutant, mutated
+from tests.mutants.daisy import BACK as RULES
+from tests.overlays.daisy_lab import Copy, Lab, carried
+from tests.overlays.test_daisy_cuts import cut, drawn, scenario
+
+Sides = dict[int, int]
+
+
+def parted(lab: Lab, *sides: tuple[int, ...]) -> Sides:
+    """Cut off each of these sides from all others, until its processes are taken out again."""
+    of = {process: side for side, those in enumerate(sides, start=1) for process in those}
+    lab.lose = lambda copy: of.get(copy[0], 0) != of.get(copy[1], 0)
+    return of
+
+
+def is_named(lab: Lab, message: MessageId) -> bool:
+    return any(message in gap.messages for gap in lab.told(Event.GAP))
+
+
+# What was sent on early.
+
+
+def strayed(order: type[Order] | None, *to: int, **options: Any) -> tuple[Lab, Sides]:
+    """0 and 3 serve their groups when they are cut off together. Before they notice, 0 sends to 3
+    and others, and 3 answers 8. The others go on with new servers; then 3 is back."""
+    lab = Lab(order, quorum="majority", **{"forward": "delivered", **options})
+    for sender, receiver in ((1, 4), (4, 7), (7, 1)):
+        lab.send(sender, receiver)
+    lab.run(1.0)
+    sides = parted(lab, (0, 3))
+    lab.answer = lambda process, message: answer_once(lab, process, message)
+    lab.send(0, 3, *to)
+    lab.send(1, 2)
+    lab.send(4, 5)
+    lab.run(20.0)
+    lab.send(1, 7)
+    lab.run(1.0)
+    assert lab.delivered[7][-1].sender == 1
+    del sides[3]
+    return lab, sides
+
+
+def answer_once(lab: Lab, process: int, message: Message) -> None:
+    if process == 3 and message.id.sender == 0:
+        lab.send(3, 8)
+
+
+def one_that_was_cut_off_is_back_before_another(
+    order: type[Order] | None, **options: Any
+) -> list[str]:
+    """The answer comes back before the question, which is for 8, too."""
+    lab, sides = strayed(order, 8, **options)
+    lab.run(4.0)
+    sides.clear()
+    return lab.run(60.0).faults()
+
+
+def one_brings_what_was_cut_off_for_good(order: type[Order] | None) -> list[str]:
+    """0 dies, and never brings the question."""
+    lab, _ = strayed(order, 8, forget_after_s=10.0)
+    lab.crash(0)
+    lab.run(60.0)
+    assert lab.told(Event.GAP) or lab.faults()
+    return lab.faults()
+
+
+def another_answers_what_one_brings(order: type[Order] | None) -> list[str]:
+    """The question is for 5, too, which gets it from 3 and answers 7; it comes late to 4, which
+    serves the group, and sends on what it receives."""
+    lab, sides = strayed(order, 5, 7, forward="received")
+    is_cut, question = lab.lose, MessageId(0, 1)
+    healed = lab.now + 4.0
+
+    def lose(copy: Copy) -> bool:
+        is_late = copy[:2] == (3, 4) and question in carried(copy[2]) and lab.now < healed
+        return is_cut(copy) or is_late
+
+    def answer(process: int, message: Message) -> None:
+        if process == 5 and message.id == question:
+            lab.send(5, 7)
+
+    lab.lose, lab.answer = lose, answer
+    lab.run(6.0)
+    sides.clear()
+    return lab.run(60.0).faults()
+
+
+# What has been let go, or counts as had.
+
+BACK_FOR_A_MOMENT = scenario(
+    cut(2.278, 10.124, [1, 2, 3, 6]),
+    cut(10.565, 23.475, [1, 2, 3, 6]),
+    processes=8,
+    options={"sizes": [2, 2], "forget_after_s": 3.572, "tick_s": 0.3, "tidy_s": 0.345},
+    network={"delay": "exponential:0.0227"},
+    workload={"size": 1},
+    rate=0.299,
+    messages=8,
+    patience_s=51,
+    seed=104,
+)
+"""A group has been forgotten, which those above were told. It is let in, and cut off before it gets
+what came since: nobody above keeps that."""
+
+
+def servers_of_two_groups_lose_their_link(order: type[Order] | None) -> bool:
+    """3 hears nothing from 0, and sleeps; the others of its group are called."""
+    lab = Lab(order, size=6, quorum="majority", forget_after_s=15.0)
+    lab.lose = lambda copy: set(copy[:2]) == {0, 3}
+    lab.send(1, 4)
+    lab.run(60.0)
+    return not any(who == 3 and one.event is Event.STOPPED for _, who, one in lab.notices)
+
+
+def an_epoch_never_begins(order: type[Order] | None) -> list[str]:
+    """3 founds the servers anew with 7, when a group is away for too long. 7 never hears of it: it
+    finds 0 and 6 again, who go on as before. 1, which serves the group of 0 by now, finds 3."""
+    lab = Lab(order, quorum="majority", forget_after_s=6.0)
+    sides = parted(lab, (0, 1, 2, 6))
+
+    def before(copy: Copy) -> None:
+        talk = copy[2].talk
+        if copy[0] == 3 and isinstance(talk, Found) and talk.again and 0 in sides:
+            sides.clear()
+            sides.update(dict.fromkeys((1, 2, 3), 2))
+
+    lab.before = before
+    for _ in range(10):
+        for sender, receiver in ((1, 0), (0, 7), (3, 1), (7, 8), (4, 5)):
+            lab.send(sender, receiver)
+        lab.run(2.0)
+    assert set(sides.values()) == {2}
+    sides.clear()
+    lab.run(30.0)
+    last = lab.send(1, 5)
+    lab.run(60.0)
+    return [fault for fault in lab.faults() if fault.startswith(str(last))]
+
+
+def a_server_that_was_does_not_know(order: type[Order] | None) -> list[str]:
+    """0 hears nothing of its own group, and sleeps. 1 sends to 0 and 2, which sends on to 3; that
+    answers 0, which hears of it as one of the servers."""
+    lab = Lab(order, quorum="majority")
+
+    def lose(copy: Copy) -> bool:
+        packet = copy[2].packet
+        return 0 in copy[:2] and (packet is None or packet.group == 0)
+
+    lab.lose = lose
+
+    def answer(process: int, message: Message) -> None:
+        if process in (2, 3):
+            lab.send(process, {2: 3, 3: 0}[process])
+
+    lab.answer = answer
+    lab.send(1, 0, 2)
+    lab.run(10.0)
+    lab.lose = lambda copy: False
+    return lab.run(60.0).faults()
+
+
+def founded_without_a_group(order: type[Order] | None) -> bool:
+    """1 sends to 5, and then to 2 and 7. The servers die when the second has come, and the first
+    has not; new ones go on without the group of 1, which is away for too long."""
+    lab = Lab(order, quorum="majority", forget_after_s=8.0)
+    lab.lose = lambda copy: copy[0] == 3 and bool(carried(copy[2], 1))
+    first, second = lab.send(1, 5), lab.send(1, 2, 7)
+    while second not in lab.delivered[7]:
+        lab.run(0.01)
+    parted(lab, (0, 1, 2))
+    lab.crash(3, 6)
+    lab.send(4, 8)
+    lab.run(40.0)
+    lab.lose = lambda copy: False
+    lab.send(2, 4)
+    lab.run(60.0)
+    assert first not in lab.delivered[5]
+    return not is_named(lab, first)
+
+
+# Straight to the recipients.
+
+
+def direct(order: type[Order] | None, **options: Any) -> Lab:
+    """One group of four beside another, everything with as many copies as can be."""
+    groups = [[0, 1, 2, 3], [4, 5, 6, 7]]
+    chosen = {"size": 8, "groups": groups, "local": "recipients", "quorum": "majority", **options}
+    return Lab(order, **chosen)
+
+
+def only_some_had_what_is_let_go(order: type[Order] | None) -> bool:
+    """3 is away for too long when 0 sends to it; 1 has the only copy. The state that 3 gets when it
+    is back may be that of 2."""
+    lab = direct(order, forget_after_s=5.0)
+    sides = parted(lab, (3,))
+    lab.send(0, 1)
+    lab.send(0, 3)
+    lab.run(20.0)
+    lost = lab.send(1, 3)
+    lab.run(5.0)
+    sides.clear()
+    lab.send(0, 1)
+    lab.run(30.0)
+    assert lost not in lab.delivered[3]
+    told = [one for _, who, one in lab.notices if who == 3 and one.event is Event.GAP]
+    return not any(lost in one.messages for one in told)
+
+
+def one_waits_until_it_is_forgotten(order: type[Order] | None) -> bool:
+    """3 has a message, and is cut off before it hears that all have it. A newcomer is let in when 3
+    has been forgotten: when 3 is back, nobody knows any more what was safe before that."""
+    lab = direct(order, size=9, latecomers=[8], copies=3, forget_after_s=5.0)
+    lost = lab.send(1, 2, 3)
+    lab.run(0.011)
+    sides = parted(lab, (3,))
+    lab.send(0, 3)
+    lab.run(20.0)
+    lab.join(8)
+    lab.run(5.0)
+    sides.clear()
+    lab.send(0, 1)
+    lab.run(30.0)
+    assert lost not in lab.delivered[3]
+    return not is_named(lab, lost)
+
+
+def two_of_five_are_cut_off(order: type[Order] | None) -> list[str]:
+    """As above, in groups of five: of two of these, two members each. What 0 sends to 5 is with 1,
+    and the answer to 14 with 6; 5 and 6 are back before 0 and 1."""
+    options = {"forward": "delivered", "local": "recipients", "quorum": "majority"}
+    lab = Lab(order, size=15, sizes=[5], **options)
+    for sender, receiver in ((2, 7), (7, 12), (12, 2)):
+        lab.send(sender, receiver)
+    lab.run(1.0)
+    sides = parted(lab, (0, 1, 5, 6))
+
+    def answer(process: int, message: Message) -> None:
+        if process == 5 and message.id.sender == 0:
+            lab.send(5, 14)
+
+    lab.answer = answer
+    lab.send(0, 5, 14)
+    lab.send(2, 3)
+    lab.send(7, 8)
+    lab.run(20.0)
+    later = lab.send(2, 12)
+    lab.run(20.0)
+    assert later in lab.delivered[12]
+    del sides[5], sides[6]
+    lab.run(6.0)
+    sides.clear()
+    return lab.run(60.0).faults()
+
+
+SCHEDULES: dict[str, Callable[[type[Order] | None], Any]] = {
+    "overtakes-what-strayed": one_that_was_cut_off_is_back_before_another,
+    "strays-in-a-handover": two_of_five_are_cut_off,
+    "waits-for-a-stray-for-ever": one_brings_what_was_cut_off_for_good,
+    "runs-ahead-of-a-stray": another_answers_what_one_brings,
+    "lets-go-of-what-a-group-lacks": drawn(BACK_FOR_A_MOMENT),
+    "nobody-passes-a-call-on": servers_of_two_groups_lose_their_link,
+    "leaves-one-in-a-later-epoch": an_epoch_never_begins,
+    "sends-down-though-replaced": a_server_that_was_does_not_know,
+    "taken-for-had-in-silence": founded_without_a_group,
+    "keeps-to-itself-what-one-missed": only_some_had_what_is_let_go,
+    "loses-what-waited-in-silence": one_waits_until_it_is_forgotten,
+}
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
+def test_every_rule_is_needed(rule: Mutant) -> None:
+    assert not SCHEDULES[rule.name](None)
+    assert SCHEDULES[rule.name](mutated("daisy", rule))
