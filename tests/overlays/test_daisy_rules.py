@@ -18,6 +18,7 @@ RULES = [
     *daisy.FENCE,
     *daisy.LOAD,
     *daisy.RESHAPE,
+    *daisy.EVOLVING,
 ]
 
 
@@ -31,5 +32,5 @@ def test_the_page_has_every_rule_once() -> None:
 def test_no_list_of_rules_is_left_out() -> None:
     lists = {name for name, value in vars(daisy).items() if isinstance(value, list)}
     known = {"RULES", "AHEAD", "STAR", "LEVELS", "DIRECT", "TOLD", "FOUND_BY_CHANCE", "STOPS"}
-    known |= {"FENCE", "LOAD", "RESHAPE"}
+    known |= {"FENCE", "LOAD", "RESHAPE", "EVOLVING"}
     assert lists == known | {"MUTANTS"}

@@ -167,7 +167,10 @@ class Relay(Part):
     def _may_rise(self, layer: Layer, message: MessageId) -> bool:
         """What is sent on early may have come from the servers to one that was replaced, and into
         its group with it: the next one may not have what precedes it there. So it leaves that to
-        those whom it comes from, or brings it in a batch."""
+        those whom it comes from, or brings it in a batch. From a local group that gives way nothing
+        rises: it comes from the next one, with what was for this group alone and precedes it."""
+        if self.core.gives_way(layer):
+            return False
         return self.options.forward == "stable" or bool(layer.node.processes >> message.sender & 1)
 
     def _send_held_back(self, layer: Layer, before: Kept, now: float) -> None:
@@ -246,12 +249,13 @@ class Relay(Part):
     # Who is done with a message.
 
     def is_done(self, layer: Layer, kept: Kept) -> bool:
-        """Whether all in the group or below whom the message is for have it."""
+        """Whether all in the group or below whom the message is for have it. For a group that was
+        forgotten by one that gives way, those above keep it."""
         to, memory = kept.message.destinations, layer.memory
         if not layer.node.level:
             return kept.stable and not any(to >> process & 1 for process in memory.away)
         return all(
-            child in kept.done or child in memory.forgotten
+            child in kept.done or (child in memory.forgotten and not memory.frozen)
             for child in layer.node.children
             if to & self.core.plan.nodes[child].processes
         )
