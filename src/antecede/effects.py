@@ -97,7 +97,7 @@ class Event(StrEnum):
     """The process is cut off from most of its group and does nothing until that ends; or, where
     `members` are named, it asks these to be let in, and nobody answers."""
     RESUMED = "resumed"
-    """That has ended, and the process is still in the group."""
+    """That has ended: the process goes on in the group, or is in it no more."""
     GAP = "gap"
     """A message has died with all who had it, but not what depends on it; or this process was away
     for so long that what was for it has been let go."""

@@ -121,8 +121,8 @@ RULES = [
     ),
     Mutant(
         name="away-is-done",
-        old="            child in kept.done or child in memory.forgotten\n",
-        new="            child in kept.done or child in memory.forgotten or child in memory.away\n",
+        old="            child in kept.done or (child in memory.forgotten",
+        new="            child in kept.done or child in memory.away or (child in memory.forgotten",
     ),
     Mutant(
         name="nobody-poked",
@@ -711,3 +711,78 @@ BACK = [
     ),
 ]
 """`tests/overlays/test_daisy_back.py` has the schedules."""
+
+
+EVOLVING = [
+    Mutant(
+        name="comes-below-again",
+        old="new = [group for group in change.made or change.below if group.index not in gone]",
+        new="new = [one for one in change.made or change.below "
+        "if not one.level or one.index not in gone]",
+    ),
+    Mutant(
+        name="only-the-server-calls",
+        old="        if view is None or now < sleep.call_at:\n",
+        new="        if view is None or not layer.is_server or now < sleep.call_at:\n",
+    ),
+    Mutant(
+        name="splits-below-those-it-has-not-left",
+        old="        if layer is not self.core.layers[-1]:",
+        new="        if layer not in self.core.layers:",
+    ),
+    Mutant(
+        name="a-lone-group-waits-for-who-waits",
+        old="not layer.node.level or (not memory.away and present == {*layer.node.children})",
+        new="not memory.away and (not layer.node.level or present == {*layer.node.children})",
+    ),
+    Mutant(
+        name="the-top-dissolves",
+        old="        if count == 1 or (parent is not None and is_small):\n",
+        new="        if is_small:\n",
+    ),
+    Mutant(
+        name="tells-founders-alone",
+        old="            self.say(word, layer.node.processes)\n",
+        new="            self.say(word, process_set(layer.memory.batches - {ABOVE}))\n",
+    ),
+    Mutant(
+        name="away-before-it-can-be-there",
+        old="layer.memory.away[index] = now + 4 * self.options.suspect_after_s",
+        new="pass",
+    ),
+    Mutant(
+        name="done-though-it-gives-way",
+        old=" or (child in memory.forgotten and not memory.frozen)\n",
+        new=" or child in memory.forgotten\n",
+    ),
+    Mutant(
+        name="says-what-was-own-though-lost",
+        old="        if layer.is_lost:\n            return []\n        return [",
+        new="        return [",
+    ),
+    Mutant(
+        name="serves-in-an-epoch-that-was",
+        old="        if state.epoch < bound < LEFT and layer.view is not None:",
+        new="        if bound < 0 and layer.view is not None:",
+    ),
+    Mutant(
+        name="rises-from-a-group-that-gives-way",
+        old="        if self.core.gives_way(layer) or not above.takes_from(layer.node.index):\n",
+        new="        if not above.takes_from(layer.node.index):\n",
+    ),
+    Mutant(
+        name="ready-though-its-group-gives-way",
+        old="not below.memory.batches and not self.core.gives_way(below):",
+        new="not below.memory.batches and not below.state.moving.change:",
+    ),
+    Mutant(
+        name="has-stopped-for-ever",
+        old="        if layer.member.is_suspended and layer.view is not None:\n",
+        new="        if layer.view is None:\n",
+    ),
+    Mutant(
+        name="missed-under-a-name-that-was",
+        old="            names = {name for one in gone for name in known.pop(one, ())}\n",
+        new="            names = set[MessageId]()\n",
+    ),
+]

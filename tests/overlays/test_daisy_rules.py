@@ -19,6 +19,7 @@ RULES = [
     *daisy.LOAD,
     *daisy.RESHAPE,
     *daisy.BACK,
+    *daisy.EVOLVING,
 ]
 
 
@@ -32,5 +33,5 @@ def test_the_page_has_every_rule_once() -> None:
 def test_no_list_of_rules_is_left_out() -> None:
     lists = {name for name, value in vars(daisy).items() if isinstance(value, list)}
     known = {"RULES", "AHEAD", "STAR", "LEVELS", "DIRECT", "TOLD", "FOUND_BY_CHANCE", "STOPS"}
-    known |= {"FENCE", "LOAD", "RESHAPE", "BACK"}
+    known |= {"FENCE", "LOAD", "RESHAPE", "BACK", "EVOLVING"}
     assert lists == known | {"MUTANTS"}

@@ -104,7 +104,7 @@ class Absence(Part):
         """Call those who have missed something, ever more seldom until they are back: only then are
         they told. They may be asleep, and not know that they are out."""
         sleep, view = layer.state.sleep, layer.view
-        if view is None or not layer.is_server or now < sleep.call_at:
+        if view is None or now < sleep.call_at:
             return
         present = {self.core.whom(layer, member.process) for member in view.members}
         absent = [who for who in sorted(layer.memory.missed) if who not in present]

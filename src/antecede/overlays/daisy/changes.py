@@ -11,7 +11,7 @@ from antecede.overlays.daisy.items import Change, Item, Ready, Reshape, pack, un
 from antecede.overlays.daisy.layer import Layer, founding_anew, joining
 from antecede.overlays.daisy.levels import Levels
 from antecede.overlays.daisy.load import QUIET, measure
-from antecede.overlays.daisy.records import Servers
+from antecede.overlays.daisy.records import Memory, Servers
 from antecede.overlays.daisy.relay import Relay
 from antecede.overlays.daisy.splits import decide, first_number, is_under, roll
 
@@ -155,15 +155,26 @@ class Changes(Part):
                 self.core.do(layer, layer.send_word(Ready(), now))
 
     def _relabel(self, layer: Layer, change: Change | Reshape, now: float) -> None:
-        """What the old groups were done with, so are the new ones."""
+        """What the old groups were done with, so are the new ones; and what they have missed."""
+        gone, made = _succession(change)
         for kept in layer.memory.kept.values():
             self.relay.carry_over(kept, change)
-        for index in change.gone if isinstance(change, Change) else (change.gone,):
+        layer.memory.carry_over(gone, made)
+        for index in gone:
             layer.memory.rolls.pop(index, None)
             layer.memory.loads.pop(index, None)
             layer.memory.away.pop(index, None)
         if layer.view is not None:
             self.absence.note(layer, layer.view, now)
+            for index in made:  # it takes its founders so long to come
+                if index in layer.memory.away:
+                    layer.memory.away[index] = now + 4 * self.options.suspect_after_s
+
+    def update(self, memory: Memory) -> None:
+        """What groups have missed that have given way, as far as is known here."""
+        for change in map(unpack, self.core.state.changes):
+            if isinstance(change, Change | Reshape):
+                memory.carry_over(*_succession(change))
 
     def move_if_ready(self, layer: Layer, now: float) -> None:
         """When all who are in the group have sent all that they send in it."""
@@ -303,6 +314,13 @@ class Changes(Part):
         """The local groups that have given way to others."""
         changes = map(unpack, self.core.state.changes)
         return [change.gone for change in changes if isinstance(change, Change)]
+
+
+def _succession(change: Change | Reshape) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The groups that give way, and those in their place."""
+    if isinstance(change, Change):
+        return change.gone, tuple(index for index, _ in change.made)
+    return (change.gone,), tuple(group.index for group in change.made or change.below)
 
 
 def _makes(change: Item) -> set[int]:

@@ -77,7 +77,11 @@ class Core:
         """Be in a group in another way. Whatever is above depends on it, and is over, unless this
         process serves the group still."""
         place = self.layers.index(old)
+        if old.node.index != new.node.index:
+            self._end_stop(old)
         if not is_server:
+            for layer in self.layers[place + 1 :]:
+                self._end_stop(layer)
             del self.layers[place + 1 :], self.state.layers[place + 1 :]
         self.layers[place] = new
         self.state.layers[place] = new.state
@@ -110,6 +114,11 @@ class Core:
         """Whether one of the groups below, which this process serves, has lost it."""
         return any(lower.is_lost for lower in self.layers[: self.layers.index(layer)])
 
+    def gives_way(self, layer: Layer) -> bool:
+        """Whether a local group is about to end, as far as this process knows: its server knows
+        before the others do."""
+        return not layer.node.level and layer.node.index in self.plan.gone
+
     def changes(self) -> tuple[bytes, ...]:
         """How the plan has changed, as far as the groups remember that this process is in. What it
         has heard from servers that were may never have come about."""
@@ -124,7 +133,13 @@ class Core:
     def remove(self, layer: Layer) -> None:
         """Be in this group no more, though in those above it."""
         place = self.layers.index(layer)
+        self._end_stop(layer)
         del self.layers[place], self.state.layers[place]
+
+    def _end_stop(self, layer: Layer) -> None:
+        """Who is in a group no more has not stopped in it any more."""
+        if layer.member.is_suspended and layer.view is not None:
+            self.emit(Notice(Event.RESUMED, layer.node.name, layer.view.number))
 
     def new_number(self, is_taken: bool = True) -> int:
         """A number that no group has, nor the one after it; none other is given until it is

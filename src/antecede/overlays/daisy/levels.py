@@ -73,7 +73,7 @@ class Levels(Part):
         view, below, moving = layer.view, self.core.below(layer), layer.state.moving
         if view is None or below is None or not layer.is_in or moving.ready_in == view.number:
             return
-        if below.is_in and not below.memory.batches and not below.state.moving.change:
+        if below.is_in and not below.memory.batches and not self.core.gives_way(below):
             moving.ready_in = view.number
             self.core.do(layer, layer.send_word(Ready(), now))
 
@@ -96,8 +96,9 @@ class Levels(Part):
         if below is not None and (below.memory.batches or below.state.moving.change):
             return False
         present = {self.core.whom(layer, member.process) for member in view.members}
-        is_under_way = memory.batches or memory.pending or memory.away or layer.is_merging()
-        return not is_under_way and (not layer.node.level or present == {*layer.node.children})
+        if memory.batches or memory.pending or layer.is_merging():
+            return False
+        return not layer.node.level or (not memory.away and present == {*layer.node.children})
 
     def is_too_large(self, layer: Layer) -> bool:
         return 0 < self.options.split_servers_above < len(layer.node.children)
@@ -172,7 +173,8 @@ class Levels(Part):
         parent = None
         if above is not None:
             parent = self._group(above.node.index, _in(above), above.state.epoch)
-        if not limit or count <= limit or len(here) < 2:
+        is_small = not limit or count <= limit or len(here) < 2
+        if count == 1 or (parent is not None and is_small):
             return Reshape(node.index, parent, (), below)
         first, half = self.core.new_number(), len(here) // 2
         made = tuple(
@@ -199,6 +201,8 @@ class Levels(Part):
         """A local group that has none beside it decides for itself."""
         view, limit = layer.view, self.options.split_above
         if layer.node.parent is not None or view is None or layer.state.moving.change:
+            return
+        if layer is not self.core.layers[-1]:  # the group of servers that was is not left yet
             return
         if 0 < limit < len(view.members) and self._is_calm(layer):
             inside = tuple(member.process for member in view.members)
@@ -249,7 +253,10 @@ class Levels(Part):
         self._leave_if_bound(layer, now)
 
     def _own(self, layer: Layer, below: Layer) -> list[MessageId]:
-        """What has come by in this group alone: nobody above knows of it."""
+        """What has come by in this group alone: nobody above knows of it. Who was lost to the group
+        does not know what has."""
+        if layer.is_lost:
+            return []
         return [
             kept.message.id
             for kept in below.in_order()

@@ -54,7 +54,7 @@ class Plan(msgspec.Struct, frozen=True):
     nodes: dict[int, Node]
     leaves: tuple[int, ...]
     gone: frozenset[int] = frozenset()
-    """The groups of servers that have given way."""
+    """The groups that have given way."""
     raised: dict[int, tuple[int, ...]] = {}
     """The groups of servers that are new, and the groups over which they were raised."""
     near: dict[int, ProcessSet] = {}
@@ -97,7 +97,10 @@ class Plan(msgspec.Struct, frozen=True):
             for process in members(processes):
                 leaves[process] = index
         nodes[parent] = msgspec.structs.replace(nodes[parent], children=tuple(children))
-        return msgspec.structs.replace(self, nodes=nodes, leaves=tuple(leaves), raised=raised)
+        over = self.gone.union(gone)
+        return msgspec.structs.replace(
+            self, nodes=nodes, leaves=tuple(leaves), raised=raised, gone=over
+        )
 
     def reshaped(self, change: Reshape) -> "Plan":
         """The plan in which a group of servers has given way. What was below it goes by what it

@@ -103,6 +103,13 @@ class Memory(msgspec.Struct, array_like=True):
         """These were let go, though they were for one that is away."""
         _add_names(self.missed, who, messages)
 
+    def carry_over(self, gone: Iterable[int], made: Iterable[int]) -> None:
+        """What groups that give way have missed, those in their place are told."""
+        for known in (self.missed, self.beside):
+            names = {name for one in gone for name in known.pop(one, ())}
+            for one in made if names else ():
+                _add_names(known, one, sorted(names))
+
     def inherit(self, old: "Memory") -> None:
         """Of a group that this one comes after, at one that was there."""
         self.missed, self.beside, self.bound = old.missed, old.beside, dict(old.bound)

@@ -179,8 +179,10 @@ class Relay(Part):
         """What is sent on early may have come from the servers to one that was replaced, and into
         its group with it (a stray): the next one may not have what precedes it there. So it leaves
         that to those whom it comes from, or brings it in a batch; and what comes after it waits
-        until the servers have had it, or until that is given up."""
-        if not above.takes_from(layer.node.index):
+        until the servers have had it, or until that is given up. From a local group that gives way
+        nothing rises: it comes from the next one, with what was for this group alone and precedes
+        it."""
+        if self.core.gives_way(layer) or not above.takes_from(layer.node.index):
             return False
         message, strays = kept.message.id, layer.memory.strays
         if self.options.forward == "stable":
@@ -303,12 +305,13 @@ class Relay(Part):
     # Who is done with a message.
 
     def is_done(self, layer: Layer, kept: Kept) -> bool:
-        """Whether all in the group or below whom the message is for have it."""
+        """Whether all in the group or below whom the message is for have it. For a group that was
+        forgotten by one that gives way, those above keep it."""
         to, memory = kept.message.destinations, layer.memory
         if not layer.node.level:
             return kept.stable and not any(to >> process & 1 for process in memory.away)
         return all(
-            child in kept.done or child in memory.forgotten
+            child in kept.done or (child in memory.forgotten and not memory.frozen)
             for child in layer.node.children
             if to & self.core.plan.nodes[child].processes
         )

@@ -11,7 +11,7 @@ What they begin with: `batches`.
 from math import inf
 
 from antecede.groups import Quorum, View
-from antecede.message import ProcessSet, process_set
+from antecede.message import ProcessSet, members, process_set
 from antecede.order import Event, Notice, Packet, Transmit
 from antecede.overlays.daisy.core import Core, Part
 from antecede.overlays.daisy.items import Reshape, unpack
@@ -62,7 +62,11 @@ class Search(Part):
 
     def tick(self, layer: Layer, now: float) -> None:
         """At every tick of a group of servers."""
-        state = layer.state
+        state, bound = layer.state, self.core.bound(layer.node.index)
+        if state.epoch < bound < LEFT and layer.view is not None:  # it came with a batch
+            others = tuple(members(layer.view.processes))
+            self._adopt(layer, Found(layer.node.index, bound, others, again=False), now)
+            return
         if not layer.is_lost or state.moving.going:
             state.seeking.since = -1.0
             if state.seeking.lost:
@@ -99,12 +103,12 @@ class Search(Part):
 
     def _fetch_founders(self, layer: Layer) -> None:
         """Where a merged group cannot begin, for too few have come: those who are missing may be
-        stuck in a group that has given way. The change by which this one was made is told though
-        the group is lost: all members of a group that gives way know of it."""
-        missing = layer.memory.batches - {ABOVE}
-        if missing:
+        stuck in a group that has given way, and others who belong here as well. The change by which
+        this one was made is told though the group is lost: all members of a group that gives way
+        know of it."""
+        if layer.memory.batches - {ABOVE}:
             word = Moved(layer.node.index, tuple(layer.memory.changes))
-            self.say(word, process_set(missing))
+            self.say(word, layer.node.processes)
 
     def _own(self, node: Node) -> Node:
         plan = self.core.plan

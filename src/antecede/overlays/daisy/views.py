@@ -88,6 +88,7 @@ class Views(Part):
         memory = thaw(content, Memory)
         if layer.node.level:
             self.changes.learn(memory.changes)
+            self.changes.update(memory)
         else:
             self.changes.relearn(memory.changes)
         if memory.follows:
