@@ -43,6 +43,7 @@ from antecede.live.ordering.items import (
     Membership,
     Redirect,
     Report,
+    Run,
     Settle,
     Shun,
     encode_item,
@@ -68,7 +69,7 @@ from antecede.order import Held, Wake
 _PACKET_BYTES: Final = 4 * 2**20
 """Of the substrate: most are tiny, but a newcomer is told of everybody."""
 FIRST_VIEW: Final = 1
-_ORDERED: Final = frozenset((Carried, Report, Settle))
+_ORDERED: Final = frozenset((Carried, Run, Report, Settle))
 """What is for the session."""
 _OFFERED: Final = frozenset((Wanted, Given, Ready, Floor, Stored))
 """What newcomers want, and are given."""

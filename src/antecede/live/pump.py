@@ -149,6 +149,7 @@ class Pump:
             self._act,
             repairs_loss=core.repairs_loss,
             lags_s=settings.lags_s,
+            run_bytes=settings.links.item_bytes // 2,
         )
         self._finder: SeedFinder | None = None
         if seeds:
@@ -343,9 +344,9 @@ class Pump:
         for output in outputs:
             kind = type(output)
             if kind is ToPeers:
-                self._transmission.to_all(output.names, output.item)  # type: ignore[union-attr]
+                self._transmission.to_all(output)  # type: ignore[arg-type]
             elif kind is ToPeer:
-                self._transmission.to_one(output.name, output.item)  # type: ignore[union-attr]
+                self._transmission.to_one(output.name, output.item)  # type: ignore[union-attr, arg-type]
             elif kind is Delivery:
                 self.counters.deliveries += 1
                 self.inbox.append(output)  # type: ignore[arg-type]

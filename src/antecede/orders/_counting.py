@@ -103,10 +103,28 @@ class Counting(Order):
             pass  # Nobody waits for the counters that moved.
         return [Deliver(message)]
 
+    def receive_run(self, packet: Packet[Any], count: int) -> list[Effect] | None:
+        stamp = packet.stamp.after(packet.source, count - 1)
+        if stamp is None:
+            return None
+        message = self.check_header(packet)
+        self.check(packet, message)
+        held, (sender, number) = self.state.held, message.id
+        if self.is_delivered(packet) or self.unmet(packet) is not None:
+            return None
+        if held and any((sender, one) in held for one in range(number, number + count)):
+            return None
+        # The others follow from the first: what they wait for besides is the one before.
+        moved = self.accept(Packet(sender, message, stamp))
+        return self._release_all(self.freed(moved)) if held else []
+
     def release(self, packet: Packet[Any]) -> list[Effect]:
         """Deliver a packet whose conditions hold, and all that this frees."""
+        return self._release_all((packet,))
+
+    def _release_all(self, packets: Iterable[Packet[Any]]) -> list[Effect]:
         effects: list[Effect] = []
-        ready = deque([packet])
+        ready = deque(packets)
         while ready:
             packet = ready.popleft()
             effects.append(Deliver(packet.message))  # type: ignore[arg-type]

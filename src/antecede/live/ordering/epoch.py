@@ -10,15 +10,17 @@ from collections import deque
 from collections.abc import Callable, Collection, Iterable, Mapping
 from itertools import takewhile
 from operator import add, ge, sub
-from typing import Final
+from typing import Any, Final
 
 from antecede.errors import BadInput, MalformedStamp
 from antecede.groups import MemberId, View
 from antecede.live.ordering.confirmed import Confirmed
 from antecede.live.ordering.items import (
     UNIT_BYTES,
+    Carried,
     Copy,
     Report,
+    Run,
     Settle,
     copy_of,
     prefix_of,
@@ -34,7 +36,7 @@ from antecede.message import (
     members,
     process_set,
 )
-from antecede.order import Order
+from antecede.order import Order, Stamp
 
 _RECIPIENTS: Final = 1024
 """Sets of members whose names are remembered."""
@@ -50,7 +52,9 @@ class Peer:
     """What comes from another member in this view. Counts are in units (`weight`): a message, or
     some thousand bytes of a long one."""
 
-    __slots__ = ("check_at", "copies", "kept", "last", "received", "settles", "stable", "tags")
+    __slots__ = (
+        *("check_at", "copies", "kept", "last", "received", "runs", "settles", "stable", "tags"),
+    )
 
     def __init__(self) -> None:
         self.received = 0
@@ -62,9 +66,11 @@ class Peer:
         self.copies: dict[int, Message] = {}
         """Messages of this member that are here and not known to be stable, by number,"""
         self.tags: dict[int, bytes] = {}
-        """by which others know that they are its own,"""
+        """by which others know that they are its own;"""
+        self.runs: deque[tuple[Run[Any], int]] = deque()
+        """those that came in runs, of so many units;"""
         self.kept = 0
-        """and how many units they are."""
+        """and how many units all of them are."""
         self.check_at = 0
         """When so much has been received, see whether it keeps to the window."""
         self.settles: list[Settle] = []
@@ -77,8 +83,20 @@ class Peer:
         if tags:
             self.tags[number] = tags
 
+    def list_runs(self, rank: int) -> None:
+        """Put what came in runs from this rank among the other copies: the view ends."""
+        for run, _ in self.runs:
+            for place, message in enumerate(run.messages(rank)):
+                self.copies[message.id[1]] = message
+                if run.tags:
+                    self.tags[message.id[1]] = run.tags[place]
+        if self.runs:
+            self.runs.clear()
+            self.copies = dict(sorted(self.copies.items()))
+
     def forget(self) -> None:
         """Nothing of it is handed on."""
+        self.runs.clear()
         self.copies.clear()
         self.tags.clear()
         self.settles.clear()
@@ -88,6 +106,8 @@ class Peer:
         """All up to this number has reached everybody, as its sender says."""
         self.stable = stable
         copies, units = self.copies, 0
+        while self.runs and self.runs[0][0].last <= stable:
+            units += self.runs.popleft()[1]
         for number in list(takewhile(stable.__ge__, copies)):
             units += 1 + len(copies.pop(number).payload) // UNIT_BYTES
             if self.tags:
@@ -127,6 +147,9 @@ class Epoch:
         """Of groups, or of labels."""
         bits = tuple(self.groups.values())
         self.order = make_order(self.me, Membership(len(view.members), bits))
+        self.makes_runs = self.order.stamp_type.after is not Stamp.after
+        """Whether stamps tell those that follow them."""
+        self.last_sent: Carried[Any] | None = None
         self._recipients: dict[ProcessSet, tuple[tuple[MemberId, ...], tuple[str, ...]]] = {}
         self.sent = 0
         self.base = 0
@@ -143,7 +166,9 @@ class Epoch:
         self._received_before: list[dict[MessageId, int]] = [{} for _ in view.members]
         """by rank, of each of them, the first first, how much had come from there before it,"""
         self.arrived_at: dict[MessageId, float] = {}
-        """and when, of those that had to wait."""
+        """and when, of those that had to wait;"""
+        self.behind: dict[MessageId, tuple[Run[Any], int]] = {}
+        """by message that is held, the run that waits behind it, and what had come before that."""
         self._put = [0] * len(view.members)
         """By rank, units put on the link to it,"""
         self._received_there = [0] * len(view.members)
@@ -219,13 +244,27 @@ class Epoch:
         else:
             self.stable = message.id.number
 
-    def hold(self, message: Message) -> None:
-        """A message has come that is not delivered yet."""
+    def hold(self, message: Message, before: int | None = None) -> int:
+        """A message has come, after so many units from its sender, that is not delivered yet. Gives
+        how many have come with it."""
         id_, units = message.id, 1 + len(message.payload) // UNIT_BYTES
         sender = id_[0]
+        if before is None:
+            before = self.peers[sender].received - units
         self.undelivered[id_] = message
-        self._received_before[sender][id_] = self.peers[sender].received - units
+        self._received_before[sender][id_] = before
         self.waiting[sender] += units
+        return before + units
+
+    def hold_run(self, message: Message, run: Run[Any], units: int) -> None:
+        """Of a run of so many units nothing is delivered yet: the others wait behind the first
+        message."""
+        sender = message.id[0]
+        before = self.hold(message, self.peers[sender].received - units)
+        rest = run.rest(sender)
+        if rest is not None:
+            self.behind[message.id] = rest, before
+            self.waiting[sender] += rest.weight()
 
     def note_delivered(self, message: Message) -> None:
         sender, number = message.id
@@ -290,6 +329,8 @@ class Epoch:
 
     def copies_for(self, rank: int, departed: Iterable[int]) -> tuple[Copy, ...]:
         """The messages of departed members that are for this rank and may be missing there."""
+        for sender in departed:
+            self.peers[sender].list_runs(sender)
         return tuple(
             copy_of(message, self.peers[sender].tags.get(message.id.number, b""))
             for sender in departed
@@ -312,6 +353,7 @@ class Epoch:
             if message.destinations > self.everybody or not message.destinations >> self.me & 1:
                 raise MalformedStamp("copies", f"brings message {message.id}, which is not for me")
             peer = self.peers[sender]
+            peer.list_runs(sender)
             if number <= peer.stable or number in peer.copies:
                 continue
             whose = (self.names[sender], self.members[sender].incarnation)
@@ -329,4 +371,11 @@ class Epoch:
 
     def leftovers(self) -> list[Message]:
         """What is received and not delivered, in an order that respects causality."""
+        for id_, (run, received) in self.behind.items():
+            before = received
+            self.waiting[id_[0]] -= run.weight()
+            for message in run.messages(id_[0]):
+                before = self.hold(message, before)
+                self.arrived_at[message.id] = self.arrived_at[id_]
+        self.behind.clear()
         return sorted(self.undelivered.values(), key=lambda m: (prefix_of(m.payload)[0], m.id))

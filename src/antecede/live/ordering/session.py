@@ -18,6 +18,8 @@ It is pure: inputs return effects, to be carried out in order.
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from heapq import heappop, heappush
+from itertools import count as counting
+from itertools import repeat
 from typing import Any, Final
 
 import msgspec
@@ -44,9 +46,11 @@ from antecede.live.ordering.items import (
     UNIT_BYTES,
     Carried,
     Report,
+    Run,
     Settle,
     carry,
     encode_item,
+    follows,
     in_parts,
     is_beyond,
     pack_prefix,
@@ -54,7 +58,15 @@ from antecede.live.ordering.items import (
     unpack_prefix,
 )
 from antecede.live.ordering.seals import Seals
-from antecede.message import NO_GROUP, Message, MessageId, ProcessSet, members, process_set
+from antecede.message import (
+    NO_GROUP,
+    Message,
+    MessageId,
+    ProcessSet,
+    members,
+    process_set,
+    set_from_bytes,
+)
 from antecede.order import Deliver, Effect, Held, Notice, Transmit, Wake
 
 Audience = tuple[Epoch, ProcessSet, int]
@@ -228,8 +240,10 @@ class Session:
                 self._aside.put(sender, item, None if epoch is None else epoch.number)
             elif item.view < epoch.number:
                 continue
+            elif type(item) is Run and rank is not None and not self._later:
+                self._take_run(epoch, rank, item, now, effects)  # As nearly all of them,
             elif type(item) is Carried and rank is not None and not self._later:
-                self._carry(epoch, rank, item, now, effects)  # As nearly all of them.
+                self._carry(epoch, rank, item, now, effects)  # or one by one.
             else:
                 self._take(epoch, sender, item, now, effects)
                 epoch = self._epoch  # It may have been settled, and the next one entered.
@@ -418,6 +432,8 @@ class Session:
             return
         if type(item) is Carried:
             self._carry(epoch, rank, item, now, effects)
+        elif type(item) is Run:
+            self._take_run(epoch, rank, item, now, effects)
         elif type(item) is Settle:
             self._aside.count(sender, item)
             epoch.peers[rank].settles.append(item)
@@ -484,6 +500,91 @@ class Session:
         if message.id in epoch.undelivered:
             epoch.arrived_at[message.id] = now
 
+    def _take_run(
+        self,
+        epoch: Epoch,
+        rank: int,
+        run: Run[Any],
+        now: float,
+        effects: list[SessionEffect],
+    ) -> None:
+        peer, count = epoch.peers[rank], len(run.payloads)
+        if run.tags and len(run.tags) != count:
+            raise MalformedStamp("tags", f"are {len(run.tags)}, for {count} messages")
+        if self._later or self._records:
+            for item in run.carried(rank):
+                self._carry(epoch, rank, item, now, effects)
+            return
+        packet = run.packet(rank)
+        message: Message = packet.message  # type: ignore[assignment]
+        if run.number <= peer.last:
+            raise cannot_come(message, peer.last)
+        if message.destinations > epoch.everybody or message.group >= epoch.group_count:
+            raise MalformedStamp("destinations", f"are not of view {epoch.number}")
+        if peer.received >= peer.check_at:
+            self._check_window(epoch, rank, peer)
+        units = run.weight()
+        more = epoch.order.receive_run(packet, count)
+        is_delivered = more is not None
+        if more is None:
+            run.advanced(rank, count - 1)
+            more = epoch.order.receive(packet, now)
+        peer.last = run.last
+        peer.received += units
+        peer.kept += units
+        peer.runs.append((run, units))
+        if is_delivered:
+            self._hand_over_run(epoch, rank, run, units, effects)
+        else:
+            epoch.hold_run(message, run, units)
+            epoch.arrived_at[message.id] = now
+        if more:
+            self._apply(epoch, more, effects)
+
+    def _go_on(
+        self, epoch: Epoch, first: MessageId, since: float, effects: list[SessionEffect]
+    ) -> list[Effect]:
+        """The first message of a run was held and is delivered: so are those behind it. Gives what
+        the protocol wants done besides."""
+        rank, (run, before) = first[0], epoch.behind.pop(first)
+        units, count = run.weight(), len(run.payloads)
+        epoch.waiting[rank] -= units
+        more = epoch.order.receive_run(run.packet(rank), count)
+        if more is not None:
+            self._hold.count += count
+            self._hold.sum_s += count * (self._now - since)
+            self._hand_over_run(epoch, rank, run, units, effects)
+            return more
+        more = []  # Its sender has said of the others what it had said of others before.
+        for item in run.carried(rank):
+            packet = item.packet(rank)
+            before = epoch.hold(packet.message, before)  # type: ignore[arg-type]
+            epoch.arrived_at[packet.message.id] = since  # type: ignore[union-attr]
+            more += epoch.order.receive(packet, self._now)
+        return more
+
+    def _hand_over_run(
+        self, epoch: Epoch, rank: int, run: Run[Any], units: int, effects: list[SessionEffect]
+    ) -> None:
+        count, member = len(run.payloads), epoch.members[rank]
+        lamports = run.delivered_at(self.lamport)
+        self.lamport = max(self.lamport + count, run.lamport + (count - 1) * run.step + 1)
+        self.untaken[member] += units
+        if self.audience is not None:
+            to = set_from_bytes(run.destinations)
+            self.audience.extend(repeat((epoch, to, run.group), count))
+        effects += map(
+            Delivery,
+            repeat(epoch.names[rank]),
+            run.payloads,
+            counting(run.own_number),
+            repeat(epoch.group_name(run.group) if self._groups else None),
+            repeat(True),
+            lamports,
+            repeat(member),
+            repeat(self._labels[run.group] if self._labels else None),
+        )
+
     def _check_window(self, epoch: Epoch, rank: int, peer: Peer) -> None:
         """A sender waits for the slowest receiver, and says in time what has reached everybody. So
         what is not taken is at most the window, and what others may lack is little more; as much
@@ -495,17 +596,19 @@ class Session:
             raise MalformedStamp("window", f"is not kept to: {reason}")
 
     def _apply(
-        self, epoch: Epoch, order_effects: Iterable[Effect], effects: list[SessionEffect]
+        self, epoch: Epoch, order_effects: list[Effect], effects: list[SessionEffect]
     ) -> None:
+        """What the protocol wants done, and what that brings about, which is added to it."""
         for effect in order_effects:
             kind = type(effect)
             if kind is Deliver:
-                self._deliver(epoch, effect.message, effects)  # type: ignore[union-attr]
+                message = effect.message  # type: ignore[union-attr]
+                since = epoch.arrived_at.get(message.id) if epoch.behind else None
+                self._deliver(epoch, message, effects)
+                if since is not None and message.id in epoch.behind:
+                    order_effects += self._go_on(epoch, message.id, since, effects)
             elif kind is Transmit:
-                to, names = epoch.recipients(effect.to)  # type: ignore[union-attr]
-                packet = effect.packet  # type: ignore[union-attr]
-                tags = b"" if self._seals is None else self._tags(epoch, packet.message)
-                effects.append(ToPeers(names, carry(epoch.number, packet, tags), to))
+                self._transmit(epoch, effect, effects)  # type: ignore[arg-type]
             elif kind is DeliverIn:
                 id_ = effect.message.id  # type: ignore[union-attr]
                 head = (epoch.members[id_[0]], prefix_of(effect.message.payload)[1])  # type: ignore[union-attr]
@@ -516,6 +619,18 @@ class Session:
                 effects.append(effect)  # type: ignore[arg-type]
             elif kind is not Notice:
                 raise Misuse(f"{epoch.order.name} wants {effect!r}, which no link can do")
+
+    def _transmit(self, epoch: Epoch, effect: Transmit, effects: list[SessionEffect]) -> None:
+        to, names = epoch.recipients(effect.to)
+        message = effect.packet.message
+        tags = b"" if self._seals is None else self._tags(epoch, message)
+        item = carry(epoch.number, effect.packet, tags)
+        if message is None or not epoch.makes_runs:
+            effects.append(ToPeers(names, encode_item(item), to))
+            return
+        former, epoch.last_sent = epoch.last_sent, item
+        is_next = former is not None and follows(former, item, epoch.me)
+        effects.append(ToPeers(names, item, to, is_next))
 
     def _tags(self, epoch: Epoch, message: Message | None) -> bytes:
         """By which destinations know an own message."""
