@@ -387,6 +387,7 @@ class Order(ABC):
             raise Misuse(f"process {process} is not one of the {membership.size} processes")
         self.process = process
         self.membership = membership
+        self._everybody = membership.everybody
         self.options: Any = self.options_type() if options is None else options
         self.traits = self.traits_under(self.options)
         self.state = self.initial_state()
@@ -510,6 +511,8 @@ class Order(ABC):
         """Refuse a message that this process may not send."""
         if message.id.sender != self.process:
             raise Misuse(f"process {self.process} sends a message of process {message.id.sender}")
+        if message.destinations == self._everybody and not self.membership.groups:
+            return  # The usual case, which every protocol takes.
         addressing = self.traits.addressing
         if message.destinations & ~self.membership.everybody or not message.destinations:
             raise Misuse(

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import suppress
+from itertools import repeat
 from typing import Any, Final
 
 from antecede.errors import AntecedeError, Misuse
@@ -120,7 +121,9 @@ class Group:
         context: Context | None = None,
     ) -> bool:
         """Send if nobody has to be waited for; otherwise do nothing and say so."""
-        return self._send_now(self._conversation.encoded(payload), to, group, label, context)
+        if not (self._takes_bytes and type(payload) is bytes and payload[:2] != SEAL):
+            payload = self._conversation.encoded(payload)
+        return self._send_now(payload, to, group, label, context)
 
     def _send_now(
         self,
@@ -228,7 +231,7 @@ class Group:
         """All events that have happened so far, without waiting; for those in a hurry."""
         if self.pump.write_ahead is None and self._takes_bytes and not self.pump.of_former_life:
             events = list(self._inbox)
-            if _DELIVERIES.issuperset(map(type, events)) and not any(map(_is_wrapped, events)):
+            if _DELIVERIES.issuperset(map(type, events)) and not _has_wrapped(events):
                 self._inbox.clear()
                 self.pump.count_all_taken(events)
                 return events
@@ -351,5 +354,6 @@ class Group:
         return understood
 
 
-def _is_wrapped(delivery: Any) -> bool:
-    return delivery.payload[:2] == SEAL  # type: ignore[no-any-return]
+def _has_wrapped(deliveries: Sequence[Any]) -> bool:
+    payloads = [delivery.payload for delivery in deliveries]
+    return any(map(bytes.startswith, payloads, repeat(SEAL)))

@@ -109,14 +109,14 @@ class Counting(Order):
             return None
         message = self.check_header(packet)
         self.check(packet, message)
-        held, (sender, number) = self.state.held, message.id
         if self.is_delivered(packet) or self.unmet(packet) is not None:
             return None
-        if held and any((sender, one) in held for one in range(number, number + count)):
-            return None
         # The others follow from the first: what they wait for besides is the one before.
-        moved = self.accept(Packet(sender, message, stamp))
-        return self._release_all(self.freed(moved)) if held else []
+        moved = self.accept(Packet(packet.source, message, stamp))
+        if not self.state.held:
+            return []
+        ready = [one for one in self.freed(moved) if not self.is_delivered(one)]
+        return self._release_all(ready)
 
     def release(self, packet: Packet[Any]) -> list[Effect]:
         """Deliver a packet whose conditions hold, and all that this frees."""

@@ -106,6 +106,9 @@ class Vector(Counting):
     def send(self, message: Message, now: float = 0.0) -> list[Effect]:
         self.check_addressing(message)
         vectors = self.state.vectors
+        if self._is_plain:
+            vectors[0][self.process] += 1
+            return self.multicast(message, Vectors((tuple(vectors[0]),)))
         group = self._group(message)
         vectors[group][self._rank[group][self.process]] += 1
         carried = range(len(vectors)) if self.options.carry == "all" else self._own_groups

@@ -169,7 +169,9 @@ class Epoch:
         """and when, of those that had to wait;"""
         self.behind: dict[MessageId, tuple[Run[Any], int]] = {}
         """by message that is held, the run that waits behind it, and what had come before that."""
-        self._put = [0] * len(view.members)
+        self._counted: tuple[ProcessSet, tuple[int, ...]] = (0, (0,) * len(view.members))
+        """The last destinations, as `_others_among` has them."""
+        self._put = (0,) * len(view.members)
         """By rank, units put on the link to it,"""
         self._received_there = [0] * len(view.members)
         """of these received, as it says,"""
@@ -233,16 +235,24 @@ class Epoch:
     def note_sent(self, message: Message, number: int, now: float) -> None:
         """A message has been put on the links to its destinations; `number` is that over all
         views."""
-        put, units = self._put, weight(len(message.payload))
-        others = message.destinations & ~(1 << self.me)
-        for rank in members(others):
-            put[rank] += units
+        units = 1 + len(message.payload) // UNIT_BYTES
+        others = self._others_among(message.destinations)
+        if units > 1:
+            others = tuple([units * one for one in others])
+        self._put = put = tuple(map(add, self._put, others))
         if self.confirmed is not None:
-            self.confirmed.sent(number, tuple(put), now)
-        if others or self._unstable:
-            self._unstable.append((message.id.number, tuple(put)))
+            self.confirmed.sent(number, put, now)
+        if self._unstable or any(others):
+            self._unstable.append((message.id[1], put))
         else:
-            self.stable = message.id.number
+            self.stable = message.id[1]
+
+    def _others_among(self, destinations: ProcessSet) -> tuple[int, ...]:
+        """By rank, 1 where it is another one of these members, and else 0."""
+        if destinations != self._counted[0]:
+            others = destinations & ~(1 << self.me)
+            self._counted = destinations, tuple([others >> r & 1 for r in range(len(self.members))])
+        return self._counted[1]
 
     def hold(self, message: Message, before: int | None = None) -> int:
         """A message has come, after so many units from its sender, that is not delivered yet. Gives

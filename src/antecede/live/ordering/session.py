@@ -53,6 +53,7 @@ from antecede.live.ordering.items import (
     follows,
     in_parts,
     is_beyond,
+    new_id,
     pack_prefix,
     prefix_of,
     unpack_prefix,
@@ -189,7 +190,7 @@ class Session:
             local_group = self._label(label)
         lamport = min(self.lamport + 1, LARGEST)
         message = Message(
-            MessageId(epoch.me, epoch.sent + 1),
+            new_id(epoch.me, epoch.sent + 1),
             destinations,
             local_group,
             pack_prefix(lamport, self._sent + 1) + payload,
@@ -342,9 +343,8 @@ class Session:
             if group not in epoch.groups:
                 raise Misuse(f"group '{group}' has no members in this view")
             return epoch.groups[group], epoch.group_index(group)
-        everybody = (1 << len(epoch.view.members)) - 1
         if to is None:
-            return everybody, NO_GROUP if self._groups else 0
+            return epoch.everybody, NO_GROUP if self._groups else 0
         wanted = set(to)
         ranks = [rank for member, rank in epoch.ranks.items() if member.process in wanted]
         if not ranks:
@@ -603,6 +603,9 @@ class Session:
             kind = type(effect)
             if kind is Deliver:
                 message = effect.message  # type: ignore[union-attr]
+                if message.id[0] == epoch.me:
+                    self._hand_over(epoch, message, effects)
+                    continue
                 since = epoch.arrived_at.get(message.id) if epoch.behind else None
                 self._deliver(epoch, message, effects)
                 if since is not None and message.id in epoch.behind:
