@@ -125,13 +125,10 @@ class Transmission:
 
     def _end_turn(self) -> None:
         self._batch.is_due = False
-        names = self._batch.names
-        self._act(self._hand_batch)
-        for name in names:
-            if name in self._links.by_name:
-                self._links.by_name[name].flush()
+        self._act(lambda: self._hand_batch(is_last=True))
 
-    def _hand_batch(self) -> tuple[()]:
+    def _hand_batch(self, *, is_last: bool = False) -> tuple[()]:
+        """To the links, which send it by the end of the turn, or now if that is the end."""
         if not self._batch:
             return ()
         names, items = self._batch.names, self._batch.take()
@@ -139,7 +136,7 @@ class Transmission:
         for name in names:
             link = self._links.by_name.get(name)
             if link is not None and link.connected and not self._lags_s:
-                link.put_all(items, size)
+                link.put_all(items, size, is_last=is_last)
             else:
                 for item in items:
                     self._put_or_drop(name, item)
