@@ -43,7 +43,7 @@ class Stamp(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=
         how many integers and sets."""
         return _leaves([getattr(self, field) for field in self.__struct_fields__])
 
-    def after(self, source: int, steps: int) -> "Stamp | None":
+    def successor(self, source: int, steps: int) -> "Stamp | None":
         """The stamp of the message that this one's sender sends so many messages later to the same
         destinations, if nothing reaches it in between; None where this one does not tell."""
         return None
@@ -421,10 +421,10 @@ class Order(ABC):
         """The network hands over a packet that was transmitted to this process."""
 
     def receive_run(self, packet: Packet[Any], count: int) -> list[Effect] | None:
-        """The network hands over this packet and those that its sender sent right after it, so many
-        altogether (`Stamp.after`). If all can be delivered at once, they are, in their order; what
-        that brings about besides is returned. Otherwise nothing has changed, and None says that
-        they have to be received one by one."""
+        """The network hands over this packet and its successors (`Stamp.successor`), so many
+        altogether. If all can be delivered at once, they are, in their order, and what that brings
+        about besides is returned. Otherwise nothing has changed, and None says that they have to be
+        received one by one."""
         return None
 
     def wake(self, now: float) -> list[Effect]:

@@ -33,7 +33,7 @@ from antecede.live.disputes import Disputes
 from antecede.live.member_machine import MemberMachine
 from antecede.live.ordering.aside import Aside
 from antecede.live.ordering.epoch import Epoch
-from antecede.live.ordering.items import Carried, Copy, Settle, pack_prefix
+from antecede.live.ordering.items import RUN, Carried, Copy, Run, Settle, pack_prefix
 from antecede.live.ordering.items import Report as Told
 from antecede.live.ordering.seals import Seals
 from antecede.live.ordering.session import WINDOW, Session
@@ -254,6 +254,30 @@ def the_window_is_kept_to() -> None:
     assert session.untaken[FIVE[0]] <= 3 * WINDOW
 
 
+def run_of(number: int, *payloads: bytes) -> Run[Empty]:
+    return Run(1, number, b"\x1f", 0, 1, 1, number, payloads, Empty())
+
+
+def runs_keep_to_the_window() -> None:
+    session, bodies = talk(), [bytes(4 * 1024)] * RUN
+    flood = [run_of(number, *bodies) for number in range(1, 100 * RUN, RUN)]
+    with pytest.raises(MalformedStamp, match="window"):
+        session.receive(FIVE[0], flood, 0.0)
+    assert session.untaken[FIVE[0]] <= 3 * WINDOW
+
+
+def runs_come_after_what_has_come() -> None:
+    session = talk()
+    session.receive(FIVE[0], [run_of(1, b"a", b"b")], 0.0)
+    with pytest.raises(MalformedStamp, match="number"):
+        session.receive(FIVE[0], [run_of(2, b"c", b"d")], 0.0)
+
+
+def runs_have_as_many_tags_as_messages() -> None:
+    with pytest.raises(MalformedStamp, match="tags"):
+        talk().receive(FIVE[0], [msgspec.structs.replace(run_of(1, b"a", b"b"), tags=(b"",))], 0.0)
+
+
 def views_far_ahead_are_refused() -> None:
     with pytest.raises(MalformedStamp, match="view"):
         talk().receive(FIVE[0], [carried(1, pack_prefix(1, 1), view=1000)], 0.0)
@@ -352,6 +376,10 @@ RULES = (
          Disputes, "is_won", "2 * len(accusers) > len(members) - 1", "bool(accusers)"),
     Rule(STARVE, the_window_is_kept_to, Session, "_check_window",
          "max(untaken, peer.kept) > 2 * self._window"),
+    Rule(STARVE, runs_keep_to_the_window, Session, "_take_run", "peer.received >= peer.check_at"),
+    Rule(LIES, runs_come_after_what_has_come, Session, "_take_run", "run.number <= peer.last"),
+    Rule(LIES, runs_have_as_many_tags_as_messages, Session, "_take_run",
+         "len(run.tags) != count"),
     Rule(STARVE, little_is_kept_for_the_next_view, Aside, "check_room",
          "> self._most_bytes", "< 0"),
     Rule(STARVE, _no_words_before_their_time, MemberMachine, "receive",

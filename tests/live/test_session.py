@@ -23,6 +23,7 @@ from antecede.live.ordering.items import (
     Run,
     Settle,
     decode_items,
+    encode_item,
     pack_prefix,
 )
 from antecede.live.ordering.session import Session
@@ -30,6 +31,7 @@ from antecede.live.transmission import Batch
 from antecede.live.transport.outgoing import array_head
 from antecede.order import Stamp
 from antecede.orders.fifo import Serial
+from antecede.orders.vector import Vectors
 from antecede.protocols import create, find
 
 PROTOCOLS = ("vector", "matrix", "optimal", "pairs", "piggyback", "bounded", "histories", "none")
@@ -56,7 +58,7 @@ class World:
         self.confirmed: dict[MemberId, int] = defaultdict(int)
         """By member, up to which number its messages are delivered everywhere, as it knows."""
         self.premature: list[str] = []
-        self.burst = 5 if self.stamp_type.after is not Stamp.after else 3
+        self.burst = 5 if self.stamp_type.successor is not Stamp.successor else 3
         self.runs = self.waited = 0
         """Runs that came, and those that were seen to wait."""
         for member in members:
@@ -350,6 +352,37 @@ def test_numbers_beyond_belief_are_refused(prefix: tuple[int, int]) -> None:
     item = Carried(1, 1, b"\x03", -1, pack_prefix(*prefix), stamp)
     with pytest.raises(MalformedStamp, match="beyond"):
         session.receive(liar, [item], 0.0)
+
+
+def test_what_a_run_says_is_believed_only_as_far_as_it_can_be() -> None:
+    """One whose numbers would end beyond belief; one of a protocol that has none; and one that says
+    of messages what was said of others: those wait for the end of the view."""
+    me, liar = members = (MemberId(0, 0), MemberId(1, 0))
+    sessions = {
+        name: Session(me, lambda process, membership, name=name: create(name, process, membership))  # type: ignore[misc]
+        for name in ("vector", "fifo")
+    }
+    for session in sessions.values():
+        session.install(View(1, members), 0.0)
+    texts, stamp = (b"a", b"b"), Vectors(((0, 1),))
+    for beyond in ((LARGEST - 1, 1), (1, LARGEST - 1)):
+        item = encode_item(Run(1, 1, b"\x03", 0, beyond[0], 1, beyond[1], texts, stamp))
+        with pytest.raises(MalformedStamp, match="<="):
+            decode_items(array_head(1) + item, Vectors)
+    with pytest.raises(MalformedStamp, match="does not tell"):
+        sessions["fifo"].receive(liar, [Run(1, 1, b"\x03", -1, 1, 1, 1, texts, Serial(1))], 0.0)
+    session = sessions["vector"]
+    session.receive(liar, [Run(1, 1, b"\x03", 0, 1, 1, 1, texts, stamp)], 0.0)
+    assert session.receive(liar, [Run(1, 3, b"\x03", 0, 3, 1, 3, texts, stamp)], 0.0) == []
+    late = Run(1, 5, b"\x03", 0, 5, 1, 5, texts, Vectors(((0, 4),)))
+    assert session.receive(liar, [late], 0.0) == []
+    single = Carried(1, 7, b"\x03", 0, pack_prefix(7, 7), Vectors(((0, 5),)))
+    assert session.receive(liar, [single], 0.0) == []
+    first = Carried(1, 8, b"\x03", 0, pack_prefix(8, 8), Vectors(((0, 3),)))
+    came = session.receive(liar, [first], 0.0)
+    assert [one.number for one in came if isinstance(one, Delivery)] == [8, 5, 7]
+    ended = session.install(View(2, (me,)), 0.0)
+    assert [one.number for one in ended if isinstance(one, Delivery)] == [3, 4, 6]
 
 
 def test_the_largest_number_keeps_nobody_from_sending() -> None:

@@ -104,7 +104,7 @@ class Counting(Order):
         return [Deliver(message)]
 
     def receive_run(self, packet: Packet[Any], count: int) -> list[Effect] | None:
-        stamp = packet.stamp.after(packet.source, count - 1)
+        stamp = packet.stamp.successor(packet.source, count - 1)
         if stamp is None:
             return None
         message = self.check_header(packet)

@@ -27,7 +27,7 @@ from antecede.orders._seen import Seen
 class Empty(Stamp, frozen=True):
     """Nothing."""
 
-    def after(self, source: int, steps: int) -> "Empty":
+    def successor(self, source: int, steps: int) -> "Empty":
         return self
 
 

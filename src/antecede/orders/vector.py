@@ -63,7 +63,7 @@ class Vectors(Stamp, frozen=True):
     def entries(self) -> int:
         return sum(map(len, self.vectors))
 
-    def after(self, source: int, steps: int) -> "Vectors | None":
+    def successor(self, source: int, steps: int) -> "Vectors | None":
         """In one group of everybody: the sender counts its own, and has delivered nothing else."""
         if len(self.vectors) != 1 or source >= len(self.vectors[0]):
             return None

@@ -24,7 +24,6 @@ from antecede.live.ordering.items import (
     Settle,
     copy_of,
     prefix_of,
-    weight,
 )
 from antecede.live.ordering.seals import Seals
 from antecede.message import (
@@ -147,7 +146,7 @@ class Epoch:
         """Of groups, or of labels."""
         bits = tuple(self.groups.values())
         self.order = make_order(self.me, Membership(len(view.members), bits))
-        self.makes_runs = self.order.stamp_type.after is not Stamp.after
+        self.makes_runs = self.order.stamp_type.successor is not Stamp.successor
         """Whether stamps tell those that follow them."""
         self.last_sent: Carried[Any] | None = None
         self._recipients: dict[ProcessSet, tuple[tuple[MemberId, ...], tuple[str, ...]]] = {}

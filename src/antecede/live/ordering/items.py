@@ -224,7 +224,7 @@ class Run(
 
     def advanced(self, source: int, steps: int) -> Stamp:
         """The stamp of the message so many after the first."""
-        stamp = self.stamp.after(source, steps)
+        stamp = self.stamp.successor(source, steps)
         if stamp is None:
             raise MalformedStamp("stamp", "does not tell those that follow it")
         return stamp
@@ -352,7 +352,7 @@ def follows(former: Carried[Any], item: Carried[Any], source: int) -> bool:
     return (
         unpack_prefix(item.payload) == (lamport + 1 + is_own, number + 1)
         and lamport < LARGEST - STEP * RUN
-        and former.stamp.after(source, 1) == item.stamp
+        and former.stamp.successor(source, 1) == item.stamp
     )
 
 
