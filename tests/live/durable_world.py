@@ -116,7 +116,7 @@ class Process:
             name_of=lambda member: self.roster.name_of(member.process),
             sent=self.admission.remembered.reached if self.admission.remembered else 0,
         )
-        self.session.audience = deque()
+        self.session.traffic.audience = deque()
         self.admission.begin(self.session)
         self.install(view)
 

@@ -38,7 +38,7 @@ from antecede.live.ordering.items import (
     Report,
     Settle,
     Shun,
-    carry,
+    carried,
     encode_item,
     pack_prefix,
 )
@@ -91,7 +91,7 @@ def message(group: Group, payload: bytes, ahead: int = 0) -> list[bytes]:
     made = Message(MessageId(epoch.me, epoch.sent), everybody, 0, payload)
     effects = epoch.order.send(made, 0.0)
     packets = [one.packet for one in effects if isinstance(one, Transmit)]
-    return [encode_item(carry(epoch.number + ahead, packet)) for packet in packets]
+    return [encode_item(carried(epoch.number + ahead, packet)) for packet in packets]
 
 
 def membership(group: Group, body: Body, view: int = 0, source: str = "") -> Membership:

@@ -393,4 +393,4 @@ def test_the_largest_number_keeps_nobody_from_sending() -> None:
     session.receive(liar, [Carried(1, 1, b"\x03", -1, pack_prefix(LARGEST, 1), stamp)], 0.0)
     for _ in range(2):
         session.send(b"", None, 0.0)
-    assert session.lamport >= LARGEST
+    assert session.traffic.lamport >= LARGEST

@@ -70,7 +70,7 @@ class Account:
         session = self.session
         if session is None or session.epoch is None:
             return 0
-        return max(session.epoch.untaken, session.untaken[session.me])
+        return max(session.epoch.untaken, session.traffic.untaken[session.me])
 
     def slow_members(self, window: int) -> list[str]:
         """Those who have a full window to take."""

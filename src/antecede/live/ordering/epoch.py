@@ -186,6 +186,8 @@ class Epoch:
         """and the others have been told of so many."""
         self.confirmed: Confirmed | None = None
         """Own messages that are not known to be delivered everywhere, where somebody asks."""
+        self.is_settling = False
+        """Whether the group has come to a later view."""
         self.settled_with: dict[int, int] = {}
         """The latest attempt that each rank has settled."""
         self.gone_on: set[int] = set()

@@ -229,7 +229,7 @@ class Run(
             raise MalformedStamp("stamp", "does not tell those that follow it")
         return stamp
 
-    def carried(self, source: int) -> list[Carried[Any]]:
+    def one_by_one(self, source: int) -> list[Carried[Any]]:
         """The same messages, one by one."""
         return [
             Carried(
@@ -328,7 +328,7 @@ def encoded(item: "bytes | Carried[Any]") -> bytes:
     return item if isinstance(item, bytes) else encode_item(item)
 
 
-def carry(view: int, packet: Packet[Any], tags: bytes = b"") -> Carried[Any]:
+def carried(view: int, packet: Packet[Any], tags: bytes = b"") -> Carried[Any]:
     """A packet as an item."""
     message = packet.message
     if message is None:
@@ -356,13 +356,13 @@ def follows(former: Carried[Any], item: Carried[Any], source: int) -> bool:
     )
 
 
-def encode_run(carried: Sequence[Carried[Any]]) -> bytes:
+def encode_run(items: Sequence[Carried[Any]]) -> bytes:
     """As one item: messages each of which follows the one before it."""
-    first = carried[0]
-    if len(carried) == 1:
+    first = items[0]
+    if len(items) == 1:
         return encode_item(first)
     lamport, own_number = unpack_prefix(first.payload)
-    step = unpack_prefix(carried[1].payload)[0] - lamport
+    step = unpack_prefix(items[1].payload)[0] - lamport
     return encode_item(
         Run(
             first.view,
@@ -372,9 +372,9 @@ def encode_run(carried: Sequence[Carried[Any]]) -> bytes:
             lamport,
             step,
             own_number,
-            tuple([one.payload[PREFIX_BYTES:] for one in carried]),
+            tuple([one.payload[PREFIX_BYTES:] for one in items]),
             first.stamp,
-            tuple([one.tags for one in carried]) if first.tags else (),
+            tuple([one.tags for one in items]) if first.tags else (),
         )
     )
 
