@@ -43,7 +43,7 @@ class Group:
         self.pump = pump
         """What moves it, with what it has counted."""
         self._core = pump.core
-        self._inbox = pump.inbox
+        self._inbox = pump.inbox.events
         self._conversation = Conversation(self.me, pump.incarnation, codec, topics, self.reply)
         self._takes_bytes = codec is None
         self._payload_bytes = pump.limits.item_bytes // 2
@@ -229,11 +229,12 @@ class Group:
 
     def take_ready(self) -> list[Event]:
         """All events that have happened so far, without waiting; for those in a hurry."""
-        if self.pump.write_ahead is None and self._takes_bytes and not self.pump.of_former_life:
+        pump = self.pump
+        if pump.write_ahead is None and self._takes_bytes and not pump.inbox.of_former_life:
             events = list(self._inbox)
             if _DELIVERIES.issuperset(map(type, events)) and not _has_wrapped(events):
                 self._inbox.clear()
-                self.pump.count_all_taken(events)
+                pump.inbox.count_all_taken(events)
                 return events
         taken = [self._take_one() for _ in range(len(self._inbox))]
         return [event for event in taken if event is not None]
@@ -304,8 +305,8 @@ class Group:
 
     async def arrival(self) -> None:
         """Wait until there is more to take, or it is over."""
-        self.pump.arrival.clear()
-        await self.pump.arrival.wait()
+        self.pump.inbox.arrival.clear()
+        await self.pump.inbox.arrival.wait()
 
     async def _announce(self) -> None:
         """Tell newcomers which topics this process is in."""
@@ -342,13 +343,13 @@ class Group:
     def _take_one(self) -> Event | None:
         """The next event; None if it is not for the application."""
         event = self._inbox.popleft()
-        self.pump.count_taken(event)
+        self.pump.inbox.count_taken(event)
         if type(event) is Delivery and self._takes_bytes and event.payload[:2] != SEAL:
             return event  # As most do where there is no codec.
         conversation = self._conversation
         understood = conversation.understand(event)
         if conversation.is_asking:
-            self.pump.arrival.set()  # Who waits for an answer in its turn looks again.
+            self.pump.inbox.arrival.set()  # Who waits for an answer in its turn looks again.
         if conversation.is_to_announce and (self._announcing is None or self._announcing.done()):
             self._announcing = asyncio.get_running_loop().create_task(self._announce())
         return understood
