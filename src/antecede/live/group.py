@@ -140,7 +140,7 @@ class Group:
             return False
         if self._room <= 0:
             self._room = min(_LOOK_AGAIN_UNITS, self.pump.settings.window - core.untaken)
-            if self._room <= 0 or self.pump.is_full:
+            if self._room <= 0 or self.pump.transmission.is_full:
                 self._room = 0
                 return False
         self._room -= weight(len(payload))

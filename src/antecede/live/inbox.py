@@ -22,16 +22,15 @@ class Inbox:
         take: Callable[[Sequence[Delivery]], None],
         report: Callable[[], None],
         write_ahead: WriteAhead | None,
-        standstill: Standstill,
     ) -> None:
         self.events: deque[Event] = deque()
         self.arrival: asyncio.Event = asyncio.Event()
+        self.standstill = Standstill()
         self.of_former_life = 0
         """How many of the first events are older than this life."""
         self._take = take
         self._report = report
         self._write_ahead = write_ahead
-        self._standstill = standstill
         self._untold = 0
 
     def put(self, event: Event) -> None:
@@ -44,7 +43,7 @@ class Inbox:
 
     def count_taken(self, event: Event) -> None:
         """The application has taken the first event."""
-        self._standstill.taken += 1
+        self.standstill.taken += 1
         is_counted = self._write_ahead is None or self._write_ahead.hand(event)
         if self.of_former_life:
             self.of_former_life -= 1  # The session that counted it is gone.
@@ -54,7 +53,7 @@ class Inbox:
 
     def count_all_taken(self, deliveries: Sequence[Any]) -> None:
         """The same of many at once, as most are."""
-        self._standstill.taken += len(deliveries)
+        self.standstill.taken += len(deliveries)
         self._tell_taken(deliveries)
 
     def _tell_taken(self, deliveries: Sequence[Delivery]) -> None:

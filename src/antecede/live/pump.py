@@ -13,7 +13,6 @@ from antecede.live.durable.journal import Journal
 from antecede.live.durable.write_ahead import WriteAhead
 from antecede.live.events import (
     Counted,
-    Event,
     Excluded,
     Gap,
     Interrupted,
@@ -130,7 +129,7 @@ class Pump:
             keeps_asking=bool(seeds),
         )
         self.links = self._dialled.by_name
-        self._transmission = Transmission(
+        self.transmission = Transmission(
             self._dialled,
             lambda other: other in self.members,
             self._act,
@@ -149,10 +148,10 @@ class Pump:
                 failed=self.fail,
             )
         self._joining_since = 0.0
+        self.inbox = Inbox(core.take, self._report_taken, self.write_ahead)
         self.lookout = Lookout(
-            name, core, self._dialled, self._finder, settings, self._put, self.fail
+            name, core, self._dialled, self._finder, settings, self.inbox, self.fail
         )
-        self.inbox = Inbox(core.take, self._report_taken, self.write_ahead, self.lookout.standstill)
 
     @property
     def members(self) -> tuple[str, ...]:
@@ -204,7 +203,7 @@ class Pump:
                     self._told_to_leave = True
                     self.carry_out(self.core.leave(self.now()))
                 await self.until(lambda: self.has_left)
-                await self.until(lambda: self._transmission.has_left)
+                await self.until(lambda: self.transmission.has_left)
         except TimeoutError:
             pass  # So be it.
         except asyncio.CancelledError:
@@ -270,14 +269,6 @@ class Pump:
         finally:
             self._waiting -= 1
 
-    @property
-    def is_full(self) -> bool:
-        """Whether more waits for somebody than may."""
-        for link in self.links.values():
-            if link.is_full and (link.connected or not self.core.repairs_loss):
-                return True
-        return False
-
     def _report_taken(self) -> None:
         self.carry_out(self.core.tick((), self.now(), len(self.inbox.events)))
 
@@ -291,9 +282,6 @@ class Pump:
     def now() -> float:
         return asyncio.get_running_loop().time()
 
-    def _put(self, event: Event) -> None:
-        self.inbox.put(event)
-
     def carry_out(self, outputs: Sequence[Output], *, kept: bool = False) -> None:
         if self.write_ahead is not None and not kept:
             self.write_ahead.stage(outputs)
@@ -306,9 +294,9 @@ class Pump:
         for output in outputs:
             kind = type(output)
             if kind is ToPeers:
-                self._transmission.to_all(output)  # type: ignore[arg-type]
+                self.transmission.to_all(output)  # type: ignore[arg-type]
             elif kind is ToPeer:
-                self._transmission.to_one(output.name, output.item)  # type: ignore[union-attr, arg-type]
+                self.transmission.to_one(output.name, output.item)  # type: ignore[union-attr, arg-type]
             elif kind is Delivery:
                 self.counters.deliveries += 1
                 inbox.events.append(output)  # type: ignore[arg-type]
@@ -346,25 +334,25 @@ class Pump:
             case FullyDelivered():
                 self.counters.fully.count += 1
                 self.counters.fully.sum_s += output.since_s
-                self._put(output)
+                self.inbox.put(output)
             case State() | StateWanted() | Gap() | Notice():
                 self._log(type(output).__name__.lower())
-                self._put(output)
+                self.inbox.put(output)
             case Interrupted():
                 self.condition = "interrupted"
                 self._log("interrupted", reached=output.reached)
-                self._put(output)
+                self.inbox.put(output)
             case Restored():
                 self.condition = "member"
                 self._log("restored")
-                self._put(output)
+                self.inbox.put(output)
                 self._progress.set()
             case Excluded():
                 self._begin_anew(output)
             case Left():
                 self.has_left = True
                 self.condition = "left"
-                asyncio.get_running_loop().call_soon(self._ask_all)  # After the last words.
+                asyncio.get_running_loop().call_soon(self._dialled.ask)  # After the last words.
                 self._log("left")
                 self.inbox.arrival.set()
                 self._progress.set()
@@ -384,21 +372,17 @@ class Pump:
                 self.fail(self.write_ahead.refused(output, self.me))
             case ReadPast() if self.write_ahead is not None:
                 answer = self.write_ahead.read_past(output)
-                self._transmission.to_one(answer.name, answer.item)
+                self.transmission.to_one(answer.name, answer.item)
             case Recall() if self.write_ahead is not None:
                 found = self.write_ahead.journal.own(output.after, output.upto)
                 self.carry_out(self.membership().recalled(found, self.now()))
-
-    def _ask_all(self) -> None:
-        for link in self.links.values():
-            link.ask()
 
     def _deliver_kept(self, kept: Kept) -> None:
         """What a durable member delivers is in its log by now."""
         self.counters.deliveries += 1
         if self.write_ahead is not None:
             self.write_ahead.waits(kept)
-        self._put(kept.delivery)
+        self.inbox.put(kept.delivery)
         if kept.is_counted:
             self._record(kept.delivery)
 
@@ -414,7 +398,7 @@ class Pump:
         self.view_number = change.number
         self.condition = "member"
         self.lookout.is_in()
-        self._put(change)
+        self.inbox.put(change)
         self._patience.begin()
         self._progress.set()
 
@@ -439,7 +423,7 @@ class Pump:
         self.condition = "excluded"
         self._joining_since = self.now()
         self._log("excluded", incarnation=self.incarnation)
-        self._put(excluded)
+        self.inbox.put(excluded)
         for name, address in addresses.items():
             self._dialled.know(name, address)
         if self._finder is not None:
@@ -491,7 +475,7 @@ class Pump:
     def _look_for_missing(self, limit_s: float) -> None:
         for held, missing in self._patience.exhausted(limit_s, self.now()):
             self._log("missing", sender=missing.sender, number=missing.number)
-            self._put(missing)
+            self.inbox.put(missing)
             if self.settings.on_missing == "exclude":
                 self.carry_out(self.membership().shun(held, self.now()))
 

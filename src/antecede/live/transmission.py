@@ -99,6 +99,14 @@ class Transmission:
         """and when the last of it does."""
 
     @property
+    def is_full(self) -> bool:
+        """Whether more waits for somebody than may."""
+        for link in self._links.by_name.values():
+            if link.is_full and (link.connected or not self._repairs_loss):
+                return True
+        return False
+
+    @property
     def has_left(self) -> bool:
         """Whether all is on its links, and everybody who is there has it."""
         links = [link for link in self._links.by_name.values() if link.connected]
