@@ -24,6 +24,7 @@ from antecede.live.ordering.items import (
     Settle,
     decode_items,
     encode_item,
+    encode_run,
     pack_prefix,
 )
 from antecede.live.ordering.session import Session
@@ -334,12 +335,20 @@ def test_a_bad_item_takes_nothing_with_it() -> None:
 
     question = sent(first, b"question")
     sessions[second].receive(first, question, 0.0)
-    assert sessions[third].receive(second, sent(second, b"answer"), 0.0) == []
+    answers = sent(second, b"answer") + sent(second, b"and more") + sent(second, b"and more")
+    run = decode_items(array_head(1) + encode_run(answers), Vectors)
+    assert isinstance(run[0], Run)
+    assert sessions[third].receive(second, run, 0.0) == []  # type: ignore[arg-type]
+    held, epoch = sessions[third].held(), sessions[third].epoch
+    assert epoch is not None
+    assert [epoch.own_number(one.message) for one in held] == [1, 2, 3]
+    assert {(one.process, one.count) for each in held for one in each.awaited} == {(0, 1)}
     effects: list[SessionEffect] = []
     with pytest.raises(MalformedStamp, match="999"):
         sessions[third].receive(first, [*question, Report(1, 999, 0, 0)], 0.0, effects)
     texts = [effect.payload for effect in effects if isinstance(effect, Delivery)]
-    assert texts == [b"question", b"answer"]
+    assert texts == [b"question", b"answer", b"and more", b"and more"]
+    assert not sessions[third].held()
 
 
 @pytest.mark.parametrize("prefix", [(2**64 - 1, 1), (2**62, 1), (1, 2**63)])

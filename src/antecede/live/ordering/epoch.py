@@ -287,6 +287,16 @@ class Epoch:
             self.waiting[sender] -= 1 + len(message.payload) // UNIT_BYTES
             del self._received_before[sender][message.id]
 
+    def own_number(self, id_: MessageId) -> int:
+        """The number of a message that is not delivered among all of its sender; what came inside
+        another packet only is known by its number in this view."""
+        if id_ in self.undelivered:
+            return prefix_of(self.undelivered[id_].payload)[1]
+        for first, (run, _) in self.behind.items():
+            if first[0] == id_[0] and run.number <= id_[1] <= run.last:
+                return run.own_number + id_[1] - run.number
+        return id_[1]
+
     def held_back(self, rank: int) -> int:
         """How much has come from a member since the first that is held, itself included."""
         if not self.waiting[rank]:

@@ -288,7 +288,15 @@ class Session:
 
     def held(self) -> list[Held]:
         """What the protocol holds and why, in ranks of the current view."""
-        return self._epoch.order.held() if self._epoch is not None else []
+        epoch = self._epoch
+        if epoch is None:
+            return []
+        held = {one.message: one for one in epoch.order.held()}
+        for first, (run, _) in epoch.behind.items():
+            awaited = held[first].awaited if first in held else ()
+            ids = [new_id(first[0], number) for number in range(run.number, run.last + 1)]
+            held |= {id_: Held(id_, awaited) for id_ in ids}
+        return [held[id_] for id_ in sorted(held)]
 
     # -- inside
 
