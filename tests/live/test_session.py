@@ -25,8 +25,10 @@ from antecede.live.ordering.items import (
     decode_items,
     encode_item,
     encode_run,
+    encoded,
     pack_prefix,
 )
+from antecede.live.ordering.seals import Seals
 from antecede.live.ordering.session import Session
 from antecede.live.transmission import Batch
 from antecede.live.transport.outgoing import array_head
@@ -403,3 +405,33 @@ def test_the_largest_number_keeps_nobody_from_sending() -> None:
     for _ in range(2):
         session.send(b"", None, 0.0)
     assert session.traffic.lamport >= LARGEST
+
+
+def test_what_came_in_a_run_is_handed_on_with_its_seals() -> None:
+    members = tuple(MemberId(process, 0) for process in range(3))
+    seals = {str(member): Seals(bytes([member.process]) * 32) for member in members}
+    for name, mine in seals.items():
+        for other, others in seals.items():
+            mine.learn(other, 0, others.key_for(name, 0))
+    first, second, third = (
+        Session(me, lambda process, among: create("vector", process, among), seals=seals[str(me)])
+        for me in members
+    )
+    for session in (first, second, third):
+        session.install(View(1, members), 0.0)
+    effects = [one for text in (b"a", b"b", b"c") for one in first.send(text, None, 0.0)]
+    sent = [one.item for one in effects if isinstance(one, ToPeers)]
+    run = decode_items(array_head(1) + encode_run(sent), Vectors)  # type: ignore[arg-type]
+    second.receive(members[0], run, 0.0)  # type: ignore[arg-type]
+    told = {
+        session: [
+            item
+            for one in session.install(View(2, members[1:]), 0.0)
+            if isinstance(one, ToPeers)
+            for item in decode_items(array_head(1) + encoded(one.item), Vectors)
+        ]
+        for session in (second, third)
+    }
+    came = third.receive(members[1], told[second], 0.0)  # type: ignore[arg-type]
+    assert [one.payload for one in came if isinstance(one, Delivery)] == [b"a", b"b", b"c"]
+    assert third.settling.forged == 0
