@@ -73,11 +73,11 @@ Send = Callable[[int], Awaitable[None]]
 
 async def paced(settings: dict[str, Any], send: Send) -> None:
     """Send so many in turns of a batch, or at a rate."""
-    left, rate = settings["messages"], settings.get("rate")
+    left, rate, batch = settings["messages"], settings.get("rate"), settings.get("batch", BATCH)
     started = time.monotonic()
     sent = 0
     while left:
-        count = 1 if rate else min(BATCH, left)
+        count = 1 if rate else min(batch, left)
         await send(count)
         left -= count
         sent += count

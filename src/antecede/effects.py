@@ -25,6 +25,11 @@ class Stamp(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=
         how many integers and sets."""
         return _leaves([getattr(self, field) for field in self.__struct_fields__])
 
+    def successor(self, source: int, steps: int) -> "Stamp | None":
+        """The stamp of the message that this one's sender sends so many messages later to the same
+        destinations, if nothing reaches it in between; None where this one does not tell."""
+        return None
+
     def messages(self) -> int:
         """How many messages travel inside of it, where a protocol puts them into packets of its
         own."""

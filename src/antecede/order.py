@@ -213,6 +213,7 @@ class Order(ABC):
             raise Misuse(f"process {process} is not one of the {membership.size} processes")
         self.process = process
         self.membership = membership
+        self._everybody = membership.everybody
         self.options: Any = self.options_type() if options is None else options
         self.traits = self.traits_under(self.options)
         self.state = self.initial_state()
@@ -244,6 +245,13 @@ class Order(ABC):
     @abstractmethod
     def receive(self, packet: Packet[Any], now: float = 0.0) -> list[Effect]:
         """The network hands over a packet that was transmitted to this process."""
+
+    def receive_run(self, packet: Packet[Any], count: int) -> list[Effect] | None:
+        """The network hands over this packet and its successors (`Stamp.successor`), so many
+        altogether. If all can be delivered at once, they are, in their order, and what that brings
+        about besides is returned. Otherwise nothing has changed, and None says that they have to be
+        received one by one."""
+        return None
 
     def wake(self, now: float) -> list[Effect]:
         """A time that it asked for has come."""
@@ -329,6 +337,8 @@ class Order(ABC):
         """Refuse a message that this process may not send."""
         if message.id.sender != self.process:
             raise Misuse(f"process {self.process} sends a message of process {message.id.sender}")
+        if message.destinations == self._everybody and not self.membership.groups:
+            return  # The usual case, which every protocol takes.
         addressing = self.traits.addressing
         if message.destinations & ~self.membership.everybody or not message.destinations:
             raise Misuse(

@@ -37,6 +37,27 @@ PLANTED: list[tuple[str, Mutant, str, Expected]] = [
         (Failure, "a duplicate of .* has the effects"),
     ),
     (
+        "none",
+        Mutant(
+            name="one-of-a-run-noted",
+            old="add_run(message.id, count)",
+            new="add_run(message.id, 1)",
+        ),
+        "takes_runs_as_their_messages",
+        (Failure, "leads to another state"),
+    ),
+    (
+        "vector",
+        Mutant(
+            name="runs-not-held",
+            old="return super().receive_run(packet, count) if self._is_plain else None",
+            new="stamp = packet.stamp.successor(packet.source, count - 1)\n"
+            "        return [*self.accept(Packet(packet.source, packet.message, stamp))][:0]",
+        ),
+        "takes_runs_as_their_messages",
+        (Failure, "has the effects"),
+    ),
+    (
         "vector",
         Mutant(
             name="waits-for-the-delivered",

@@ -20,7 +20,7 @@ from antecede.live.durable.journal import Durability, Journal
 from antecede.live.durable.remembered import Remembered
 from antecede.live.events import Gap, State, StateWanted
 from antecede.live.ordering.effects import Delivery, ToPeers, ViewChange
-from antecede.live.ordering.items import Carried, Report, Settle, decode_items, encode_item
+from antecede.live.ordering.items import Carried, Report, Run, Settle, decode_items, encode_item
 from antecede.live.ordering.offers import Given, Subject, encode_content
 from antecede.live.ordering.session import Session
 from antecede.live.outputs import (
@@ -34,6 +34,7 @@ from antecede.live.outputs import (
     ToPeer,
 )
 from antecede.live.roster import Entry, Habits, Roster
+from antecede.live.transmission import Batch
 from antecede.live.transport.outgoing import array_head
 from antecede.protocols import create, find
 
@@ -115,7 +116,7 @@ class Process:
             name_of=lambda member: self.roster.name_of(member.process),
             sent=self.admission.remembered.reached if self.admission.remembered else 0,
         )
-        self.session.audience = deque()
+        self.session.traffic.audience = deque()
         self.admission.begin(self.session)
         self.install(view)
 
@@ -162,9 +163,9 @@ class Process:
         match output:
             case ToPeers():
                 for name in output.names:
-                    self.world.links[self.name, name].append((self.me, output.item))
+                    self.world.links[self.name, name].append((self.me, output))
             case ToPeer():
-                self.world.links[self.name, output.name].append((self.me, output.item))
+                self.world.links[self.name, output.name].append((self.me, ToPeers((), output.item)))
             case ReadPast():
                 assert self.journal is not None
                 rows, after, more = self.journal.past(
@@ -172,7 +173,8 @@ class Process:
                 )
                 content = encode_content(msgspec.structs.replace(output.past, rows=rows))
                 given = Given(output.life, output.view, Subject.PAST, True, after, more, content)
-                self.world.links[self.name, output.name].append((self.me, encode_item(given)))
+                put = ToPeers((), encode_item(given))
+                self.world.links[self.name, output.name].append((self.me, put))
             case Recall():
                 assert self.journal is not None
                 assert self.admission is not None
@@ -233,6 +235,9 @@ class Process:
 
 
 class World:
+    packs = False
+    """Whether messages that may travel together do."""
+
     def __init__(
         self,
         folder: Path,
@@ -253,7 +258,7 @@ class World:
         self.kept_messages = kept_messages
         self.wants_state = wants_state
         self.stamp_type = find(protocol).stamp_type
-        self.links: dict[tuple[str, str], deque[tuple[MemberId, bytes]]] = defaultdict(deque)
+        self.links: dict[tuple[str, str], deque[tuple[MemberId, ToPeers]]] = defaultdict(deque)
         self.sent: dict[Sent, frozenset[Sent]] = {}
         """What its sender had sent and seen."""
         self.sent_in: dict[Sent, int] = {}
@@ -267,7 +272,7 @@ class World:
         self.incarnation = 0
         self.views: list[View] = []
         self.installed: dict[str, int] = {}
-        self.restarts = 0
+        self.restarts = self.runs = 0
         self.found(self.processes[0])
         for process in self.processes[1:]:
             self.come(process)
@@ -380,12 +385,18 @@ class World:
         if not ready:
             return False
         source, to = self.random.choice(ready)
-        receiver, (member, item) = self.named(to), self.links[source, to].popleft()
+        receiver, (member, put) = self.named(to), self.links[source, to].popleft()
         session, admission = receiver.session, receiver.admission
         assert session is not None
         assert admission is not None
+        batch, link = Batch(2**16), self.links[source, to]
+        batch.add(put.item, follows=False, size=1)
+        while self.packs and isinstance(put.item, Carried) and link and link[0][1].follows:
+            batch.add(link.popleft()[1].item, follows=True, size=1)
+        (item,) = batch.take()
         (decoded,) = decode_items(array_head(1) + item, self.stamp_type)
-        if isinstance(decoded, Carried | Settle | Report):
+        self.runs += isinstance(decoded, Run)
+        if isinstance(decoded, Carried | Run | Settle | Report):
             receiver.pass_on(session.receive(member, [decoded], 0.0))
         else:
             admission.receive(source, decoded, receiver.staged)  # type: ignore[arg-type]

@@ -38,7 +38,7 @@ from antecede.live.ordering.items import (
     Report,
     Settle,
     Shun,
-    carry,
+    carried,
     encode_item,
     pack_prefix,
 )
@@ -90,7 +90,8 @@ def message(group: Group, payload: bytes, ahead: int = 0) -> list[bytes]:
     everybody = (1 << len(epoch.members)) - 1
     made = Message(MessageId(epoch.me, epoch.sent), everybody, 0, payload)
     effects = epoch.order.send(made, 0.0)
-    return [carry(epoch.number + ahead, one.packet) for one in effects if isinstance(one, Transmit)]
+    packets = [one.packet for one in effects if isinstance(one, Transmit)]
+    return [encode_item(carried(epoch.number + ahead, packet)) for packet in packets]
 
 
 def membership(group: Group, body: Body, view: int = 0, source: str = "") -> Membership:

@@ -9,7 +9,7 @@ from antecede.groups import GroupConfig
 from antecede.live.events import Settings
 from antecede.live.group import Group
 from antecede.live.member_machine import MemberMachine
-from antecede.live.ordering.items import Direct, Introduce, Membership, Report, encode_item
+from antecede.live.ordering.items import Direct, Introduce, Membership, Report, Run, encode_item
 from antecede.live.ordering.offers import Floor, Given, Mark, Stored, Subject, Wanted
 from antecede.live.outputs import Identity
 from antecede.live.protocol_choice import ProtocolChoice
@@ -20,6 +20,7 @@ from antecede.live.transport.handshake import encode
 from antecede.live.transport.incoming import Listener, _Accepted
 from antecede.live.transport.outgoing import array_head
 from antecede.live.transport.tls import PLAIN_TCP
+from antecede.orders.vector import Vectors
 from tests.live.served import hello
 
 
@@ -76,6 +77,7 @@ _ITEMS = (
     encode_item(Given(1, 1, Subject.HAD, True, 0, False, b"\x91")),
     encode_item(Floor(7, 2)),
     encode_item(Stored(7, 2)),
+    encode_item(Run(1, 1, b"\x03", 0, 1, 2, 1, (b"hi", b"ho"), Vectors(((0, 1),)))),
     b"\x97\x00\x01\x01\xc4\x01\x01\x00\xc4\x02hi\x91\x92\x01\x01",
 )
 

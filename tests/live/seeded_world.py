@@ -30,7 +30,7 @@ from antecede.live.events import Excluded
 from antecede.live.member_machine import MemberMachine
 from antecede.live.ordering.effects import Delivery, ToPeers, ViewChange
 from antecede.live.ordering.epoch import TooEarly
-from antecede.live.ordering.items import Introduced, decode_items, is_repeated
+from antecede.live.ordering.items import Introduced, decode_items, encoded, is_repeated
 from antecede.live.outputs import (
     Begun,
     Durable,
@@ -142,7 +142,7 @@ class Process:
                     self.put(output.name, output.item)
                 case ToPeers():
                     for name in output.names:
-                        self.put(name, output.item)
+                        self.put(name, encoded(output.item))
                 case Wake():
                     self.world.later(self, output.at - self.world.now, self.wake)
                 case Known():

@@ -170,7 +170,7 @@ def test_what_a_former_life_was_given_is_not_counted() -> None:
             assert len(await payloads(b, 100)) == 100
             session = b.pump.membership().session
             assert session is not None
-            assert min(session.untaken.values()) == 0
+            assert min(session.traffic.untaken.values()) == 0
             await until(b, lambda event: members_of(event) == ("a", "c", "b"))
             await b.send(b"back")
             assert (await payloads(c, 101))[-1] == b"back"

@@ -9,7 +9,7 @@ from antecede.groups.packets import Ask
 from antecede.live import early
 from antecede.live.member_machine import MemberMachine
 from antecede.live.ordering.epoch import TooEarly
-from antecede.live.ordering.items import Direct, Introduce, Membership, Report
+from antecede.live.ordering.items import ITEM_BYTES, Direct, Introduce, Membership, Report
 from antecede.live.outputs import Identity
 from antecede.live.protocol_choice import ProtocolChoice
 from antecede.live.roster import Entry
@@ -26,7 +26,7 @@ def founder() -> MemberMachine:
 
 def test_too_much_before_its_time_is_refused_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     """The link brings it again, so nothing of it may have been done."""
-    monkeypatch.setattr(early, "_EARLY_BYTES", 5 * early._ITEM_BYTES)
+    monkeypatch.setattr(early, "_EARLY_BYTES", 5 * ITEM_BYTES)
     core, report, text = founder(), Report(1, 0, 0, 0), Direct(b"text")
     core.roster.add(Entry(1, "b", "127.0.0.1", 2))
     core._suspended = True

@@ -33,10 +33,11 @@ from antecede.live.disputes import Disputes
 from antecede.live.member_machine import MemberMachine
 from antecede.live.ordering.aside import Aside
 from antecede.live.ordering.epoch import Epoch
-from antecede.live.ordering.items import Carried, Copy, Settle, pack_prefix
+from antecede.live.ordering.items import RUN, Carried, Copy, Run, Settle, pack_prefix
 from antecede.live.ordering.items import Report as Told
 from antecede.live.ordering.seals import Seals
-from antecede.live.ordering.session import WINDOW, Session
+from antecede.live.ordering.session import Session
+from antecede.live.ordering.traffic import WINDOW, Traffic
 from antecede.orders.none import Empty
 from antecede.protocols import create
 from tests.live import test_calm, test_member_machine
@@ -251,7 +252,31 @@ def the_window_is_kept_to() -> None:
     flood = [carried(number, body) for number in range(1, 1000)]
     with pytest.raises(MalformedStamp, match="window"):
         session.receive(FIVE[0], flood, 0.0)
-    assert session.untaken[FIVE[0]] <= 3 * WINDOW
+    assert session.traffic.untaken[FIVE[0]] <= 3 * WINDOW
+
+
+def run_of(number: int, *payloads: bytes) -> Run[Empty]:
+    return Run(1, number, b"\x1f", 0, 1, 1, number, payloads, Empty())
+
+
+def runs_keep_to_the_window() -> None:
+    session, bodies = talk(), [bytes(4 * 1024)] * RUN
+    flood = [run_of(number, *bodies) for number in range(1, 100 * RUN, RUN)]
+    with pytest.raises(MalformedStamp, match="window"):
+        session.receive(FIVE[0], flood, 0.0)
+    assert session.traffic.untaken[FIVE[0]] <= 3 * WINDOW
+
+
+def runs_come_after_what_has_come() -> None:
+    session = talk()
+    session.receive(FIVE[0], [run_of(1, b"a", b"b")], 0.0)
+    with pytest.raises(MalformedStamp, match="number"):
+        session.receive(FIVE[0], [run_of(2, b"c", b"d")], 0.0)
+
+
+def runs_have_as_many_tags_as_messages() -> None:
+    with pytest.raises(MalformedStamp, match="tags"):
+        talk().receive(FIVE[0], [msgspec.structs.replace(run_of(1, b"a", b"b"), tags=(b"",))], 0.0)
 
 
 def views_far_ahead_are_refused() -> None:
@@ -284,7 +309,7 @@ def _hand_on(sender: int) -> Session:
 def copies_are_sealed() -> None:
     session = _hand_on(2)
     assert session.epoch is not None
-    assert session.forged == 1
+    assert session.settling.forged == 1
     assert not session.epoch.peers[2].copies
 
 
@@ -315,7 +340,7 @@ FAIR = "nobody accepts a view without a member that it hears itself"
 LIES = "each ends the one who is to blame"
 COPIES = "only once this member's own membership says that it has departed"
 RULES = (
-    Rule(KILL, numbers_have_a_bound, Session, "_carry", "is_beyond(payload)"),
+    Rule(KILL, numbers_have_a_bound, Traffic, "carry", "is_beyond(payload)"),
     Rule(
         SPEAK, test_member_machine.test_nobody_speaks_for_another_and_strangers_not_at_all,
         MemberMachine, "_membership", "packet.source != source",
@@ -350,8 +375,12 @@ RULES = (
          "self.config.trusts", "True"),
     Rule("more than half of all but the accused", test_calm.test_the_word_of_most_others_counts,
          Disputes, "is_won", "2 * len(accusers) > len(members) - 1", "bool(accusers)"),
-    Rule(STARVE, the_window_is_kept_to, Session, "_check_window",
+    Rule(STARVE, the_window_is_kept_to, Traffic, "_check_window",
          "max(untaken, peer.kept) > 2 * self._window"),
+    Rule(STARVE, runs_keep_to_the_window, Traffic, "take_run", "peer.received >= peer.check_at"),
+    Rule(LIES, runs_come_after_what_has_come, Traffic, "take_run", "run.number <= peer.last"),
+    Rule(LIES, runs_have_as_many_tags_as_messages, Traffic, "take_run",
+         "len(run.tags) != count"),
     Rule(STARVE, little_is_kept_for_the_next_view, Aside, "check_room",
          "> self._most_bytes", "< 0"),
     Rule(STARVE, _no_words_before_their_time, MemberMachine, "receive",

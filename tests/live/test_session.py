@@ -20,13 +20,21 @@ from antecede.live.ordering.items import (
     LARGEST,
     Carried,
     Report,
+    Run,
     Settle,
     decode_items,
+    encode_item,
+    encode_run,
+    encoded,
     pack_prefix,
 )
+from antecede.live.ordering.seals import Seals
 from antecede.live.ordering.session import Session
+from antecede.live.transmission import Batch
 from antecede.live.transport.outgoing import array_head
+from antecede.order import Stamp
 from antecede.orders.fifo import Serial
+from antecede.orders.vector import Vectors
 from antecede.protocols import create, find
 
 PROTOCOLS = ("vector", "matrix", "optimal", "pairs", "piggyback", "bounded", "histories", "none")
@@ -44,7 +52,7 @@ class World:
         self.views = [View(1, members)]
         self.sessions: dict[MemberId, Session] = {}
         self.installed: dict[MemberId, int] = {}
-        self.links: dict[tuple[MemberId, MemberId], deque[bytes]] = defaultdict(deque)
+        self.links: dict[tuple[MemberId, MemberId], deque[ToPeers]] = defaultdict(deque)
         self.crashed: set[MemberId] = set()
         self.log: dict[MemberId, list[Sent | int]] = defaultdict(list)
         """What each application saw: messages, and the numbers of views."""
@@ -53,6 +61,9 @@ class World:
         self.confirmed: dict[MemberId, int] = defaultdict(int)
         """By member, up to which number its messages are delivered everywhere, as it knows."""
         self.premature: list[str] = []
+        self.burst = 5 if self.stamp_type.successor is not Stamp.successor else 3
+        self.runs = self.waited = 0
+        """Runs that came, and those that were seen to wait."""
         for member in members:
             self.start(member, 0)
 
@@ -69,7 +80,7 @@ class World:
         for effect in effects:
             if isinstance(effect, ToPeers):
                 for other in effect.to:
-                    self.links[member, other].append(effect.item)
+                    self.links[member, other].append(effect)
             elif isinstance(effect, Delivery):
                 assert effect.member is not None
                 self.log[member].append((effect.member, effect.number))
@@ -123,11 +134,18 @@ class World:
         if not ready:
             return False
         source, to = self.random.choice(ready)
-        count = self.random.randint(1, min(3, len(self.links[source, to])))
-        batch = [self.links[source, to].popleft() for _ in range(count)]
-        for item in decode_items(array_head(count) + b"".join(batch), self.stamp_type):
-            assert isinstance(item, Carried | Settle | Report)
+        count = self.random.randint(1, min(self.burst, len(self.links[source, to])))
+        batch = Batch(2**16)
+        for _ in range(count):
+            put = self.links[source, to].popleft()
+            batch.add(put.item, follows=put.follows, size=1)
+        items = batch.take()
+        for item in decode_items(array_head(len(items)) + b"".join(items), self.stamp_type):
+            assert isinstance(item, Carried | Run | Settle | Report)
+            self.runs += isinstance(item, Run)
             self.apply(to, self.sessions[to].receive(source, [item], 0.0))
+            epoch = self.sessions[to].epoch
+            self.waited += epoch is not None and len(epoch.behind)
         return True
 
     def change_view(self) -> None:
@@ -172,7 +190,9 @@ class World:
                 self.change_view()
             draw = self.random.random()
             if draw < 0.25:
-                self.send(self.random.choice(self.alive()))
+                member = self.random.choice(self.alive())
+                for _ in range(self.random.randint(1, self.burst) if self.burst > 3 else 1):
+                    self.send(member)
             elif draw < 0.3:
                 member = self.random.choice(self.alive())
                 self.apply(member, self.sessions[member].report())
@@ -216,14 +236,17 @@ def problems(world: World) -> list[str]:
 
 @pytest.mark.parametrize("protocol", [name for name in PROTOCOLS if name != "none"])
 def test_survivors_agree(protocol: str) -> None:
-    confirmed = 0
+    confirmed = runs = waited = 0
     for seed in range(60):
         world = World(protocol, seed, size=3 + seed % 3)
         world.run(steps=150, changes=seed % 5)
         assert not problems(world), f"seed {seed}: {problems(world)[:3]}"
         assert len(world.sent) > 5
         confirmed += sum(world.confirmed.values())
+        runs, waited = runs + world.runs, waited + world.waited
     assert confirmed > 100
+    if protocol == "vector":
+        assert min(runs, waited) > 100
 
 
 @pytest.mark.parametrize("seed", [1115, 1969, 3099])
@@ -241,8 +264,11 @@ def test_without_order_the_checker_complains() -> None:
     assert any("before" in problem for world in worlds for problem in problems(world))
 
 
-def test_without_copies_of_the_departed_survivors_disagree(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("antecede.live.ordering.epoch.Epoch.copies_for", lambda *_: ())
+@pytest.mark.parametrize("what", ["Epoch.copies_for", "Peer.list_runs"])
+def test_without_copies_of_the_departed_survivors_disagree(
+    what: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(f"antecede.live.ordering.epoch.{what}", lambda *_: ())
     found = []
     for seed in range(60):
         world = World("vector", seed, size=4)
@@ -306,17 +332,25 @@ def test_a_bad_item_takes_nothing_with_it() -> None:
 
     def sent(by: MemberId, payload: bytes) -> list[Carried[Any]]:
         (put,) = [one for one in sessions[by].send(payload, None, 0.0) if isinstance(one, ToPeers)]
-        items = decode_items(array_head(1) + put.item, find("vector").stamp_type)
-        return [item for item in items if isinstance(item, Carried)]
+        assert isinstance(put.item, Carried)
+        return [put.item]
 
     question = sent(first, b"question")
     sessions[second].receive(first, question, 0.0)
-    assert sessions[third].receive(second, sent(second, b"answer"), 0.0) == []
+    answers = sent(second, b"answer") + sent(second, b"and more") + sent(second, b"and more")
+    run = decode_items(array_head(1) + encode_run(answers), Vectors)
+    assert isinstance(run[0], Run)
+    assert sessions[third].receive(second, run, 0.0) == []  # type: ignore[arg-type]
+    held, epoch = sessions[third].held(), sessions[third].epoch
+    assert epoch is not None
+    assert [epoch.own_number(one.message) for one in held] == [1, 2, 3]
+    assert {(one.process, one.count) for each in held for one in each.awaited} == {(0, 1)}
     effects: list[SessionEffect] = []
     with pytest.raises(MalformedStamp, match="999"):
         sessions[third].receive(first, [*question, Report(1, 999, 0, 0)], 0.0, effects)
     texts = [effect.payload for effect in effects if isinstance(effect, Delivery)]
-    assert texts == [b"question", b"answer"]
+    assert texts == [b"question", b"answer", b"and more", b"and more"]
+    assert not sessions[third].held()
 
 
 @pytest.mark.parametrize("prefix", [(2**64 - 1, 1), (2**62, 1), (1, 2**63)])
@@ -331,6 +365,37 @@ def test_numbers_beyond_belief_are_refused(prefix: tuple[int, int]) -> None:
         session.receive(liar, [item], 0.0)
 
 
+def test_what_a_run_says_is_believed_only_as_far_as_it_can_be() -> None:
+    """One whose numbers would end beyond belief; one of a protocol that has none; and one that says
+    of messages what was said of others: those wait for the end of the view."""
+    me, liar = members = (MemberId(0, 0), MemberId(1, 0))
+    sessions = {
+        name: Session(me, lambda process, membership, name=name: create(name, process, membership))  # type: ignore[misc]
+        for name in ("vector", "fifo")
+    }
+    for session in sessions.values():
+        session.install(View(1, members), 0.0)
+    texts, stamp = (b"a", b"b"), Vectors(((0, 1),))
+    for beyond in ((LARGEST - 1, 1), (1, LARGEST - 1)):
+        item = encode_item(Run(1, 1, b"\x03", 0, beyond[0], 1, beyond[1], texts, stamp))
+        with pytest.raises(MalformedStamp, match="<="):
+            decode_items(array_head(1) + item, Vectors)
+    with pytest.raises(MalformedStamp, match="does not tell"):
+        sessions["fifo"].receive(liar, [Run(1, 1, b"\x03", -1, 1, 1, 1, texts, Serial(1))], 0.0)
+    session = sessions["vector"]
+    session.receive(liar, [Run(1, 1, b"\x03", 0, 1, 1, 1, texts, stamp)], 0.0)
+    assert session.receive(liar, [Run(1, 3, b"\x03", 0, 3, 1, 3, texts, stamp)], 0.0) == []
+    late = Run(1, 5, b"\x03", 0, 5, 1, 5, texts, Vectors(((0, 4),)))
+    assert session.receive(liar, [late], 0.0) == []
+    single = Carried(1, 7, b"\x03", 0, pack_prefix(7, 7), Vectors(((0, 5),)))
+    assert session.receive(liar, [single], 0.0) == []
+    first = Carried(1, 8, b"\x03", 0, pack_prefix(8, 8), Vectors(((0, 3),)))
+    came = session.receive(liar, [first], 0.0)
+    assert [one.number for one in came if isinstance(one, Delivery)] == [8, 5, 7]
+    ended = session.install(View(2, (me,)), 0.0)
+    assert [one.number for one in ended if isinstance(one, Delivery)] == [3, 4, 6]
+
+
 def test_the_largest_number_keeps_nobody_from_sending() -> None:
     me, liar = members = (MemberId(0, 0), MemberId(1, 0))
     session = Session(me, lambda process, membership: create("fifo", process, membership))
@@ -339,4 +404,34 @@ def test_the_largest_number_keeps_nobody_from_sending() -> None:
     session.receive(liar, [Carried(1, 1, b"\x03", -1, pack_prefix(LARGEST, 1), stamp)], 0.0)
     for _ in range(2):
         session.send(b"", None, 0.0)
-    assert session.lamport >= LARGEST
+    assert session.traffic.lamport >= LARGEST
+
+
+def test_what_came_in_a_run_is_handed_on_with_its_seals() -> None:
+    members = tuple(MemberId(process, 0) for process in range(3))
+    seals = {str(member): Seals(bytes([member.process]) * 32) for member in members}
+    for name, mine in seals.items():
+        for other, others in seals.items():
+            mine.learn(other, 0, others.key_for(name, 0))
+    first, second, third = (
+        Session(me, lambda process, among: create("vector", process, among), seals=seals[str(me)])
+        for me in members
+    )
+    for session in (first, second, third):
+        session.install(View(1, members), 0.0)
+    effects = [one for text in (b"a", b"b", b"c") for one in first.send(text, None, 0.0)]
+    sent = [one.item for one in effects if isinstance(one, ToPeers)]
+    run = decode_items(array_head(1) + encode_run(sent), Vectors)  # type: ignore[arg-type]
+    second.receive(members[0], run, 0.0)  # type: ignore[arg-type]
+    told = {
+        session: [
+            item
+            for one in session.install(View(2, members[1:]), 0.0)
+            if isinstance(one, ToPeers)
+            for item in decode_items(array_head(1) + encoded(one.item), Vectors)
+        ]
+        for session in (second, third)
+    }
+    came = third.receive(members[1], told[second], 0.0)  # type: ignore[arg-type]
+    assert [one.payload for one in came if isinstance(one, Delivery)] == [b"a", b"b", b"c"]
+    assert third.settling.forged == 0

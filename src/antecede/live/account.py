@@ -4,7 +4,6 @@ from antecede.errors import Misuse
 from antecede.groups import MemberId
 from antecede.live.durable.admission import Admission
 from antecede.live.ordering.effects import Hold
-from antecede.live.ordering.items import prefix_of
 from antecede.live.ordering.session import Session
 from antecede.live.protocol_choice import ProtocolChoice
 from antecede.live.roster import Roster
@@ -70,7 +69,7 @@ class Account:
         session = self.session
         if session is None or session.epoch is None:
             return 0
-        return max(session.epoch.untaken, session.untaken[session.me])
+        return max(session.epoch.untaken, session.traffic.untaken[session.me])
 
     def slow_members(self, window: int) -> list[str]:
         """Those who have a full window to take."""
@@ -100,15 +99,12 @@ class Account:
         if epoch is None:
             raise Misuse("not in the group")
         members = epoch.view.members
-        waiting = epoch.undelivered.get(held.message)
         awaited = tuple(
             f"{self.name_of(members[one.process])}: {one.scope.value} {one.count}"
             for one in held.awaited
         )
         sender = self.name_of(members[held.message.sender])
-        # What came inside another packet only is known by its number in this view.
-        number = held.message.number if waiting is None else prefix_of(waiting.payload)[1]
-        return sender, number, awaited
+        return sender, epoch.own_number(held.message), awaited
 
     def held(self) -> list[Held]:
         return [] if self.session is None else self.session.held()

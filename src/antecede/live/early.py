@@ -3,12 +3,10 @@
 from collections.abc import Sequence
 from typing import Any, Final
 
-from antecede.live.ordering.items import Settle
+from antecede.live.ordering.items import memory_bytes
 
 _EARLY_BYTES: Final = 8 * 2**20
 """Of one sender."""
-_ITEM_BYTES: Final = 256
-"""More than an item takes in memory besides its payload."""
 Batch = tuple[str, int, Sequence[Any]]
 """What a link has brought at one time for the session: the sender, its incarnation, and items."""
 
@@ -44,9 +42,4 @@ class Early:
 
 def _size(items: Sequence[Any]) -> int:
     """What items take that are put aside."""
-    return sum(_ITEM_BYTES + len(getattr(item, "payload", b"")) for item in items) + sum(
-        _ITEM_BYTES + len(copy.payload)
-        for item in items
-        if type(item) is Settle
-        for copy in item.copies
-    )
+    return sum(map(memory_bytes, items))

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import suppress
+from itertools import repeat
 from typing import Any, Final
 
 from antecede.errors import AntecedeError, Misuse
@@ -42,7 +43,7 @@ class Group:
         self.pump = pump
         """What moves it, with what it has counted."""
         self._core = pump.core
-        self._inbox = pump.inbox
+        self._inbox = pump.inbox.events
         self._conversation = Conversation(self.me, pump.incarnation, codec, topics, self.reply)
         self._takes_bytes = codec is None
         self._payload_bytes = pump.limits.item_bytes // 2
@@ -120,7 +121,9 @@ class Group:
         context: Context | None = None,
     ) -> bool:
         """Send if nobody has to be waited for; otherwise do nothing and say so."""
-        return self._send_now(self._conversation.encoded(payload), to, group, label, context)
+        if not (self._takes_bytes and type(payload) is bytes and payload[:2] != SEAL):
+            payload = self._conversation.encoded(payload)
+        return self._send_now(payload, to, group, label, context)
 
     def _send_now(
         self,
@@ -137,7 +140,7 @@ class Group:
             return False
         if self._room <= 0:
             self._room = min(_LOOK_AGAIN_UNITS, self.pump.settings.window - core.untaken)
-            if self._room <= 0 or self.pump.is_full:
+            if self._room <= 0 or self.pump.transmission.is_full:
                 self._room = 0
                 return False
         self._room -= weight(len(payload))
@@ -226,11 +229,12 @@ class Group:
 
     def take_ready(self) -> list[Event]:
         """All events that have happened so far, without waiting; for those in a hurry."""
-        if self.pump.write_ahead is None and self._takes_bytes and not self.pump.of_former_life:
+        pump = self.pump
+        if pump.write_ahead is None and self._takes_bytes and not pump.inbox.of_former_life:
             events = list(self._inbox)
-            if _DELIVERIES.issuperset(map(type, events)) and not any(map(_is_wrapped, events)):
+            if _DELIVERIES.issuperset(map(type, events)) and not _has_wrapped(events):
                 self._inbox.clear()
-                self.pump.count_all_taken(events)
+                pump.inbox.count_all_taken(events)
                 return events
         taken = [self._take_one() for _ in range(len(self._inbox))]
         return [event for event in taken if event is not None]
@@ -301,8 +305,8 @@ class Group:
 
     async def arrival(self) -> None:
         """Wait until there is more to take, or it is over."""
-        self.pump.arrival.clear()
-        await self.pump.arrival.wait()
+        self.pump.inbox.arrival.clear()
+        await self.pump.inbox.arrival.wait()
 
     async def _announce(self) -> None:
         """Tell newcomers which topics this process is in."""
@@ -339,17 +343,18 @@ class Group:
     def _take_one(self) -> Event | None:
         """The next event; None if it is not for the application."""
         event = self._inbox.popleft()
-        self.pump.count_taken(event)
+        self.pump.inbox.count_taken(event)
         if type(event) is Delivery and self._takes_bytes and event.payload[:2] != SEAL:
             return event  # As most do where there is no codec.
         conversation = self._conversation
         understood = conversation.understand(event)
         if conversation.is_asking:
-            self.pump.arrival.set()  # Who waits for an answer in its turn looks again.
+            self.pump.inbox.arrival.set()  # Who waits for an answer in its turn looks again.
         if conversation.is_to_announce and (self._announcing is None or self._announcing.done()):
             self._announcing = asyncio.get_running_loop().create_task(self._announce())
         return understood
 
 
-def _is_wrapped(delivery: Any) -> bool:
-    return delivery.payload[:2] == SEAL  # type: ignore[no-any-return]
+def _has_wrapped(deliveries: Sequence[Any]) -> bool:
+    payloads = [delivery.payload for delivery in deliveries]
+    return any(map(bytes.startswith, payloads, repeat(SEAL)))

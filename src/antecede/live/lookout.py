@@ -5,11 +5,12 @@ import time
 from collections.abc import Callable
 
 from antecede.errors import AntecedeError, Misuse
-from antecede.live.events import Event, Settings, SlowMember, Waiting
+from antecede.live.events import Settings, SlowMember, Waiting
+from antecede.live.inbox import Inbox
 from antecede.live.logs import log_warning
 from antecede.live.machine import Machine
 from antecede.live.seeds import SeedFinder
-from antecede.live.slowness import Slowness, Standstill
+from antecede.live.slowness import Slowness
 from antecede.live.transport.links import Links
 
 
@@ -36,18 +37,18 @@ class Lookout:
         links: Links,
         finder: SeedFinder | None,
         settings: Settings,
-        put: Callable[[Event], None],
+        inbox: Inbox,
         fail: Callable[[AntecedeError], None],
     ) -> None:
         self.slowness = Slowness()
-        self.standstill = Standstill()
+        self.standstill = inbox.standstill
         self._group = group
         self._me = core.identity.name
         self._core = core
         self._links = links
         self._finder = finder
         self._settings = settings
-        self._put = put
+        self._put = inbox.put
         self._fail = fail
         self._told: dict[str, str] = {}
         """What this process waits for, as it was told last."""

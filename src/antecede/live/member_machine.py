@@ -43,13 +43,15 @@ from antecede.live.ordering.items import (
     Membership,
     Redirect,
     Report,
+    Run,
     Settle,
     Shun,
     encode_item,
 )
 from antecede.live.ordering.offers import Floor, Given, Outdated, Ready, Stored, Wanted
 from antecede.live.ordering.seals import Seals
-from antecede.live.ordering.session import WINDOW, Session
+from antecede.live.ordering.session import Session
+from antecede.live.ordering.traffic import WINDOW
 from antecede.live.outputs import (
     Accompanied,
     Identity,
@@ -68,7 +70,7 @@ from antecede.order import Held, Wake
 _PACKET_BYTES: Final = 4 * 2**20
 """Of the substrate: most are tiny, but a newcomer is told of everybody."""
 FIRST_VIEW: Final = 1
-_ORDERED: Final = frozenset((Carried, Report, Settle))
+_ORDERED: Final = frozenset((Carried, Run, Report, Settle))
 """What is for the session."""
 _OFFERED: Final = frozenset((Wanted, Given, Ready, Floor, Stored))
 """What newcomers want, and are given."""
@@ -384,7 +386,7 @@ class MemberMachine(Account):
             window=self._window,
         )
         if self._admission is not None:
-            self.session.audience = deque()
+            self.session.traffic.audience = deque()
             self._admission.begin(self.session)
         self._substrate(member.start(now), now)
 
@@ -566,7 +568,7 @@ class MemberMachine(Account):
         self._admission.host.part_bytes = self._part_bytes
         self._introduction.habits = self._admission.habits
         if self.session is not None:
-            self.session.audience = deque()
+            self.session.traffic.audience = deque()
             epoch = self.session.epoch
             self._admission.attend(self.session, None if epoch is None else epoch.view)
 

@@ -3,19 +3,16 @@ and what that returns is carried out. No task or future is made for a message.
 """
 
 import asyncio
-import math
-from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from antecede.errors import AntecedeError, BadFile, BrokenInvariant, Misuse
+from antecede.errors import AntecedeError, BrokenInvariant, Misuse
 from antecede.files import write_whole
 from antecede.live.alarm import Alarm
 from antecede.live.durable.journal import Journal
 from antecede.live.durable.write_ahead import WriteAhead
 from antecede.live.events import (
     Counted,
-    Event,
     Excluded,
     Gap,
     Interrupted,
@@ -25,6 +22,7 @@ from antecede.live.events import (
     State,
     StateWanted,
 )
+from antecede.live.inbox import Inbox
 from antecede.live.logs import LOGGER, log, log_warning
 from antecede.live.lookout import Lookout
 from antecede.live.machine import Machine
@@ -50,6 +48,7 @@ from antecede.live.outputs import (
 from antecede.live.patience import Patience
 from antecede.live.recorder import Recorder
 from antecede.live.seeds import SeedFinder, SomeSeeds
+from antecede.live.ticking import Ticker
 from antecede.live.transmission import Transmission
 from antecede.live.transport.frames import BadFrame
 from antecede.live.transport.handshake import VERSION, Hello
@@ -58,11 +57,6 @@ from antecede.live.transport.links import LinkOwner, Links
 from antecede.live.transport.outgoing import Address
 from antecede.order import Notice, Wake
 
-_TICK_S: Final = 0.05
-_CALM_TICK_S: Final = 0.25
-"""While nothing happens."""
-_STALL_S: Final = 0.1
-_TAKEN_BETWEEN_REPORTS: Final = 512
 _DELIVERIES: Final = frozenset((Delivery,))
 
 
@@ -102,19 +96,12 @@ class Pump:
                 journal, lambda outputs: self.carry_out(outputs, kept=True), self.fail
             )
         self._stamp_type = core.stamp_type
-        self.inbox: deque[Event] = deque()
-        self.arrival: asyncio.Event = asyncio.Event()
         self._progress: asyncio.Event = asyncio.Event()
         """Set whenever a sender that waits should look again."""
         self._alarm = Alarm(self._wake)
-        self._ticker: asyncio.TimerHandle | None = None
-        self._is_calm = False
-        """Whether the next tick is far away, since nothing happens."""
+        self._ticker = Ticker(self._tick, self._note_stall)
         self._waiting = 0
         """Tasks that wait for something to change."""
-        self._untold = 0
-        self.of_former_life = 0
-        """How many of the first events in the inbox are older than this life."""
         self.counters = Counted()
         self.view_number = 0
         self.condition = "joining"
@@ -122,7 +109,6 @@ class Pump:
         self.has_left = False
         self.is_leaving = False
         self._told_to_leave = False
-        self._tick_at = math.inf
         self.failure: AntecedeError | None = None
         self._patience = Patience(core)
         self._dialled = Links(
@@ -143,12 +129,13 @@ class Pump:
             keeps_asking=bool(seeds),
         )
         self.links = self._dialled.by_name
-        self._transmission = Transmission(
+        self.transmission = Transmission(
             self._dialled,
             lambda other: other in self.members,
             self._act,
             repairs_loss=core.repairs_loss,
             lags_s=settings.lags_s,
+            run_bytes=settings.links.item_bytes // 2,
         )
         self._finder: SeedFinder | None = None
         if seeds:
@@ -158,11 +145,12 @@ class Pump:
                 found=self._dialled.seek,
                 is_own=core.be_seed,
                 is_in=lambda: bool(self.members),
+                failed=self.fail,
             )
-        self._finding: asyncio.Task[None] | None = None
         self._joining_since = 0.0
+        self.inbox = Inbox(core.take, self._report_taken, self.write_ahead)
         self.lookout = Lookout(
-            name, core, self._dialled, self._finder, settings, self._put, self.fail
+            name, core, self._dialled, self._finder, settings, self.inbox, self.fail
         )
 
     @property
@@ -175,30 +163,22 @@ class Pump:
     def start(self) -> None:
         self._listener.groups[self.name] = self
         if self.write_ahead is not None:
-            self.inbox += self.write_ahead.recalled()
+            self.inbox.events += self.write_ahead.recalled()
         self._dialled.start()
         if self._finder is not None:
-            self._finding = asyncio.get_running_loop().create_task(self._find())
+            self._finder.start()
         self._joining_since = self.now()
         self.carry_out(self.core.start(self.now()))
-        self._tick()
-
-    async def _find(self) -> None:
-        try:
-            if self._finder is not None:
-                await self._finder.run()
-        except AntecedeError as error:
-            self.fail(error)
+        self._ticker.tick()
 
     async def close(self) -> None:
         """Stop at once, without a word to the others."""
         self.has_left = True
         self._listener.groups.pop(self.name, None)
         self._alarm.cancel()
-        if self._ticker is not None:
-            self._ticker.cancel()
-        if self._finding is not None:
-            self._finding.cancel()
+        self._ticker.stop()
+        if self._finder is not None:
+            self._finder.stop()
         self._dialled.drop()
         self._listener.drop(self.name)
         await self._dialled.ended()
@@ -206,7 +186,7 @@ class Pump:
             self.write_ahead.close()
         if self.recording is not None:
             self.recording.close("leave" if self.condition == "left" else "crash")
-        self.arrival.set()
+        self.inbox.arrival.set()
         self._progress.set()
 
     async def leave(self, drain_s: float) -> None:
@@ -223,7 +203,7 @@ class Pump:
                     self._told_to_leave = True
                     self.carry_out(self.core.leave(self.now()))
                 await self.until(lambda: self.has_left)
-                await self.until(lambda: self._transmission.has_left)
+                await self.until(lambda: self.transmission.has_left)
         except TimeoutError:
             pass  # So be it.
         except asyncio.CancelledError:
@@ -259,8 +239,8 @@ class Pump:
             self._act(lambda: self.core.accuse(sender, self.now()))
             raise BadFrame(f"{type(error).__name__}: {error}") from error
         self._act(lambda: outputs)
-        if self._is_calm and self.core.has_news:
-            self._hurry()
+        if self._ticker.is_calm and self.core.has_news:
+            self._ticker.hurry()
 
     def key_for(self, name: str, incarnation: int) -> bytes:
         """By which this process knows that life of another one where others hand on its words."""
@@ -281,7 +261,7 @@ class Pump:
 
     async def until(self, condition: Callable[[], bool]) -> None:
         self._waiting += 1
-        self._hurry()
+        self._ticker.hurry()
         try:
             while not condition():
                 self._progress.clear()
@@ -289,34 +269,8 @@ class Pump:
         finally:
             self._waiting -= 1
 
-    @property
-    def is_full(self) -> bool:
-        """Whether more waits for somebody than may."""
-        for link in self.links.values():
-            if link.is_full and (link.connected or not self.core.repairs_loss):
-                return True
-        return False
-
-    def count_taken(self, event: Event) -> None:
-        self.lookout.standstill.taken += 1
-        is_counted = self.write_ahead is None or self.write_ahead.hand(event)
-        if self.of_former_life:
-            self.of_former_life -= 1  # The session that counted it is gone.
-            is_counted = False
-        if is_counted and type(event) is Delivery and event.member is not None:
-            self._tell_taken((event,))
-
-    def count_all_taken(self, deliveries: Sequence[Any]) -> None:
-        """The same of many at once, as most are."""
-        self.lookout.standstill.taken += len(deliveries)
-        self._tell_taken(deliveries)
-
-    def _tell_taken(self, deliveries: Sequence[Delivery]) -> None:
-        self.core.take(deliveries)
-        self._untold += len(deliveries)
-        if self._untold >= _TAKEN_BETWEEN_REPORTS:
-            self._untold = 0
-            self.carry_out(self.core.tick((), self.now(), len(self.inbox)))
+    def _report_taken(self) -> None:
+        self.carry_out(self.core.tick((), self.now(), len(self.inbox.events)))
 
     def held(self) -> list[Missing]:
         """What has arrived and is not delivered, and what each message waits for."""
@@ -328,33 +282,30 @@ class Pump:
     def now() -> float:
         return asyncio.get_running_loop().time()
 
-    def _put(self, event: Event) -> None:
-        self.inbox.append(event)
-        self.arrival.set()
-
     def carry_out(self, outputs: Sequence[Output], *, kept: bool = False) -> None:
         if self.write_ahead is not None and not kept:
             self.write_ahead.stage(outputs)
             return
+        inbox = self.inbox
         if self.recording is None and _DELIVERIES.issuperset(map(type, outputs)):
             self.counters.deliveries += len(outputs)  # As what a link brings mostly comes to.
-            self.inbox.extend(outputs)  # type: ignore[arg-type]
+            inbox.events.extend(outputs)  # type: ignore[arg-type]
             outputs = ()
         for output in outputs:
             kind = type(output)
             if kind is ToPeers:
-                self._transmission.to_all(output.names, output.item)  # type: ignore[union-attr]
+                self.transmission.to_all(output)  # type: ignore[arg-type]
             elif kind is ToPeer:
-                self._transmission.to_one(output.name, output.item)  # type: ignore[union-attr]
+                self.transmission.to_one(output.name, output.item)  # type: ignore[union-attr, arg-type]
             elif kind is Delivery:
                 self.counters.deliveries += 1
-                self.inbox.append(output)  # type: ignore[arg-type]
+                inbox.events.append(output)  # type: ignore[arg-type]
                 if self.recording is not None:
                     self._record(output)  # type: ignore[arg-type]
             else:
                 self._carry_out_rarely(output)
-        if self.inbox and not self.arrival.is_set():
-            self.arrival.set()
+        if inbox.events and not inbox.arrival.is_set():
+            inbox.arrival.set()
 
     def _carry_out_rarely(self, output: Output) -> None:
         match output:
@@ -383,27 +334,27 @@ class Pump:
             case FullyDelivered():
                 self.counters.fully.count += 1
                 self.counters.fully.sum_s += output.since_s
-                self._put(output)
+                self.inbox.put(output)
             case State() | StateWanted() | Gap() | Notice():
                 self._log(type(output).__name__.lower())
-                self._put(output)
+                self.inbox.put(output)
             case Interrupted():
                 self.condition = "interrupted"
                 self._log("interrupted", reached=output.reached)
-                self._put(output)
+                self.inbox.put(output)
             case Restored():
                 self.condition = "member"
                 self._log("restored")
-                self._put(output)
+                self.inbox.put(output)
                 self._progress.set()
             case Excluded():
                 self._begin_anew(output)
             case Left():
                 self.has_left = True
                 self.condition = "left"
-                asyncio.get_running_loop().call_soon(self._ask_all)  # After the last words.
+                asyncio.get_running_loop().call_soon(self._dialled.ask)  # After the last words.
                 self._log("left")
-                self.arrival.set()
+                self.inbox.arrival.set()
                 self._progress.set()
             case _:
                 self._carry_out_with_memory(output)
@@ -417,35 +368,21 @@ class Pump:
                 self._record(output.delivery)
             case Remember():
                 write_whole(output.file, output.memory, durable=True)
-            case OlderLog():
-                self._refuse_log(output)
+            case OlderLog() if self.write_ahead is not None:
+                self.fail(self.write_ahead.refused(output, self.me))
             case ReadPast() if self.write_ahead is not None:
                 answer = self.write_ahead.read_past(output)
-                self._transmission.to_one(answer.name, answer.item)
+                self.transmission.to_one(answer.name, answer.item)
             case Recall() if self.write_ahead is not None:
                 found = self.write_ahead.journal.own(output.after, output.upto)
                 self.carry_out(self.membership().recalled(found, self.now()))
-
-    def _ask_all(self) -> None:
-        for link in self.links.values():
-            link.ask()
-
-    def _refuse_log(self, older: OlderLog) -> None:
-        """What was sent since the copy was made would be numbered, and dropped, as sent before."""
-        if self.write_ahead is not None:
-            reason = (
-                f"is an older copy: it ends with message {older.sent} of '{self.me}', of which "
-                f"'{older.peer}' has had {older.number}; restore the newest copy, or remove it "
-                "(with its -wal file): the member then joins as one that has never been there"
-            )
-            self.fail(BadFile(str(self.write_ahead.journal.path), [reason]))
 
     def _deliver_kept(self, kept: Kept) -> None:
         """What a durable member delivers is in its log by now."""
         self.counters.deliveries += 1
         if self.write_ahead is not None:
             self.write_ahead.waits(kept)
-        self._put(kept.delivery)
+        self.inbox.put(kept.delivery)
         if kept.is_counted:
             self._record(kept.delivery)
 
@@ -461,7 +398,7 @@ class Pump:
         self.view_number = change.number
         self.condition = "member"
         self.lookout.is_in()
-        self._put(change)
+        self.inbox.put(change)
         self._patience.begin()
         self._progress.set()
 
@@ -482,49 +419,33 @@ class Pump:
         self._dialled.drop()
         self._listener.drop(self.name)
         self.received.clear()
-        self.of_former_life = len(self.inbox)
+        self.inbox.begin_anew()
         self.condition = "excluded"
         self._joining_since = self.now()
         self._log("excluded", incarnation=self.incarnation)
-        self._put(excluded)
+        self.inbox.put(excluded)
         for name, address in addresses.items():
             self._dialled.know(name, address)
         if self._finder is not None:
             self._finder.looked = False
 
-    def _note_stall(self, now: float) -> None:
-        """Tell own stalls from others' silence: when this process has not run for a while, nobody
-        could be heard."""
-        if now - self._tick_at > _STALL_S:
-            self.core.excuse(now - self._tick_at, now)
-            self.counters.stalls += 1
-            self._tick_at = now
+    def _note_stall(self, seconds: float) -> None:
+        """Tell own stalls from others' silence."""
+        self.core.excuse(seconds, self.now())
+        self.counters.stalls += 1
 
     def _wake(self, now: float) -> None:
-        self._note_stall(now)
+        self._ticker.note_stall()
         if self.failure is not None:
             return  # Silent from now on, so that the others go on without this process.
         self._act(lambda: self.core.wake(now))
 
-    def _tick(self) -> None:
+    def _tick(self) -> bool | None:
         if self.failure is not None or self._listener.groups.get(self.name) is not self:
-            return
-        self._note_stall(self.now())
+            return None
         self._act(self._look_around)
         self._progress.set()
-        self._is_calm = not (self._waiting or self.inbox or self.core.has_news)
-        self._tick_in(_CALM_TICK_S if self._is_calm else _TICK_S)
-
-    def _tick_in(self, seconds: float) -> None:
-        self._tick_at = self.now() + seconds
-        self._ticker = asyncio.get_running_loop().call_at(self._tick_at, self._tick)
-
-    def _hurry(self) -> None:
-        """Something has happened: others have to be told soon, or somebody waits."""
-        if self._is_calm and self._ticker is not None:
-            self._is_calm = False
-            self._ticker.cancel()
-            self._tick_in(_TICK_S)
+        return not (self._waiting or self.inbox.events or self.core.has_news)
 
     def _look_around(self) -> Sequence[Output]:
         """What has to be done now and then."""
@@ -536,10 +457,11 @@ class Pump:
             self.recording.flush()
         if self.settings.missing_after_s is not None:
             self._look_for_missing(self.settings.missing_after_s)
-        for name in self.lookout.look_for_slow(len(self.inbox), self.now()):
+        for name in self.lookout.look_for_slow(len(self.inbox.events), self.now()):
             self.carry_out(self.membership().find_slow(name))
         tried_all = self._finder is None or (self._finder.looked and self._dialled.tried_all)
-        return self.core.tick(there, self.now(), len(self.inbox), tried_all=tried_all)
+        waiting = len(self.inbox.events)
+        return self.core.tick(there, self.now(), waiting, tried_all=tried_all)
 
     @property
     def _is_outside(self) -> bool:
@@ -553,7 +475,7 @@ class Pump:
     def _look_for_missing(self, limit_s: float) -> None:
         for held, missing in self._patience.exhausted(limit_s, self.now()):
             self._log("missing", sender=missing.sender, number=missing.number)
-            self._put(missing)
+            self.inbox.put(missing)
             if self.settings.on_missing == "exclude":
                 self.carry_out(self.membership().shun(held, self.now()))
 
@@ -573,5 +495,5 @@ class Pump:
             return
         self._log("failed", reason=str(error))
         self.failure = error
-        self.arrival.set()
+        self.inbox.arrival.set()
         self._progress.set()

@@ -6,7 +6,7 @@ import socket
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Final
 
-from antecede.errors import Misuse
+from antecede.errors import AntecedeError, Misuse
 from antecede.live.arguments import SomeAddress, to_address
 from antecede.live.transport.outgoing import Address, describe
 
@@ -44,6 +44,7 @@ class SeedFinder:
         found: Callable[[Address], None],
         is_own: Callable[[], None],
         is_in: Callable[[], bool],
+        failed: Callable[[AntecedeError], None],
     ) -> None:
         self.looked = False
         """Whether every name has been looked up once."""
@@ -54,13 +55,24 @@ class SeedFinder:
         self._found = found
         self._is_own = is_own
         self._is_in = is_in
+        self._failed = failed
+        self._task: asyncio.Task[None] | None = None
 
-    async def run(self) -> None:
-        """Until cancelled."""
-        while True:
-            if not self._is_in():
-                await self._look()
-            await asyncio.sleep(_AGAIN_S)
+    def start(self) -> None:
+        self._task = asyncio.get_running_loop().create_task(self._run())
+
+    def stop(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+
+    async def _run(self) -> None:
+        try:
+            while True:
+                if not self._is_in():
+                    await self._look()
+                await asyncio.sleep(_AGAIN_S)
+        except AntecedeError as error:
+            self._failed(error)
 
     async def _look(self) -> None:
         given = self._seeds() if callable(self._seeds) else self._seeds

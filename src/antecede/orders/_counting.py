@@ -103,10 +103,28 @@ class Counting(Order):
             pass  # Nobody waits for the counters that moved.
         return [Deliver(message)]
 
+    def receive_run(self, packet: Packet[Any], count: int) -> list[Effect] | None:
+        stamp = packet.stamp.successor(packet.source, count - 1)
+        if stamp is None:
+            return None
+        message = self.check_header(packet)
+        self.check(packet, message)
+        if self.is_delivered(packet) or self.unmet(packet) is not None:
+            return None
+        # The others follow from the first: what they wait for besides is the one before.
+        moved = self.accept(Packet(packet.source, message, stamp))
+        if not self.state.held:
+            return []
+        ready = [one for one in self.freed(moved) if not self.is_delivered(one)]
+        return self._release_all(ready)
+
     def release(self, packet: Packet[Any]) -> list[Effect]:
         """Deliver a packet whose conditions hold, and all that this frees."""
+        return self._release_all((packet,))
+
+    def _release_all(self, packets: Iterable[Packet[Any]]) -> list[Effect]:
         effects: list[Effect] = []
-        ready = deque([packet])
+        ready = deque(packets)
         while ready:
             packet = ready.popleft()
             effects.append(Deliver(packet.message))  # type: ignore[arg-type]

@@ -23,3 +23,18 @@ class Seen(msgspec.Struct, array_like=True):
         before = self.words.get(word, 0)
         after = self.words[word] = before | 1 << number % _BITS
         return after != before
+
+    def add_run(self, first: MessageId, count: int) -> bool:
+        """Add so many numbers of one sender if all of them are new; whether they are."""
+        sender, number = first
+        pieces: dict[tuple[int, int], int] = {}
+        while count:
+            place = number % _BITS
+            fits = min(count, _BITS - place)
+            pieces[sender, number // _BITS] = ((1 << fits) - 1) << place
+            number, count = number + fits, count - fits
+        if any(self.words.get(word, 0) & bits for word, bits in pieces.items()):
+            return False
+        for word, bits in pieces.items():
+            self.words[word] = self.words.get(word, 0) | bits
+        return True

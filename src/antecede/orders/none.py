@@ -27,6 +27,9 @@ from antecede.orders._seen import Seen
 class Empty(Stamp, frozen=True):
     """Nothing."""
 
+    def successor(self, source: int, steps: int) -> "Empty":
+        return self
+
 
 EMPTY = Empty()
 
@@ -58,6 +61,10 @@ class Unordered(Order):
     def receive(self, packet: Packet[Any], now: float = 0.0) -> list[Effect]:
         message = self.check_header(packet)
         return [Deliver(message)] if self.state.delivered.add(message.id) else []
+
+    def receive_run(self, packet: Packet[Any], count: int) -> list[Effect] | None:
+        message = self.check_header(packet)
+        return [] if self.state.delivered.add_run(message.id, count) else None
 
     def held(self) -> list[Held]:
         return []

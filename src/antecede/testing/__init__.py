@@ -23,6 +23,7 @@ from antecede.testing.delivery import (
     copes_with_many_processes,
     delivers_once_and_in_order,
     drops_duplicates,
+    takes_runs_as_their_messages,
 )
 from antecede.testing.holding import (
     explains_what_it_holds,
@@ -75,6 +76,7 @@ CHECKS: Mapping[str, Check] = MappingProxyType(
             copes_with_many_processes,
             copes_with_bursts,
             drops_duplicates,
+            takes_runs_as_their_messages,
             explains_what_it_holds,
             holds_nothing_without_need,
             what_is_awaited_is_enough,

@@ -1,7 +1,7 @@
 """Safety and liveness under random traffic, within what a protocol declares."""
 
-from antecede.order import Order
-from antecede.testing.network import Network
+from antecede.order import Order, Stamp
+from antecede.testing.network import Failure, Network
 from antecede.testing.traffic import layouts
 
 SIZES = range(2, 7)
@@ -47,3 +47,23 @@ def drops_duplicates(order: type[Order]) -> None:
                 network = Network(order, layout, seed, duplicates=chance)
                 network.play(12)
                 network.drain()
+
+
+def takes_runs_as_their_messages(order: type[Order]) -> None:
+    """Where stamps tell those that follow them, messages that arrive together have the effects that
+    they have one by one, and lead to the same state."""
+    if order.stamp_type.successor is Stamp.successor:
+        return
+    runs = 0
+    for layout in layouts(4, order.traits.addressing):
+        for seed in range(SEEDS):
+            network = Network(order, layout, seed, in_runs=True)
+            for _ in range(8):
+                sender = network.random.choice(layout.senders())
+                for _ in range(network.random.randint(1, 4)):
+                    network.send(sender)
+                network.play(1)
+            network.drain()
+            runs += network.runs
+    if not runs:
+        raise Failure(f"{order.name} takes no runs, though its stamps tell those that follow them")

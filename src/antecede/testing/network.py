@@ -56,7 +56,8 @@ class Network:
     Some links are slow: packets stay there while others pass, so that messages are overtaken by
     chains of others. `over_wire` encodes and decodes every packet. `duplicates` is the chance that
     an arriving packet arrives again later: on FIFO channels next on its channel (a channel that
-    stutters), otherwise at any time. `on_restart` may replace an order after an event.
+    stutters), otherwise at any time. `on_restart` may replace an order after an event. With
+    `in_runs`, packets that follow each other arrive together where their order takes them so.
     """
 
     def __init__(
@@ -70,6 +71,7 @@ class Network:
         over_wire: bool = True,
         duplicates: float = 0.0,
         on_restart: Callable[[Order], Order] | None = None,
+        in_runs: bool = False,
     ) -> None:
         self.layout = layout
         self.seed = seed
@@ -88,6 +90,9 @@ class Network:
         self._over_wire = over_wire
         self._duplicates = duplicates
         self._on_restart = on_restart
+        self._in_runs = in_runs
+        self.runs = 0
+        """How many were taken."""
         self._in_flight: dict[tuple[int, int], deque[Flight]] = {}
         self._arrivals: list[tuple[int, int]] = []
         """The channel of every packet in flight, once each, and some that have emptied since."""
@@ -186,6 +191,8 @@ class Network:
         if self.traits.channels is not Channels.FIFO:
             place = waiting.index(wanted) if wanted else self.random.randrange(len(waiting))
         flight = waiting[place]
+        if self._in_runs and self._arrive_in_run(destination, waiting, place):
+            return
         repeated = self.random.random() < self._duplicates
         if repeated:
             # On a FIFO channel it stays in front; elsewhere its place means nothing.
@@ -201,6 +208,42 @@ class Network:
         if is_again:
             self._check_dropped(flight, before, effects)
         self._perform(destination, effects)
+
+    def _arrive_in_run(self, destination: int, waiting: deque[Flight], place: int) -> bool:
+        """Let a packet arrive with those that follow it, if the order takes them so: it comes to
+        the same as one by one."""
+        first, run = waiting[place].packet, [waiting[place].packet]
+        for flight in list(waiting)[place + 1 :]:
+            if not _follows(first, len(run), flight.packet):
+                break
+            run.append(flight.packet)
+        order = self.orders[destination]
+        before = order.snapshot()
+        more = self._guard_run(lambda: order.receive_run(self._carried(first), len(run)))
+        if more is None:
+            if order.snapshot() != before:
+                self.fail(f"a run from {first} on is not taken, but changes the state")
+            return False
+        other = type(order)(order.process, order.membership, order.options)
+        other.restore(before)
+        one_by_one = [effect for one in run for effect in other.receive(one, self.now)]
+        together = [*[Deliver(one.message) for one in run if one.message], *more]
+        if sorted(map(str, together)) != sorted(map(str, one_by_one)):
+            self.fail(f"a run from {first} on has the effects {together}, not {one_by_one}")
+        if order.snapshot() != other.snapshot():
+            self.fail(f"a run from {first} on leads to another state than its packets one by one")
+        for one in run:
+            self.steps.append(("arrive", destination, one))
+            del waiting[place]
+        self.runs += len(run) > 1
+        self._perform(destination, together)
+        return True
+
+    def _guard_run(self, event: Callable[[], list[Effect] | None]) -> list[Effect] | None:
+        try:
+            return event()
+        except AntecedeError as error:
+            self.fail(f"{type(error).__name__}: {error}")
 
     def _carried(self, packet: Packet[Any]) -> Packet[Any]:
         if not self._over_wire:
@@ -268,6 +311,18 @@ class Network:
             f"{self.name}: {reason}\n"
             f"layout '{self.layout.name}' {self.layout.membership}, seed {self.seed}:\n{steps}"
         )
+
+
+def _follows(first: Packet[Any], steps: int, packet: Packet[Any]) -> bool:
+    """Whether a packet is the one so many after the first, as that one's stamp tells."""
+    before, message = first.message, packet.message
+    if before is None or message is None:
+        return False
+    return (
+        message.id == (before.id.sender, before.id.number + steps)
+        and (message.destinations, message.group) == (before.destinations, before.group)
+        and packet.stamp == first.stamp.successor(first.source, steps)
+    )
 
 
 def _sentence(event: str, process: int, about: Packet[Any] | Message | float) -> str:

@@ -24,7 +24,8 @@ from antecede.live.events import State
 from antecede.live.ordering.effects import Arrived, Delivery, Sent, ToPeers, ViewChange
 from antecede.live.ordering.items import encode_item
 from antecede.live.ordering.offers import Floor, Given, Mark, Offer, PastRow, Ready, Stored, Wanted
-from antecede.live.ordering.session import Audience, Session
+from antecede.live.ordering.session import Session
+from antecede.live.ordering.traffic import Audience
 from antecede.live.outputs import Begun, Dropped, Kept, Learnt, Moved, Output, Raised, Told
 from antecede.live.roster import Habits, Roster
 
@@ -116,11 +117,11 @@ class Admission:
 
     def pass_on(self, effects: Sequence[Any], out: list[Output]) -> None:
         """What the session wants done."""
-        session = self.company.session
+        audiences = self.company.session.traffic.audience
         for effect in effects:
             kind = type(effect)
             if kind is Delivery:
-                audience = session.audience.popleft() if session.audience else None
+                audience = audiences.popleft() if audiences else None
                 if self._request is not None:
                     self._held.append((effect, audience))
                 else:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
-from antecede.errors import AntecedeError, CannotWrite, Misuse
+from antecede.errors import AntecedeError, BadFile, CannotWrite, Misuse
 from antecede.live.durable.journal import Journal
 from antecede.live.durable.remembered import Outgone
 from antecede.live.events import Event, Excluded, State
@@ -22,6 +22,7 @@ from antecede.live.outputs import (
     Durable,
     Kept,
     Learnt,
+    OlderLog,
     Output,
     Raised,
     Reached,
@@ -129,6 +130,16 @@ class WriteAhead:
         content = encode_content(msgspec.structs.replace(wanted.past, rows=rows))
         given = Given(wanted.life, wanted.view, Subject.PAST, True, after, more, content)
         return ToPeer(wanted.name, encode_item(given))
+
+    def refused(self, older: OlderLog, me: str) -> BadFile:
+        """What is wrong with the log of this process: what was sent since the copy was made would
+        be numbered, and dropped, as sent before."""
+        reason = (
+            f"is an older copy: it ends with message {older.sent} of '{me}', of which "
+            f"'{older.peer}' has had {older.number}; restore the newest copy, or remove it "
+            "(with its -wal file): the member then joins as one that has never been there"
+        )
+        return BadFile(str(self.journal.path), [reason])
 
     # -- the application
 

@@ -8,22 +8,18 @@ from typing import Any, Final
 from antecede.errors import MalformedStamp
 from antecede.groups import MemberId
 from antecede.live.ordering.epoch import TooEarly
-from antecede.live.ordering.items import UNIT_BYTES, Carried, Report, Settle
+from antecede.live.ordering.items import (
+    UNIT_BYTES,
+    Carried,
+    Report,
+    Run,
+    Settle,
+    memory_bytes,
+)
 
-Ordered = Carried[Any] | Settle | Report
+Ordered = Carried[Any] | Run[Any] | Settle | Report
 _VIEWS_AHEAD: Final = 64
 """How many views others may be ahead of this member."""
-_ITEM_BYTES: Final = 256
-"""More than an item takes in memory besides its payload."""
-
-
-def _cost(item: Ordered) -> int:
-    """What an item that is put aside takes, in bytes."""
-    if type(item) is Carried:
-        return _ITEM_BYTES + len(item.payload) + 8 * len(item.tags)
-    if type(item) is Settle:
-        return _ITEM_BYTES + sum(_ITEM_BYTES + len(one.payload) for one in item.copies)
-    return _ITEM_BYTES
 
 
 class Aside:
@@ -38,7 +34,7 @@ class Aside:
         """Refuse a batch whole if too much of it is before its time: nothing of it has been done,
         and it comes again."""
         early = [item for item in items if item.view > view or type(item) is Settle]
-        if self._bytes.get(sender, 0) + sum(map(_cost, early)) > self._most_bytes:
+        if self._bytes.get(sender, 0) + sum(map(memory_bytes, early)) > self._most_bytes:
             raise TooEarly(f"too much came from {sender} before its time")
 
     def put(self, sender: MemberId, item: Ordered, view: int | None) -> None:
@@ -50,13 +46,13 @@ class Aside:
 
     def count(self, sender: MemberId, item: Ordered) -> None:
         """What is kept elsewhere, until it is taken."""
-        aside = self._bytes.get(sender, 0) + _cost(item)
+        aside = self._bytes.get(sender, 0) + memory_bytes(item)
         if aside > self._most_bytes:
             raise MalformedStamp("view", f"{item.view} has not begun, and too much came for it")
         self._bytes[sender] = aside
 
     def count_taken(self, sender: MemberId, items: Iterable[Ordered]) -> None:
-        self._bytes[sender] = self._bytes.get(sender, 0) - sum(map(_cost, items))
+        self._bytes[sender] = self._bytes.get(sender, 0) - sum(map(memory_bytes, items))
 
     def take(self, view: int) -> Sequence[tuple[MemberId, Ordered]]:
         """This member has come to a view: what was for it; what was for earlier ones is gone."""
@@ -65,7 +61,7 @@ class Aside:
         self._bytes.clear()
         for found in self._by_view.values():
             for sender, item in found:
-                self._bytes[sender] = self._bytes.get(sender, 0) + _cost(item)
+                self._bytes[sender] = self._bytes.get(sender, 0) + memory_bytes(item)
         return mine
 
     def forget(self, sender: MemberId) -> None:

@@ -1,10 +1,13 @@
 """What a member of a group does and tells: the effects of a session."""
 
+from typing import Any
+
 import msgspec
 
 from antecede.groups import MemberId, View
 from antecede.live.ordering.confirmed import FullyDelivered
 from antecede.live.ordering.incomplete import Context, Head
+from antecede.live.ordering.items import Carried
 from antecede.order import Wake
 
 
@@ -12,9 +15,12 @@ class ToPeers(msgspec.Struct, frozen=True, gc=False):
     """Put this item on the links to these processes."""
 
     names: tuple[str, ...]
-    item: bytes
+    item: bytes | Carried[Any]
+    """Encoded, or a message that may travel in a run with others."""
     to: tuple[MemberId, ...] = ()
     """Which members they are, where it is for members."""
+    follows: bool = False
+    """Whether a message may travel in a run with the one that was sent before it."""
 
 
 class Delivery(msgspec.Struct, frozen=True, gc=False):

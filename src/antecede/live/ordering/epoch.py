@@ -10,19 +10,20 @@ from collections import deque
 from collections.abc import Callable, Collection, Iterable, Mapping
 from itertools import takewhile
 from operator import add, ge, sub
-from typing import Final
+from typing import Any, Final
 
 from antecede.errors import BadInput, MalformedStamp
 from antecede.groups import MemberId, View
 from antecede.live.ordering.confirmed import Confirmed
 from antecede.live.ordering.items import (
     UNIT_BYTES,
+    Carried,
     Copy,
     Report,
+    Run,
     Settle,
     copy_of,
     prefix_of,
-    weight,
 )
 from antecede.live.ordering.seals import Seals
 from antecede.message import (
@@ -34,7 +35,7 @@ from antecede.message import (
     members,
     process_set,
 )
-from antecede.order import Order
+from antecede.order import Order, Stamp
 
 _RECIPIENTS: Final = 1024
 """Sets of members whose names are remembered."""
@@ -50,7 +51,9 @@ class Peer:
     """What comes from another member in this view. Counts are in units (`weight`): a message, or
     some thousand bytes of a long one."""
 
-    __slots__ = ("check_at", "copies", "kept", "last", "received", "settles", "stable", "tags")
+    __slots__ = (
+        *("check_at", "copies", "kept", "last", "received", "runs", "settles", "stable", "tags"),
+    )
 
     def __init__(self) -> None:
         self.received = 0
@@ -62,9 +65,11 @@ class Peer:
         self.copies: dict[int, Message] = {}
         """Messages of this member that are here and not known to be stable, by number,"""
         self.tags: dict[int, bytes] = {}
-        """by which others know that they are its own,"""
+        """by which others know that they are its own;"""
+        self.runs: deque[tuple[Run[Any], int]] = deque()
+        """those that came in runs, of so many units;"""
         self.kept = 0
-        """and how many units they are."""
+        """and how many units all of them are."""
         self.check_at = 0
         """When so much has been received, see whether it keeps to the window."""
         self.settles: list[Settle] = []
@@ -77,8 +82,20 @@ class Peer:
         if tags:
             self.tags[number] = tags
 
+    def list_runs(self, rank: int) -> None:
+        """Put what came in runs from this rank among the other copies: the view ends."""
+        for run, _ in self.runs:
+            for place, message in enumerate(run.messages(rank)):
+                self.copies[message.id[1]] = message
+                if run.tags:
+                    self.tags[message.id[1]] = run.tags[place]
+        if self.runs:
+            self.runs.clear()
+            self.copies = dict(sorted(self.copies.items()))
+
     def forget(self) -> None:
         """Nothing of it is handed on."""
+        self.runs.clear()
         self.copies.clear()
         self.tags.clear()
         self.settles.clear()
@@ -88,6 +105,8 @@ class Peer:
         """All up to this number has reached everybody, as its sender says."""
         self.stable = stable
         copies, units = self.copies, 0
+        while self.runs and self.runs[0][0].last <= stable:
+            units += self.runs.popleft()[1]
         for number in list(takewhile(stable.__ge__, copies)):
             units += 1 + len(copies.pop(number).payload) // UNIT_BYTES
             if self.tags:
@@ -127,6 +146,9 @@ class Epoch:
         """Of groups, or of labels."""
         bits = tuple(self.groups.values())
         self.order = make_order(self.me, Membership(len(view.members), bits))
+        self.makes_runs = self.order.stamp_type.successor is not Stamp.successor
+        """Whether stamps tell those that follow them."""
+        self.last_sent: Carried[Any] | None = None
         self._recipients: dict[ProcessSet, tuple[tuple[MemberId, ...], tuple[str, ...]]] = {}
         self.sent = 0
         self.base = 0
@@ -143,8 +165,12 @@ class Epoch:
         self._received_before: list[dict[MessageId, int]] = [{} for _ in view.members]
         """by rank, of each of them, the first first, how much had come from there before it,"""
         self.arrived_at: dict[MessageId, float] = {}
-        """and when, of those that had to wait."""
-        self._put = [0] * len(view.members)
+        """and when, of those that had to wait;"""
+        self.behind: dict[MessageId, tuple[Run[Any], int]] = {}
+        """by message that is held, the run that waits behind it, and what had come before that."""
+        self._counted: tuple[ProcessSet, tuple[int, ...]] = (0, (0,) * len(view.members))
+        """The last destinations, as `_others_among` has them."""
+        self._put = (0,) * len(view.members)
         """By rank, units put on the link to it,"""
         self._received_there = [0] * len(view.members)
         """of these received, as it says,"""
@@ -160,6 +186,8 @@ class Epoch:
         """and the others have been told of so many."""
         self.confirmed: Confirmed | None = None
         """Own messages that are not known to be delivered everywhere, where somebody asks."""
+        self.is_settling = False
+        """Whether the group has come to a later view."""
         self.settled_with: dict[int, int] = {}
         """The latest attempt that each rank has settled."""
         self.gone_on: set[int] = set()
@@ -208,24 +236,46 @@ class Epoch:
     def note_sent(self, message: Message, number: int, now: float) -> None:
         """A message has been put on the links to its destinations; `number` is that over all
         views."""
-        put, units = self._put, weight(len(message.payload))
-        others = message.destinations & ~(1 << self.me)
-        for rank in members(others):
-            put[rank] += units
+        units = 1 + len(message.payload) // UNIT_BYTES
+        others = self._others_among(message.destinations)
+        if units > 1:
+            others = tuple([units * one for one in others])
+        self._put = put = tuple(map(add, self._put, others))
         if self.confirmed is not None:
-            self.confirmed.sent(number, tuple(put), now)
-        if others or self._unstable:
-            self._unstable.append((message.id.number, tuple(put)))
+            self.confirmed.sent(number, put, now)
+        if self._unstable or any(others):
+            self._unstable.append((message.id[1], put))
         else:
-            self.stable = message.id.number
+            self.stable = message.id[1]
 
-    def hold(self, message: Message) -> None:
-        """A message has come that is not delivered yet."""
+    def _others_among(self, destinations: ProcessSet) -> tuple[int, ...]:
+        """By rank, 1 where it is another one of these members, and else 0."""
+        if destinations != self._counted[0]:
+            others = destinations & ~(1 << self.me)
+            self._counted = destinations, tuple([others >> r & 1 for r in range(len(self.members))])
+        return self._counted[1]
+
+    def hold(self, message: Message, before: int | None = None) -> int:
+        """A message has come, after so many units from its sender, that is not delivered yet. Gives
+        how many have come with it."""
         id_, units = message.id, 1 + len(message.payload) // UNIT_BYTES
         sender = id_[0]
+        if before is None:
+            before = self.peers[sender].received - units
         self.undelivered[id_] = message
-        self._received_before[sender][id_] = self.peers[sender].received - units
+        self._received_before[sender][id_] = before
         self.waiting[sender] += units
+        return before + units
+
+    def hold_run(self, message: Message, run: Run[Any], units: int) -> None:
+        """Of a run of so many units nothing is delivered yet: the others wait behind the first
+        message."""
+        sender = message.id[0]
+        before = self.hold(message, self.peers[sender].received - units)
+        rest = run.rest(sender)
+        if rest is not None:
+            self.behind[message.id] = rest, before
+            self.waiting[sender] += rest.weight()
 
     def note_delivered(self, message: Message) -> None:
         sender, number = message.id
@@ -236,6 +286,16 @@ class Epoch:
         else:
             self.waiting[sender] -= 1 + len(message.payload) // UNIT_BYTES
             del self._received_before[sender][message.id]
+
+    def own_number(self, id_: MessageId) -> int:
+        """The number of a message that is not delivered among all of its sender; what came inside
+        another packet only is known by its number in this view."""
+        if id_ in self.undelivered:
+            return prefix_of(self.undelivered[id_].payload)[1]
+        for first, (run, _) in self.behind.items():
+            if first[0] == id_[0] and run.number <= id_[1] <= run.last:
+                return run.own_number + id_[1] - run.number
+        return id_[1]
 
     def held_back(self, rank: int) -> int:
         """How much has come from a member since the first that is held, itself included."""
@@ -290,6 +350,8 @@ class Epoch:
 
     def copies_for(self, rank: int, departed: Iterable[int]) -> tuple[Copy, ...]:
         """The messages of departed members that are for this rank and may be missing there."""
+        for sender in departed:
+            self.peers[sender].list_runs(sender)
         return tuple(
             copy_of(message, self.peers[sender].tags.get(message.id.number, b""))
             for sender in departed
@@ -312,6 +374,7 @@ class Epoch:
             if message.destinations > self.everybody or not message.destinations >> self.me & 1:
                 raise MalformedStamp("copies", f"brings message {message.id}, which is not for me")
             peer = self.peers[sender]
+            peer.list_runs(sender)
             if number <= peer.stable or number in peer.copies:
                 continue
             whose = (self.names[sender], self.members[sender].incarnation)
@@ -329,4 +392,11 @@ class Epoch:
 
     def leftovers(self) -> list[Message]:
         """What is received and not delivered, in an order that respects causality."""
+        for id_, (run, received) in self.behind.items():
+            before = received
+            self.waiting[id_[0]] -= run.weight()
+            for message in run.messages(id_[0]):
+                before = self.hold(message, before)
+                self.arrived_at[message.id] = self.arrived_at[id_]
+        self.behind.clear()
         return sorted(self.undelivered.values(), key=lambda m: (prefix_of(m.payload)[0], m.id))

@@ -4,8 +4,9 @@ A message begins with its Lamport number and its number among all messages of it
 both stay with it wherever it goes (inside another packet, forwarded by a survivor).
 """
 
-from collections.abc import Sequence
-from functools import cache
+from collections.abc import Iterable, Sequence
+from functools import cache, lru_cache
+from itertools import count as counting
 from struct import Struct
 from typing import Annotated, Any, Final, Generic
 
@@ -34,10 +35,22 @@ keep others from sending, whose own numbers stay there."""
 UNIT_BYTES: Final = 1024
 ITEMS: Final = 1 << 16
 """A batch has fewer items."""
+RUN: Final = 256
+"""Messages that travel as one item, at most."""
+STEP: Final = 2
 PART_BYTES: Final = 2**20
 _COPY_BYTES: Final = 40
 """More than a copy takes besides its payload and its destinations."""
+ITEM_BYTES: Final = 256
+"""More than an item takes in memory besides its payload."""
 _new_tuple = tuple.__new__
+_wire_set = lru_cache(maxsize=1024)(set_to_bytes)
+"""The same sets again and again, as most destinations are."""
+
+
+def new_id(sender: int, number: int) -> MessageId:
+    """As MessageId(...), in half the time."""
+    return _new_tuple(MessageId, (sender, number))
 
 
 def weight(size: int) -> int:
@@ -124,9 +137,112 @@ class Carried(
     def packet(self, source: int) -> Packet[Any]:
         if not self.number:
             return Packet(source, None, self.stamp)
-        id_ = _new_tuple(MessageId, (source, self.number))  # As MessageId(...), in half the time.
         to = int.from_bytes(self.destinations, "little")
-        return Packet(source, Message(id_, to, self.group, self.payload), self.stamp)
+        message = Message(new_id(source, self.number), to, self.group, self.payload)
+        return Packet(source, message, self.stamp)
+
+
+class Run(
+    msgspec.Struct,
+    Generic[StampT],
+    frozen=True,
+    array_like=True,
+    forbid_unknown_fields=True,
+    tag=22,
+    gc=False,
+):
+    """Messages that were sent one right after the other to the same destinations, with nothing
+    received in between. Numbers and stamp are those of the first, and tell those of the others;
+    payloads have no prefix, and there are as many tags, or none."""
+
+    view: Count
+    number: Annotated[int, msgspec.Meta(ge=1, le=LARGEST)]
+    destinations: bytes
+    group: Annotated[int, msgspec.Meta(ge=-1, le=ITEMS)]
+    lamport: Annotated[int, msgspec.Meta(ge=0, le=LARGEST - STEP * RUN)]
+    step: Annotated[int, msgspec.Meta(ge=1, le=STEP)]
+    """From one Lamport number to the next: who is a destination itself delivers in between."""
+    own_number: Annotated[int, msgspec.Meta(ge=0, le=LARGEST - RUN)]
+    """Among all messages of the sender."""
+    payloads: Annotated[tuple[bytes, ...], msgspec.Meta(min_length=1, max_length=RUN)]
+    stamp: StampT
+    tags: Annotated[tuple[bytes, ...], msgspec.Meta(max_length=RUN)] = ()
+
+    @property
+    def last(self) -> int:
+        """The number of the last message."""
+        return self.number + len(self.payloads) - 1
+
+    def weight(self) -> int:
+        """The units of all its messages."""
+        sizes = list(map(len, self.payloads))
+        if max(sizes) < UNIT_BYTES - PREFIX_BYTES:
+            return len(sizes)
+        return sum(weight(PREFIX_BYTES + size) for size in sizes)
+
+    def delivered_at(self, lamport: int) -> Iterable[int]:
+        """The Lamport numbers of its deliveries, one after the other, where the last event has this
+        one."""
+        if lamport <= self.lamport:
+            return counting(self.lamport + 1, self.step)
+        end = self.lamport + len(self.payloads) * self.step
+        return map(max, range(self.lamport + 1, end + 1, self.step), counting(lamport + 1))
+
+    def packet(self, source: int) -> Packet[Any]:
+        """The first of its packets."""
+        return Packet(source, self.messages(source, 1)[0], self.stamp)
+
+    def messages(self, source: int, count: int = RUN) -> list[Message]:
+        """All its messages, or the first so many."""
+        to = int.from_bytes(self.destinations, "little")
+        return [
+            Message(
+                new_id(source, self.number + place),
+                to,
+                self.group,
+                pack_prefix(self.lamport + place * self.step, self.own_number + place) + payload,
+            )
+            for place, payload in enumerate(self.payloads[:count])
+        ]
+
+    def rest(self, source: int) -> "Run[Any] | None":
+        """The run without its first message."""
+        if len(self.payloads) == 1:
+            return None
+        return Run(
+            self.view,
+            self.number + 1,
+            self.destinations,
+            self.group,
+            self.lamport + self.step,
+            self.step,
+            self.own_number + 1,
+            self.payloads[1:],
+            self.advanced(source, 1),
+            self.tags[1:],
+        )
+
+    def advanced(self, source: int, steps: int) -> Stamp:
+        """The stamp of the message so many after the first."""
+        stamp = self.stamp.successor(source, steps)
+        if stamp is None:
+            raise MalformedStamp("stamp", "does not tell those that follow it")
+        return stamp
+
+    def one_by_one(self, source: int) -> list[Carried[Any]]:
+        """The same messages, one by one."""
+        return [
+            Carried(
+                self.view,
+                message.id[1],
+                self.destinations,
+                self.group,
+                message.payload,
+                self.advanced(source, place) if place else self.stamp,
+                self.tags[place] if self.tags else b"",
+            )
+            for place, message in enumerate(self.messages(source))
+        ]
 
 
 class Settle(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True, tag=1):
@@ -201,28 +317,84 @@ class Shun(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=T
 
 
 _Greeting = Introduce | Introduced | Redirect | Outdated | Shun | Hop | Offer | Founding
-Item = Carried[Any] | Settle | Report | Membership | Direct | _Greeting
+Item = Carried[Any] | Run[Any] | Settle | Report | Membership | Direct | _Greeting
 
 _encoder = msgspec.msgpack.Encoder()
 encode_item = _encoder.encode
 
 
-def carry(view: int, packet: Packet[Any], tags: bytes = b"") -> bytes:
-    """A packet as an item, encoded."""
+def encoded(item: "bytes | Carried[Any]") -> bytes:
+    """An item as it travels alone."""
+    return item if isinstance(item, bytes) else encode_item(item)
+
+
+def carried(view: int, packet: Packet[Any], tags: bytes = b"") -> Carried[Any]:
+    """A packet as an item."""
     message = packet.message
     if message is None:
-        return encode_item(Carried(view, 0, b"", -1, b"", packet.stamp))
+        return Carried(view, 0, b"", -1, b"", packet.stamp)
+    to = _wire_set(message.destinations)
+    return Carried(view, message.id[1], to, message.group, message.payload, packet.stamp, tags)
+
+
+def follows(former: Carried[Any], item: Carried[Any], source: int) -> bool:
+    """Whether a message may travel in a run with the one that its sender sent before it."""
+    if (
+        item.number != former.number + 1
+        or item.view != former.view
+        or item.destinations != former.destinations
+        or item.group != former.group
+        or bool(item.tags) != bool(former.tags)
+    ):
+        return False
+    lamport, number = unpack_prefix(former.payload)
+    is_own = int.from_bytes(item.destinations, "little") >> source & 1
+    return (
+        unpack_prefix(item.payload) == (lamport + 1 + is_own, number + 1)
+        and lamport < LARGEST - STEP * RUN
+        and former.stamp.successor(source, 1) == item.stamp
+    )
+
+
+def encode_run(items: Sequence[Carried[Any]]) -> bytes:
+    """As one item: messages each of which follows the one before it."""
+    first = items[0]
+    if len(items) == 1:
+        return encode_item(first)
+    lamport, own_number = unpack_prefix(first.payload)
+    step = unpack_prefix(items[1].payload)[0] - lamport
     return encode_item(
-        Carried(
-            view,
-            message.id.number,
-            set_to_bytes(message.destinations),
-            message.group,
-            message.payload,
-            packet.stamp,
-            tags,
+        Run(
+            first.view,
+            first.number,
+            first.destinations,
+            first.group,
+            lamport,
+            step,
+            own_number,
+            tuple([one.payload[PREFIX_BYTES:] for one in items]),
+            first.stamp,
+            tuple([one.tags for one in items]) if first.tags else (),
         )
     )
+
+
+def message_bytes(item: Carried[Any]) -> int:
+    """About what a message takes on a link, where its stamp is short."""
+    return len(item.payload) + len(item.tags) + _COPY_BYTES
+
+
+def memory_bytes(item: Any) -> int:
+    """What an item takes that is put aside, or more."""
+    match item:
+        case Carried():
+            return ITEM_BYTES + len(item.payload) + len(item.tags)
+        case Run():
+            texts = sum(map(len, item.payloads)) + sum(map(len, item.tags))
+            return ITEM_BYTES * len(item.payloads) + texts
+        case Settle():
+            return ITEM_BYTES + sum(ITEM_BYTES + len(one.payload) for one in item.copies)
+    return ITEM_BYTES
 
 
 def is_membership(item: bytes) -> bool:
@@ -232,7 +404,7 @@ def is_membership(item: bytes) -> bool:
 
 def is_message(item: bytes) -> bool:
     """Whether an encoded item brings a message to applications, or may."""
-    return item[1] in (0, 4, 8)
+    return item[1] in (0, 4, 8, 22)
 
 
 def is_repeated(item: bytes) -> bool:
@@ -244,7 +416,8 @@ def is_repeated(item: bytes) -> bool:
 @cache
 def _decoder(stamp_type: type[Stamp]) -> msgspec.msgpack.Decoder[list[Item]]:
     # The stamp's type is known only at run time.
-    kinds = Carried[stamp_type] | Settle | Report | Membership | Direct | _Greeting  # type: ignore[valid-type]
+    messages = Carried[stamp_type] | Run[stamp_type]  # type: ignore[valid-type]
+    kinds = messages | Settle | Report | Membership | Direct | _Greeting
     return msgspec.msgpack.Decoder(list[kinds])
 
 

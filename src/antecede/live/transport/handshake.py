@@ -14,7 +14,7 @@ from antecede.errors import Misuse
 from antecede.live.transport.frames import BadFrame
 from antecede.order import Count
 
-VERSION: Final = 5
+VERSION: Final = 6
 Name = Annotated[str, msgspec.Meta(min_length=1, max_length=200)]
 
 

@@ -44,10 +44,11 @@ _HELLO_S: Final = 10.0
 """How long a connection may take to say who it is, and to get on with a frame,"""
 _LEAST_BYTES: Final = 4096
 """which means that many bytes of it."""
-_ACKNOWLEDGE_S: Final = 0.01
-"""How long a peer may wait for word that its frames are here. It keeps them until then. This"""
+_ACKNOWLEDGE_S: Final = 0.05
+"""How long a peer may wait for word that its frames are here. It keeps them until then, so it hears
+of many at once; of"""
 _LITTLE_BYTES: Final = 4096
-"""may take longer: a group in which nothing happens says a few words in a second."""
+"""bytes later: a group in which nothing happens says a few words in a second."""
 _ACKNOWLEDGE_LITTLE_S: Final = 2.5
 _UNREAD_BYTES: Final = 1 << 18
 """A peer that reads so little of what it is told is cut off."""
@@ -257,7 +258,9 @@ class _Accepted(asyncio.Protocol):
         self._unacknowledged = 0
         """Bytes that came since the last acknowledgement,"""
         self._little_s = _ACKNOWLEDGE_S
-        """and how long it may take if they are few."""
+        """how long it may take if they are few,"""
+        self._much_bytes = _LITTLE_BYTES
+        """and how many it hears of at once."""
         self._watch: asyncio.TimerHandle | None = None
         self._got_on_at = 0.0
         """When no frame was unfinished for the last time, or much of one had come,"""
@@ -367,6 +370,7 @@ class _Accepted(asyncio.Protocol):
         self._listener.counters.accepted += 1
         self._peer = _Peer(group, hello.sender, received)
         self._decoder.limit = group.limits.frame_bytes
+        self._much_bytes = group.limits.buffer_bytes // 4
         self._little_s = min(_ACKNOWLEDGE_LITTLE_S, group.limits.silence_s / 4)
         self._welcome(group, hello, received.number)
 
@@ -454,6 +458,9 @@ class _Accepted(asyncio.Protocol):
         was_little = self._unacknowledged < _LITTLE_BYTES
         self._unacknowledged += size
         is_little = self._unacknowledged < _LITTLE_BYTES
+        if self._unacknowledged >= self._much_bytes:
+            self._acknowledge()
+            return
         if self._acknowledgement is not None:
             if is_little or not was_little:
                 return

@@ -140,6 +140,11 @@ class Links:
         else:
             self._hang_up_later(name, _PARTING_S)
 
+    def ask(self) -> None:
+        """Ask everybody how far it has come."""
+        for link in self.by_name.values():
+            link.ask()
+
     def drop(self) -> None:
         """End them all."""
         for link in [*self.by_name.values(), *self._unnamed]:

@@ -140,13 +140,14 @@ class Outgoing:
             )
         self.put_all((item,), len(item))
 
-    def put_all(self, items: Sequence[bytes], size: int) -> None:
-        """The same with several, none of which is too large, of this size altogether."""
+    def put_all(self, items: Sequence[bytes], size: int, *, is_last: bool = False) -> None:
+        """The same with several, none of which is too large, of this size altogether; at once if
+        they are the last of this turn."""
         self._items += items
         self._items_bytes += size
         self.waiting_bytes += size
         is_long = self._items_bytes >= self._limits.frame_bytes // 2
-        if is_long or len(self._items) >= _FRAME_ITEMS:
+        if is_last or is_long or len(self._items) >= _FRAME_ITEMS:
             self.flush()
         elif not self._flush_due:
             self._flush_due = True
