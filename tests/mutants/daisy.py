@@ -761,11 +761,6 @@ EVOLVING = [
         new="        return [",
     ),
     Mutant(
-        name="serves-in-an-epoch-that-was",
-        old="        if state.epoch < bound < LEFT and layer.view is not None:",
-        new="        if bound < 0 and layer.view is not None:",
-    ),
-    Mutant(
         name="rises-from-a-group-that-gives-way",
         old="        if self.core.gives_way(layer) or not above.takes_from(layer.node.index):\n",
         new="        if not above.takes_from(layer.node.index):\n",

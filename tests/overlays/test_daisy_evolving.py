@@ -265,38 +265,6 @@ BACK_WHEN_THE_SERVERS_HAVE_ENDED: dict[str, Any] = {
 }
 """6 was cut off from servers that have dissolved meanwhile, and has sent something there in
 vain."""
-SPLIT_BETWEEN_TWO_EPOCHS: dict[str, Any] = {
-    "options": {
-        "tidy_s": 0.188,
-        "local": "broadcast",
-        "forward": "stable",
-        "split_above": 4,
-        "merge_below": 3,
-        "sizes": [3],
-        "forget_after_s": 6.34,
-        "tick_s": 0.3,
-    },
-    "processes": 9,
-    "seed": 3100002679,
-    "messages": 22,
-    "workload": {"cascade": 0.0938, "kind": "multicast", "size": 2},
-    "rate": 0.141,
-    "network": {
-        "delay": "exponential:0.0336",
-        "partitions": [
-            {"start_s": 1.308, "end_s": 7.745, "sides": [[3, 8]], "packets": "lost"},
-            {"start_s": 7.225, "end_s": 16.166, "sides": [[1, 4, 5, 8]], "packets": "lost"},
-        ],
-    },
-    "joins": [
-        {"process": 2, "time_s": 2.565},
-        {"process": 3, "time_s": 1.588},
-        {"process": 4, "time_s": 6.197},
-    ],
-    "patience_s": 44.858000000000004,
-}
-"""A group is split of which one part is bound to new servers; 0, of the other part, is with the
-old."""
 SPLIT_BEHIND_A_CUT: dict[str, Any] = {
     "options": {
         "tidy_s": 0.318,
@@ -466,7 +434,6 @@ SCHEDULES: dict[str, dict[str, Any]] = {
     "away-before-it-can-be-there": A_FOUNDER_DIES_IN_A_SPLIT,
     "done-though-it-gives-way": FORGOTTEN_BY_SERVERS_THAT_END,
     "says-what-was-own-though-lost": BACK_WHEN_THE_SERVERS_HAVE_ENDED,
-    "serves-in-an-epoch-that-was": SPLIT_BETWEEN_TWO_EPOCHS,
     "rises-from-a-group-that-gives-way": SPLIT_BEHIND_A_CUT,
     "ready-though-its-group-gives-way": MERGED_AND_DISSOLVED_AT_ONCE,
     "has-stopped-for-ever": STOPPED_AMONG_SERVERS_THAT_WERE,

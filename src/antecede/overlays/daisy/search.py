@@ -11,7 +11,7 @@ What they begin with: `batches`.
 from math import inf
 
 from antecede.groups import Quorum, View
-from antecede.message import ProcessSet, members, process_set
+from antecede.message import ProcessSet, process_set
 from antecede.order import Event, Notice, Packet, Transmit
 from antecede.overlays.daisy.core import Core, Part
 from antecede.overlays.daisy.items import Reshape, unpack
@@ -62,11 +62,7 @@ class Search(Part):
 
     def tick(self, layer: Layer, now: float) -> None:
         """At every tick of a group of servers."""
-        state, bound = layer.state, self.core.bound(layer.node.index)
-        if state.epoch < bound < LEFT and layer.view is not None:  # it came with a batch
-            others = tuple(members(layer.view.processes))
-            self._adopt(layer, Found(layer.node.index, bound, others, again=False), now)
-            return
+        state = layer.state
         if not layer.is_lost or state.moving.going:
             state.seeking.since = -1.0
             if state.seeking.lost:
