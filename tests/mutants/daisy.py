@@ -476,11 +476,6 @@ FENCE = [
         new=" or member.is_suspended\n",
     ),
     Mutant(
-        name="lets-go-of-what-one-lacks",
-        old="{*layer.memory.forgotten, *layer.memory.away}",
-        new="layer.memory.forgotten",
-    ),
-    Mutant(
         name="founds-anew-in-silence",
         old="            self.absence.tell_missed(layer)\n            batches, others",
         new="            batches, others",

@@ -563,7 +563,6 @@ SCHEDULES: dict[str, Callable[[type[Order] | None], Any]] = {
     "brings-what-the-servers-have": drawn(A_SERVER_THAT_WAS_IS_BACK_HOME),
     "decides-without-all-groups": drawn(A_MERGE_THAT_NEW_SERVERS_DO_NOT_KNOW_OF),
     "gives-a-number-twice": drawn({**A_MERGE_THAT_NEW_SERVERS_DO_NOT_KNOW_OF, "seed": 39}),
-    "lets-go-of-what-one-lacks": drawn({**A_MERGE_THAT_NEW_SERVERS_DO_NOT_KNOW_OF, "seed": 39}),
     "calls-groups-that-never-were": drawn(A_GROUP_THAT_NEVER_WAS_HAS_MISSED_SOMETHING),
     "brings-its-batch-unbound": a_founder_that_its_group_has_replaced,
     "strangers-are-not-asked": all_whom_one_knows_die,
