@@ -173,3 +173,10 @@ def test_crowds_of_newcomers_are_more_than_a_group_lets_in() -> None:
     assert len(crowds) > 5
     assert all(one.options["split_above"] == 4 for one in crowds)
     assert any("split_servers_above" in one.options for one in crowds)
+
+
+def test_a_rate_that_does_not_fit_goes_with_its_window_or_without() -> None:
+    kept = {"split_servers_above": 3}
+    for window in ({}, {"load_window_s": 2.0}):
+        fields = {"processes": 4, "network": {}, "options": kept | {"split_rate": 1.0} | window}
+        assert DaisyOptions.fitting(fields) == kept
