@@ -112,8 +112,7 @@ For comparison, with 8 members and 100 bytes, given figures that were measured e
 this run: JGroups with CAUSAL 20.5 µs of CPU a delivery, nats-py without any order 5.3 µs.
 
 Tried and not shipped: the session with its parts and the transmission, compiled with mypyc without
-a change of code. In two runs each, by turns, on a quiet machine with 8 members, `vector` took 1.8
-and 1.9 µs a delivery instead of 2.1 and 2.0 (bare 2.4): a tenth less, for a build on each platform.
+a change of code. It saved little, and would need a build on each platform.
 """
 
 
