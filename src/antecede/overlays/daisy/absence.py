@@ -125,7 +125,8 @@ class Absence(Part):
             founding.since = -1.0
             return
         missing = set(layer.memory.batches)
-        if ABOVE in missing and (len(missing) > 1 or self.core.above(layer) is not None):
+        above = self.core.above(layer)
+        if ABOVE in missing and (len(missing) > 1 or (above is not None and not above.is_lost)):
             missing.discard(ABOVE)
         if not missing or not (layer.node.level or missing == {ABOVE}):
             founding.since = -1.0

@@ -23,6 +23,7 @@ from antecede.overlays.daisy.items import (
     Merged,
     Missed,
     Own,
+    Proposal,
     Ready,
     Release,
     Reshape,
@@ -70,6 +71,8 @@ class Arrivals(Part):
     def take_batches(self, layer: Layer, now: float) -> None:
         """When all batches are here, or will not come: these first, then what came meanwhile."""
         if not layer.memory.batches:
+            if layer.node.level:
+                self.changes.go_by_batches(layer, now)
             self._tell_gap(layer)
             self.absence.tell_missed(layer)
             batches, others = ready(layer)
@@ -121,9 +124,10 @@ class Arrivals(Part):
                     self.fencing.on_bind(layer, item, within)
                 case Above(epoch, processes):
                     layer.state.above = Servers(epoch, set_from_bytes(processes))
-                case Roll(node, processes, load):
-                    layer.memory.rolls[node], layer.memory.loads[node] = processes, load
-                    self.changes.decide(layer, now)
+                case Roll():
+                    self.changes.on_roll(layer, item, now)
+                case Proposal():
+                    self.changes.on_proposal(layer, item, within, now)
                 case Change():
                     self.changes.hear(layer, item, within, now)
                 case Reshape():

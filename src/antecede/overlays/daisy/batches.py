@@ -45,6 +45,7 @@ def batch(layer: Layer, below: Layer | None) -> tuple[Item, ...]:
         away=tuple(sorted(memory.away)),
         bound=tuple(sorted(bound.items())),
         beside=_listed(beside),
+        changes=() if below is None else tuple(below.memory.changes),
     )
     return (head, *sorted(items.values(), key=causal))
 
@@ -88,6 +89,7 @@ def gather(layer: Layer, arrivals: list[Arrival], whose: int | None, now: float)
                 # One of the servers may know of groups that never came about.
                 if not layer.node.level or who in layer.node.children:
                     memory.away.setdefault(who, now)
+            memory.changes += [one for one in item.changes if one not in memory.changes]
             for node, epoch in item.bound:
                 memory.bound[node] = max(epoch, memory.bound.get(node, 0))
         else:

@@ -7,7 +7,7 @@ from antecede.message import members, process_set
 from antecede.order import Event, Notice
 from antecede.overlays.daisy.absence import Absence
 from antecede.overlays.daisy.core import Core, Part
-from antecede.overlays.daisy.items import Change, Item, Ready, Reshape, pack, unpack
+from antecede.overlays.daisy.items import Change, Item, Proposal, Ready, Reshape, Roll, pack, unpack
 from antecede.overlays.daisy.layer import Layer, founding_anew, joining
 from antecede.overlays.daisy.levels import Levels
 from antecede.overlays.daisy.load import QUIET, measure
@@ -43,9 +43,16 @@ class Changes(Part):
                 if not above.is_told(word):
                     above.tell(word, now, self.options.tidy_s)
 
+    def on_roll(self, layer: Layer, word: Roll, now: float) -> None:
+        layer.memory.rolls[word.node], layer.memory.loads[word.node] = word.processes, word.load
+        proposed = layer.state.moving.proposed
+        if proposed and word.node in _needs(unpack(proposed)):
+            layer.state.moving.proposed = b""  # it may not agree to that
+        self.decide(layer, now)
+
     def decide(self, layer: Layer, now: float) -> None:
-        """The server of the servers decides, one change after the other."""
-        memory = layer.memory
+        """The server of the servers says what is due, one change after the other."""
+        memory, moving = layer.memory, layer.state.moving
         is_under_way = memory.batches or layer.member.queued() or memory.pending or memory.frozen
         if layer.view is None or not layer.is_server or is_under_way:
             return
@@ -60,10 +67,49 @@ class Changes(Part):
         index, is_old = layer.node.index, not (self.options.reshapes or layer.state.epoch)
         first = first_number(index, version) if is_old else self.core.new_number(is_taken=False)
         change = decide(index, version, first, rolls, memory.loads, self.options)
-        if change is not None and change.version > layer.state.moving.decided:
-            layer.state.moving.decided = change.version
-            self.core.state.numbers += 1
-            self.core.do(layer, layer.send_word(change, now))
+        is_new = change is not None and pack(change) != moving.proposed
+        if change is not None and is_new and change.version > moving.decided:
+            moving.proposed, moving.agreed = pack(change), set()
+            self.core.do(layer, layer.send_word(Proposal(change), now))
+
+    def on_proposal(
+        self, layer: Layer, item: Proposal, within: groups.GroupMessageId, now: float
+    ) -> None:
+        """A group that is to give way agrees when all its members know, and are those whom the
+        change names. When all have, it is decided: the groups that have gone on without the servers
+        who speak for them have not."""
+        change, moving = item.change, layer.state.moving
+        if not layer.node.level:
+            moving.asked[within] = pack(change)
+            if within in layer.state.founding.settled:
+                self._agree(layer, within, now)
+        elif item.agreed is None:
+            below = self.core.below(layer)
+            if below is not None and below.is_server and _suits(below, change):
+                self.core.do(below, below.send_word(item, now))
+        elif layer.is_server and moving.proposed == pack(change):
+            moving.agreed.add(item.agreed)
+            is_calm = layer.member.is_calm and not layer.memory.frozen
+            if moving.agreed.issuperset(change.gone) and is_calm:
+                moving.decided, moving.proposed = change.version, b""
+                self.core.state.numbers += 1
+                self.core.do(layer, layer.send_word(change, now))
+
+    def _agree(self, layer: Layer, within: groups.GroupMessageId, now: float) -> None:
+        change = unpack(layer.state.moving.asked.pop(within))
+        above = self.core.above(layer)
+        if above is None or not layer.is_server or not isinstance(change, Change):
+            return
+        if _suits(layer, change) and not layer.state.moving.change:
+            self.core.do(above, above.send_word(Proposal(change, layer.node.index), now))
+
+    def on_view(self, layer: Layer, now: float) -> None:
+        """Whoever stays has heard of the same. Among servers, all are asked anew."""
+        for within in sorted(layer.state.moving.asked):
+            self._agree(layer, within, now)
+        layer.state.moving.proposed = b""
+        if layer.node.level and self.options.evolves:
+            self.decide(layer, now)
 
     def hear(self, layer: Layer, change: Change, within: groups.GroupMessageId, now: float) -> None:
         """Servers act on a change when all of them have it: whoever acts leaves his group, and may
@@ -88,10 +134,15 @@ class Changes(Part):
                 layer.memory.pending[within] = pack(change)
         else:
             self.learn([pack(change)])
-            self.levels.follow(layer, change, within)
+            if any(group.index == node for group in change.below):
+                self.levels.follow(layer, change, within)
+            elif pack(change) not in layer.memory.changes:
+                layer.memory.changes.append(pack(change))
 
     def apply(self, layer: Layer, stable: Iterable[groups.GroupMessageId], now: float) -> None:
         for within in stable:
+            if within in layer.state.moving.asked:
+                self._agree(layer, within, now)
             stored = layer.memory.pending.pop(within, None)
             change = None if stored is None else unpack(stored)
             if isinstance(change, Change):
@@ -118,15 +169,16 @@ class Changes(Part):
         """Tell the group below if it gives way, and all that has changed before: it may be merged
         with a group that was made then. A new server may be the first in its group to hear it."""
         below = self.core.below(layer)
-        if below is None or not below.is_server:
-            return
-        changes = [
-            change for change in map(unpack, self.core.state.changes) if isinstance(change, Change)
-        ]
-        ends = [change for change in changes if below.node.index in change.gone]
-        if any(pack(change) not in below.memory.changes for change in ends):
-            for change in changes:
-                self.core.do(below, below.send_word(change, now))
+        if below is not None:
+            self._give_notice(below, now)
+
+    def _give_notice(self, below: Layer, now: float) -> None:
+        """That it gives way, if it does and is not known to."""
+        node, known = below.node.index, below.memory.changes
+        news = [unpack(one) for one in self.core.state.changes if one not in known]
+        is_over = any(isinstance(change, Change) and node in change.gone for change in news)
+        for change in news if is_over and below.is_server else ():
+            self.core.do(below, below.send_word(change, now))
 
     def _on_change(self, layer: Layer, change: Change, now: float) -> None:
         """Among servers: from now on the plan is another, and the groups that give way hear of it.
@@ -235,6 +287,17 @@ class Changes(Part):
             return
         self.core.plan, self.core.state.changes = self.core.first_plan, []
         self.learn(stored)
+        self._look_up_nodes()
+
+    def go_by_batches(self, layer: Layer, now: float) -> None:
+        """Of what servers that were have decided on, only what local groups remember has come
+        about: that they have brought along."""
+        self.relearn(dict.fromkeys(one for each in self.core.layers for one in each.memory.changes))
+        memory, children = layer.memory, {*layer.node.children}
+        memory.away = {who: since for who, since in memory.away.items() if who in children}
+        memory.forgotten &= children
+        if layer.view is not None:
+            self.absence.note(layer, layer.view, now)
 
     def on_moved(self, changes: Iterable[bytes], now: float) -> None:
         """Others have gone on: the local group is no more, or is next to others than before. Among
@@ -249,7 +312,12 @@ class Changes(Part):
         gone = {index for indices in self.gone() for index in indices}
         here = self.core.layers[0].node.index if self.core.layers else -1
         if here in gone and here != self.core.plan.leaf(self.process).index:
-            self._move(now)
+            local = self.core.layers[0]
+            if local.is_lost:
+                self._move(now)
+            else:  # it gives way as one; whoever sleeps looks whether its server lives
+                self._give_notice(local, now)
+                local.state.sleep.busy_until = now + 2 * self.options.suspect_after_s
 
     def replan_all(self) -> None:
         """Go through all changes, from the first plan on."""
@@ -314,6 +382,14 @@ class Changes(Part):
         """The local groups that have given way to others."""
         changes = map(unpack, self.core.state.changes)
         return [change.gone for change in changes if isinstance(change, Change)]
+
+
+def _suits(layer: Layer, change: Change) -> bool:
+    """Whether a change ends a group, and its founders are who is in it."""
+    view, node = layer.view, layer.node
+    founders = process_set(one for _, founders in change.made for one in founders)
+    is_named = view is not None and founders & node.processes == view.processes
+    return is_named and node.index in change.gone
 
 
 def _succession(change: Change | Reshape) -> tuple[tuple[int, ...], tuple[int, ...]]:

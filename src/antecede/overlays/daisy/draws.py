@@ -51,7 +51,7 @@ def need(fields: Fields) -> Drawn:
     if cuts and "forget_after_s" not in options:
         needed["forget_after_s"] = BACK_S + cut_off_s(cuts)
     elif "split_servers_above" in options and "forget_after_s" not in options:
-        needed["forget_after_s"] = BACK_S / 3
+        needed["forget_after_s"] = BACK_S * 2 / 3
     return needed
 
 

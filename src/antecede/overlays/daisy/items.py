@@ -84,6 +84,7 @@ class Batch(msgspec.Struct, frozen=True, array_like=True, tag=5):
     away: tuple[Count, ...] = ()
     bound: Ids = ()
     beside: tuple[tuple[Count, Ids], ...] = ()
+    changes: tuple[bytes, ...] = ()
 
 
 class Roll(msgspec.Struct, frozen=True, array_like=True, tag=6):
@@ -248,9 +249,17 @@ class Missed(msgspec.Struct, frozen=True, array_like=True, tag=21):
     beside: bool = False
 
 
+class Proposal(msgspec.Struct, frozen=True, array_like=True, tag=22):
+    """This change is due, if all local groups agree that give way by it; one of them has
+    `agreed`."""
+
+    change: Change
+    agreed: Count | None = None
+
+
 Item = (
-    Carry | Done | Release | Forget | Above | Batch | Roll | Change | Ready | Ahead | Retract
-) | (Direct | Word | Hand | Copy | Merged | Bind | Freeze | Reshape | Has | Own | Missed)
+    Carry | Done | Release | Forget | Above | Batch | Roll | Change | Proposal | Ready | Ahead
+) | (Retract | Direct | Word | Hand | Copy | Merged | Bind | Freeze | Reshape | Has | Own | Missed)
 
 _encoder = msgspec.msgpack.Encoder()
 _decoder = msgspec.msgpack.Decoder(tuple[Item, ...])

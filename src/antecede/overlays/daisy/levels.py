@@ -17,6 +17,7 @@ joins the one above, as a new server does.
 
 from antecede.groups import GroupMessageId
 from antecede.message import MessageId, process_set
+from antecede.overlays.daisy.absence import Absence
 from antecede.overlays.daisy.core import Core, Part
 from antecede.overlays.daisy.fence import Fencing
 from antecede.overlays.daisy.items import (
@@ -38,9 +39,10 @@ from antecede.overlays.daisy.relay import Relay
 class Levels(Part):
     """A process in its groups, as far as groups of servers come and go."""
 
-    def __init__(self, core: Core, relay: Relay, fencing: Fencing) -> None:
+    def __init__(self, core: Core, relay: Relay, absence: Absence, fencing: Fencing) -> None:
         super().__init__(core)
         self.relay = relay
+        self.absence = absence
         self.fencing = fencing
 
     # At the server of a group that is to give way.
@@ -93,7 +95,7 @@ class Levels(Part):
         if view is None or not layer.member.is_calm or layer.member.queued():
             return False
         below = self.core.below(layer)
-        if below is not None and (below.memory.batches or below.state.moving.change):
+        if below is not None and (below.memory.batches or self.core.gives_way(below)):
             return False
         present = {self.core.whom(layer, member.process) for member in view.members}
         if memory.batches or memory.pending or layer.is_merging():
@@ -204,6 +206,8 @@ class Levels(Part):
             return
         if layer is not self.core.layers[-1]:  # the group of servers that was is not left yet
             return
+        if layer is not self.core.layers[-1]:  # the group of servers that was is not left yet
+            return
         if 0 < limit < len(view.members) and self._is_calm(layer):
             inside = tuple(member.process for member in view.members)
             half, first = len(inside) // 2, self.core.new_number()
@@ -279,6 +283,7 @@ class Levels(Part):
         if parent is None or (above is not None and above.node.index == parent):
             core.remove(old)
             if above is not None:
+                self.absence.pass_on(above, old.memory.missed, now)
                 self.relay.reconcile(above, now)
             return
         node, group = plan.nodes[parent], change.group(parent)
@@ -289,10 +294,23 @@ class Levels(Part):
             new = joining(self.process, node, self.options, 0, epoch, contacts)
         new.state.out.resend = list(old.state.out.resend)
         new.memory.inherit(old.memory)
+        self._note_missed(old, new)
         new.memory.forgotten = old.memory.forgotten & {*node.children}
         new.memory.changes = [*old.memory.changes]
         leads = self.process in node.founders[:1] and above is not None
         core.replace(old, new, now, leads and above is not None and above.node.index == node.parent)
+
+    def _note_missed(self, old: Layer, new: Layer) -> None:
+        """What a group that was forgotten has not had: those above were told that all are done."""
+        for who in sorted(old.memory.forgotten):
+            those = self.core.those(old, who)
+            names = [
+                id_
+                for id_, kept in old.memory.kept.items()
+                if kept.message.destinations & those and who not in kept.done
+            ]
+            if names:
+                new.memory.note_missed(who, names)
 
     def _founder_of(self, index: int, now: float) -> Layer | None:
         """A founder of a group of servers that is made by a change."""

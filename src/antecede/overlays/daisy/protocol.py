@@ -105,7 +105,7 @@ class Daisy(Order):
         self._ahead = RunningAhead(core, self._relay)
         self._absence = Absence(core, self._relay, self._search)
         self._fencing = Fencing(core)
-        self._levels = Levels(core, self._relay, self._fencing)
+        self._levels = Levels(core, self._relay, self._absence, self._fencing)
         self._changes = Changes(core, self._relay, self._absence, self._levels)
         parts = (core, self._relay, self._ahead, self._absence, self._changes, self._fencing)
         self._arrivals = Arrivals(*parts)

@@ -214,6 +214,12 @@ class Moving(msgspec.Struct, array_like=True):
 
     decided: int = 0
     """The version of the last change that was decided on here."""
+    proposed: bytes = b""
+    """The change about which groups below have been asked from here, in this view."""
+    agreed: set[int] = set()
+    """Those that agree."""
+    asked: dict[GroupMessageId, bytes] = {}
+    """Changes that this group has been asked about, by the messages in which it was."""
     change: bytes = b""
     """The one that ends this group."""
     ready: set[int] = set()

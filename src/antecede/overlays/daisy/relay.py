@@ -387,7 +387,8 @@ class Relay(Part):
         if isinstance(change, Change) and kept.done.issuperset(change.gone):
             kept.done.update(index for index, _ in change.made)
         elif isinstance(change, Reshape) and change.gone in kept.done:
-            kept.done.update(group.index for group in change.made or change.below)
+            here = [group for group in change.below if group.founders]  # the rest was forgotten
+            kept.done.update(group.index for group in change.made or here)
         if isinstance(change, Change) and (kept.done | kept.had).issuperset(change.gone):
             kept.had.update(index for index, _ in change.made)
         elif isinstance(change, Reshape) and change.gone in kept.had:

@@ -11,7 +11,7 @@ What they begin with: `batches`.
 from math import inf
 
 from antecede.groups import Quorum, View
-from antecede.message import ProcessSet, process_set
+from antecede.message import ProcessSet, members, process_set
 from antecede.order import Event, Notice, Packet, Transmit
 from antecede.overlays.daisy.core import Core, Part
 from antecede.overlays.daisy.items import Reshape, unpack
@@ -62,7 +62,11 @@ class Search(Part):
 
     def tick(self, layer: Layer, now: float) -> None:
         """At every tick of a group of servers."""
-        state = layer.state
+        state, bound = layer.state, self.core.bound(layer.node.index)
+        if state.epoch < bound < LEFT and layer.view is not None:  # it came with a batch
+            others = tuple(members(layer.view.processes))
+            self._adopt(layer, Found(layer.node.index, bound, others, again=False), now)
+            return
         if not layer.is_lost or state.moving.going:
             state.seeking.since = -1.0
             if state.seeking.lost:
@@ -254,6 +258,7 @@ class Search(Part):
             known, incarnation = 0, state.incarnation
             if word.epoch == state.epoch:
                 if layer.view is not None and layer.view.processes & process_set(word.processes):
+                    state.seeking.since = now  # they are in, and let this process in again
                     return
                 known, incarnation = state.contacts, incarnation + layer.is_in
             if not contacts & ~known:

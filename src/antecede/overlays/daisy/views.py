@@ -66,6 +66,7 @@ class Views(Part):
         self.relay.reconcile(layer, now)
         self._tell_below(layer, view, now)
         self.changes.call_roll(layer, now)
+        self.changes.on_view(layer, now)
         self.changes.move_if_ready(layer, now)
         levels.on_view(layer, now)
         levels.look(layer, now)
@@ -87,7 +88,9 @@ class Views(Part):
         """In the group, or again after an exclusion: take over what it remembers."""
         memory = thaw(content, Memory)
         if layer.node.level:
-            self.changes.learn(memory.changes)
+            lower = self.core.layers[: self.core.layers.index(layer)]
+            remembered = [one for each in lower for one in each.memory.changes]
+            self.changes.relearn([*remembered, *memory.changes])
             self.changes.update(memory)
         else:
             self.changes.relearn(memory.changes)
