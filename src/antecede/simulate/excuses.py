@@ -20,9 +20,10 @@ copies are counted apart (`Excuses.let_go`).
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from functools import cached_property
+from functools import cached_property, reduce
 from hashlib import blake2b
 from math import inf
+from operator import or_
 from typing import NamedTuple
 
 from antecede.message import MessageId, ProcessSet, members, process_set
@@ -119,15 +120,29 @@ class Excuses:
     @cached_property
     def halted(self) -> ProcessSet:
         """Who has stopped in a group that has lost its majority, or is cut off from it. One that
-        could reach those who go on without it has to find its way back, where it is let in."""
-        found = 0
-        for process, where in self._chronicle.stops:
-            bit, quorum = 1 << process & self._living, self._quorum(where)
-            parts = _parts(quorum | bit, self._cuts) if quorum else []
-            is_near = any(part & bit and part & quorum & ~bit for part in parts)
-            if not (is_near if self._lets_back else quorum & bit):
-                found |= bit
+        could reach those who go on without it has to find its way back, where it is let in; but not
+        to those who have left that group for another and have stopped there themselves."""
+        found, known = 0, -1
+        while found != known:
+            known = found
+            for process, where in self._chronicle.stops:
+                bit, quorum = 1 << process & self._living, self._quorum(where)
+                parts = _parts(quorum | bit, self._cuts) if quorum else []
+                near = quorum & ~bit & ~(self._gone_from(where) & known)
+                is_near = any(part & bit and part & near for part in parts)
+                if not (is_near if self._lets_back else quorum & bit):
+                    found |= bit
         return found
+
+    def _gone_from(self, where: str) -> ProcessSet:
+        """Who has told that this group has given way to others."""
+        ends = (Event.SPLIT, Event.MERGE)
+        told = [
+            seen.processes
+            for notice, seen in self._chronicle.notices.items()
+            if notice.event in ends and where in notice.where.split(" and ")
+        ]
+        return reduce(or_, told, 0)
 
     def _is_long(self, concerned: ProcessSet = -1) -> bool:
         """Whether faults lasted for longer than messages are kept: those of the network, or that a

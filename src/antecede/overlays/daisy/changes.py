@@ -112,9 +112,10 @@ class Changes(Part):
             self.decide(layer, now)
 
     def hear(self, layer: Layer, change: Change, within: groups.GroupMessageId, now: float) -> None:
-        """Servers act on a change when all of them have it: whoever acts leaves his group, and may
-        be the only one who has it otherwise."""
-        if layer.node.level:
+        """Those who decide on a change act on it when all of them have it: servers, or a lone group
+        that is split. Whoever acts leaves his group, and may be the only one who has it
+        otherwise."""
+        if layer.node.level or change.raised:
             layer.memory.pending[within] = pack(change)
         else:
             self._on_change(layer, change, now)

@@ -32,7 +32,7 @@ from antecede.overlays.daisy.items import (
     unpack,
 )
 from antecede.overlays.daisy.layer import Layer, founding_anew, joining
-from antecede.overlays.daisy.records import Servers
+from antecede.overlays.daisy.records import Memory, Servers
 from antecede.overlays.daisy.relay import Relay
 
 
@@ -134,10 +134,10 @@ class Levels(Part):
         own = [kept for kept in memory.kept.values() if node.contains(kept.message)]
         if not all(self.relay.is_had(layer, kept) for kept in own):
             return
-        present = {self.core.whom(layer, member.process) for member in view.members}
-        if not {*node.children} <= present | memory.forgotten:
-            return
         decided, above = self._decided(layer), self.core.above(layer)
+        present = {self.core.whom(layer, member.process) for member in view.members}
+        if not {*node.children} <= present | (memory.forgotten if decided else set()):
+            return
         if above is not None and not self._has_risen(layer, above):
             return
         if decided is not None:
@@ -220,12 +220,17 @@ class Levels(Part):
     def on_freeze(self, layer: Layer) -> None:
         layer.memory.frozen = True
 
+    def unfreeze(self, layer: Layer, memory: Memory) -> None:
+        """A group freezes for the length of a view: when somebody leaves or comes, it goes on, and
+        freezes again when its time has come."""
+        if layer.node.level:
+            memory.frozen = False
+            layer.state.moving.ready.clear()
+
     def on_view(self, layer: Layer, now: float) -> None:
-        """Whoever is new has to hear that the group has ended. Who has left and come back says
-        again that it is ready."""
-        if layer not in self.core.layers or not layer.memory.frozen:
+        """Whoever is new has to hear that the group has ended."""
+        if layer not in self.core.layers or not layer.node.level:
             return
-        layer.state.moving.ready.clear()
         for stored in layer.memory.changes:
             change = unpack(stored)
             if isinstance(change, Reshape) and change.gone == layer.node.index:

@@ -99,9 +99,6 @@ class Broadcast(Part):
         out.resend, out.outbox = [], []
         seen = memory.seen
         missing = [item for item in resend.values() if item.number > seen.get(item.sender, 0)]
-        if memory.frozen:  # it comes into the group after this one
-            out.resend = [pack(item) for item in missing]
-            return
         for item in missing:
             self.relay.send(layer, item, now)
 

@@ -50,6 +50,7 @@ class Views(Part):
         if event.state:
             self._absorb(layer, event.state, now)
         levels = self.changes.levels
+        levels.unfreeze(layer, layer.memory)
         self.fencing.on_view(layer)
         present = {self.core.whom(layer, member.process) for member in view.members}
         self._await_again(layer, event)
@@ -87,10 +88,9 @@ class Views(Part):
     def _absorb(self, layer: Layer, content: bytes, now: float) -> None:
         """In the group, or again after an exclusion: take over what it remembers."""
         memory = thaw(content, Memory)
+        self.changes.levels.unfreeze(layer, memory)
         if layer.node.level:
-            lower = self.core.layers[: self.core.layers.index(layer)]
-            remembered = [one for each in lower for one in each.memory.changes]
-            self.changes.relearn([*remembered, *memory.changes])
+            self.changes.learn(memory.changes)
             self.changes.update(memory)
         else:
             self.changes.relearn(memory.changes)
