@@ -14,6 +14,7 @@ from antecede.overlays.daisy.load import QUIET, measure
 from antecede.overlays.daisy.records import Memory, Servers
 from antecede.overlays.daisy.relay import Relay
 from antecede.overlays.daisy.splits import decide, first_number, is_under, roll
+from antecede.overlays.daisy.stamp import Moved
 
 
 class Changes(Part):
@@ -300,25 +301,30 @@ class Changes(Part):
         if layer.view is not None:
             self.absence.note(layer, layer.view, now)
 
-    def on_moved(self, changes: Iterable[bytes], now: float) -> None:
+    def on_moved(self, source: int, word: Moved, now: float) -> None:
         """Others have gone on: the local group is no more, or is next to others than before. Among
         servers, those who knew may have died."""
-        for change in self.learn(changes):
+        for change in self.learn(word.changes):
             above = change.above.index if isinstance(change, Reshape) and change.above else -1
             parent = change.parent if isinstance(change, Change) else above
             for layer in self.core.layers:
                 if layer.node.index == parent:
                     layer.memory.changes.append(pack(change))
                     self._relabel(layer, change, now)
-        gone = {index for indices in self.gone() for index in indices}
-        here = self.core.layers[0].node.index if self.core.layers else -1
-        if here in gone and here != self.core.plan.leaf(self.process).index:
-            local = self.core.layers[0]
-            if local.is_lost:
-                self._move(now)
-            else:  # it gives way as one; whoever sleeps looks whether its server lives
-                self._give_notice(local, now)
-                local.state.sleep.busy_until = now + 2 * self.options.suspect_after_s
+        local = self.core.local
+        if local is None or not self.core.gives_way(local):
+            return
+        is_left = local.view is not None and local.view.processes >> source & 1
+        if local.is_lost or (is_left and word.node == local.node.index):
+            self._move(now)
+        else:  # it gives way as one; whoever sleeps looks whether its server lives
+            self._give_notice(local, now)
+            local.state.sleep.busy_until = now + 2 * self.options.suspect_after_s
+
+    def on_suspended(self, layer: Layer, now: float) -> None:
+        """Who has lost its group, and knows that this has given way, follows by itself."""
+        if layer is self.core.local and self.core.gives_way(layer):
+            self._move(now)
 
     def replan_all(self) -> None:
         """Go through all changes, from the first plan on."""

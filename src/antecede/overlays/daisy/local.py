@@ -12,7 +12,7 @@ from antecede import groups
 from antecede.message import MessageId
 from antecede.order import Held
 from antecede.overlays.daisy.core import Core, Part
-from antecede.overlays.daisy.items import Ahead, Carry, Ids, Item, carry, encode_items, pack, unpack
+from antecede.overlays.daisy.items import Ahead, Carry, Ids, Item, carry, encode_items, unpack
 from antecede.overlays.daisy.layer import ABOVE, Layer
 from antecede.overlays.daisy.records import Kept, Memory
 

@@ -175,7 +175,7 @@ class Daisy(Order):
                 self._ahead.run_ahead(stamp.packet, now)
         elif stamp.talk is not None:
             if isinstance(stamp.talk, Moved):
-                self._changes.on_moved(stamp.talk.changes, now)
+                self._changes.on_moved(packet.source, stamp.talk, now)
             elif isinstance(stamp.talk, Left):
                 self._on_left(stamp.talk, now)
             else:
@@ -304,6 +304,7 @@ class Daisy(Order):
                 self.core.do(layer, layer.member.provide_state(view, content, now))
             case groups.Suspended():
                 self.core.emit(Notice(Event.STOPPED, layer.node.name))
+                self._changes.on_suspended(layer, now)
             case groups.Resumed(view):
                 self.core.emit(Notice(Event.RESUMED, layer.node.name, view))
             case groups.Stopped():
