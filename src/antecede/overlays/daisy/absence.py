@@ -102,14 +102,16 @@ class Absence(Part):
 
     def call_back(self, layer: Layer, now: float) -> None:
         """Call those who have missed something, ever more seldom until they are back: only then are
-        they told. They may be asleep, and not know that they are out."""
+        they told. They may be asleep, and not know that they are out. A group that was forgotten
+        may be below other servers, who are to be one with these."""
         sleep, view = layer.state.sleep, layer.view
         if view is None or now < sleep.call_at:
             return
         present = {self.core.whom(layer, member.process) for member in view.members}
-        absent = [who for who in sorted(layer.memory.missed) if who not in present]
+        memory, wanted = layer.memory, {*layer.memory.missed}
         if layer.node.level:  # one of the servers may know of groups that never came about
-            absent = [who for who in absent if who in layer.node.children]
+            wanted = (wanted | memory.forgotten) & {*layer.node.children}
+        absent = sorted(who for who in wanted if who not in present)
         for who in absent:
             self.search.call(layer, who)
         if absent:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from antecede import groups
-from antecede.message import members, process_set
+from antecede.message import ProcessSet, members, process_set
 from antecede.order import Event, Notice
 from antecede.overlays.daisy.absence import Absence
 from antecede.overlays.daisy.core import Core, Part
@@ -280,26 +280,35 @@ class Changes(Part):
                 if layer.memory.follows:
                     layer.follow(parent)
 
-    def relearn(self, changes: Iterable[bytes]) -> None:
-        """Go by what the local group remembers. Servers that were may have decided on a change that
-        never came about, and only who was with them knows of it."""
-        stored = list(changes)
-        if set(self.core.state.changes) <= set(stored):
-            self.learn(stored)
-            return
-        self.core.plan, self.core.state.changes = self.core.first_plan, []
-        self.learn(stored)
+    def go_by(self, remembered: Iterable[bytes], present: ProcessSet) -> None:
+        """Go by what groups remember, some processes of which are here. Servers that were may have
+        decided on a change that never came about: then a group that it ends does not remember
+        it."""
+        told = list(dict.fromkeys(remembered))
+        known = self.core.state.changes
+        kept = [one for one in known if one in told or not self._ends_any(unpack(one), present)]
+        if len(kept) < len(known):
+            self.core.plan, self.core.state.changes = self.core.first_plan, []
+        self.learn([*kept, *told])
         self._look_up_nodes()
 
+    def _ends_any(self, change: Item, processes: ProcessSet) -> bool:
+        """Whether a group gives way by a change that one of these is in, or below."""
+        if not isinstance(change, Change | Reshape):
+            return False
+        gone, _ = _succession(change)
+        return any(self.core.plan.nodes[index].processes & processes for index in gone)
+
     def go_by_batches(self, layer: Layer, now: float) -> None:
-        """Of what servers that were have decided on, only what local groups remember has come
-        about: that they have brought along."""
-        self.relearn(dict.fromkeys(one for each in self.core.layers for one in each.memory.changes))
+        """What local groups remember they have brought along."""
+        if layer.view is None:
+            return
+        remembered = [one for each in self.core.layers for one in each.memory.changes]
+        self.go_by(remembered, layer.view.processes)
         memory, children = layer.memory, {*layer.node.children}
         memory.away = {who: since for who, since in memory.away.items() if who in children}
         memory.forgotten &= children
-        if layer.view is not None:
-            self.absence.note(layer, layer.view, now)
+        self.absence.note(layer, layer.view, now)
 
     def on_moved(self, source: int, word: Moved, now: float) -> None:
         """Others have gone on: the local group is no more, or is next to others than before. Among

@@ -271,7 +271,7 @@ class Daisy(Order):
             state = layer.state
             if state.sleep.resting and layer.is_awake(now):
                 self._rouse(layer, now)
-            if layer.memory.missed:
+            if layer.memory.missed or layer.memory.forgotten:
                 self._absence.call_back(layer, now)
             out = state.out
             if out.items and out.items_at != out.items_asked:

@@ -93,7 +93,7 @@ class Views(Part):
             self.changes.learn(memory.changes)
             self.changes.update(memory)
         else:
-            self.changes.relearn(memory.changes)
+            self.changes.go_by(memory.changes, layer.node.processes)
         if memory.follows:
             self.changes.levels.come_under(layer, memory.follows)
         had = {} if layer.node.level else dict(self.core.state.delivered)
