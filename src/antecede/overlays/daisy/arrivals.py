@@ -29,6 +29,7 @@ from antecede.overlays.daisy.items import (
     Reshape,
     Retract,
     Roll,
+    Void,
     decode_items,
 )
 from antecede.overlays.daisy.layer import ABOVE, TAKING_BATCHES, Layer
@@ -124,10 +125,14 @@ class Arrivals(Part):
                     self.fencing.on_bind(layer, item, within)
                 case Above(epoch, processes):
                     layer.state.above = Servers(epoch, set_from_bytes(processes))
-                case Roll():
-                    self.changes.on_roll(layer, item, now)
+                case Roll(node, processes, load):
+                    layer.memory.rolls[node], layer.memory.loads[node] = processes, load
+                    self.changes.decide(layer, now)
                 case Proposal():
-                    self.changes.on_proposal(layer, item, within, now)
+                    self.changes.consent.hear(layer, item, within, now)
+                case Void():
+                    self.changes.consent.on_void(layer, item, now)
+                    self.changes.decide(layer, now)
                 case Change():
                     self.changes.hear(layer, item, within, now)
                 case Reshape():

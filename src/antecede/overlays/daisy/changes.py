@@ -6,25 +6,29 @@ from antecede import groups
 from antecede.message import ProcessSet, members, process_set
 from antecede.order import Event, Notice
 from antecede.overlays.daisy.absence import Absence
+from antecede.overlays.daisy.consent import Consent
 from antecede.overlays.daisy.core import Core, Part
-from antecede.overlays.daisy.items import Change, Item, Proposal, Ready, Reshape, Roll, pack, unpack
+from antecede.overlays.daisy.items import Change, Item, Ready, Reshape, pack, unpack
 from antecede.overlays.daisy.layer import Layer, founding_anew, joining
 from antecede.overlays.daisy.levels import Levels
 from antecede.overlays.daisy.load import QUIET, measure
 from antecede.overlays.daisy.records import Memory, Servers
 from antecede.overlays.daisy.relay import Relay
-from antecede.overlays.daisy.splits import decide, first_number, is_under, roll
+from antecede.overlays.daisy.splits import decide, is_under, roll
 from antecede.overlays.daisy.stamp import Moved
 
 
 class Changes(Part):
     """A process in its groups, as far as these give way to others."""
 
-    def __init__(self, core: Core, relay: Relay, absence: Absence, levels: Levels) -> None:
+    def __init__(
+        self, core: Core, relay: Relay, absence: Absence, levels: Levels, consent: Consent
+    ) -> None:
         super().__init__(core)
         self.relay = relay
         self.absence = absence
         self.levels = levels
+        self.consent = consent
 
     def call_roll(self, layer: Layer, now: float) -> None:
         """The servers have to know how large the groups are."""
@@ -44,73 +48,22 @@ class Changes(Part):
                 if not above.is_told(word):
                     above.tell(word, now, self.options.tidy_s)
 
-    def on_roll(self, layer: Layer, word: Roll, now: float) -> None:
-        layer.memory.rolls[word.node], layer.memory.loads[word.node] = word.processes, word.load
-        proposed = layer.state.moving.proposed
-        if proposed and word.node in _needs(unpack(proposed)):
-            layer.state.moving.proposed = b""  # it may not agree to that
-        self.decide(layer, now)
-
     def decide(self, layer: Layer, now: float) -> None:
         """The server of the servers says what is due, one change after the other."""
-        memory, moving = layer.memory, layer.state.moving
+        memory = layer.memory
         is_under_way = memory.batches or layer.member.queued() or memory.pending or memory.frozen
         if layer.view is None or not layer.is_server or is_under_way:
             return
-        if self.levels.is_too_large(layer) and not memory.away:  # that comes first
-            return
+        if self.consent.is_asking(layer) or (self.levels.is_too_large(layer) and not memory.away):
+            return  # that comes first
         present = [self.core.whom(layer, member.process) for member in layer.view.members]
-        if layer.state.epoch and not {*layer.node.children} <= {*present}:
-            return  # one that is not there may know of a change
         rolls = {child: memory.rolls[child] for child in present if child in memory.rolls}
-        # A group of servers that was founded anew remembers no changes; its numbers are not free.
         version = 1 + sum(is_under(stored, layer.node.index) for stored in self.core.state.changes)
-        index, is_old = layer.node.index, not (self.options.reshapes or layer.state.epoch)
-        first = first_number(index, version) if is_old else self.core.new_number(is_taken=False)
-        change = decide(index, version, first, rolls, memory.loads, self.options)
-        is_new = change is not None and pack(change) != moving.proposed
-        if change is not None and is_new and change.version > moving.decided:
-            moving.proposed, moving.agreed = pack(change), set()
-            self.core.do(layer, layer.send_word(Proposal(change), now))
-
-    def on_proposal(
-        self, layer: Layer, item: Proposal, within: groups.GroupMessageId, now: float
-    ) -> None:
-        """A group that is to give way agrees when all its members know, and are those whom the
-        change names. When all have, it is decided: the groups that have gone on without the servers
-        who speak for them have not."""
-        change, moving = item.change, layer.state.moving
-        if not layer.node.level:
-            moving.asked[within] = pack(change)
-            if within in layer.state.founding.settled:
-                self._agree(layer, within, now)
-        elif item.agreed is None:
-            below = self.core.below(layer)
-            if below is not None and below.is_server and _suits(below, change):
-                self.core.do(below, below.send_word(item, now))
-        elif layer.is_server and moving.proposed == pack(change):
-            moving.agreed.add(item.agreed)
-            is_calm = layer.member.is_calm and not layer.memory.frozen
-            if moving.agreed.issuperset(change.gone) and is_calm:
-                moving.decided, moving.proposed = change.version, b""
-                self.core.state.numbers += 1
-                self.core.do(layer, layer.send_word(change, now))
-
-    def _agree(self, layer: Layer, within: groups.GroupMessageId, now: float) -> None:
-        change = unpack(layer.state.moving.asked.pop(within))
-        above = self.core.above(layer)
-        if above is None or not layer.is_server or not isinstance(change, Change):
-            return
-        if _suits(layer, change) and not layer.state.moving.change:
-            self.core.do(above, above.send_word(Proposal(change, layer.node.index), now))
-
-    def on_view(self, layer: Layer, now: float) -> None:
-        """Whoever stays has heard of the same. Among servers, all are asked anew."""
-        for within in sorted(layer.state.moving.asked):
-            self._agree(layer, within, now)
-        layer.state.moving.proposed = b""
-        if layer.node.level and self.options.evolves:
-            self.decide(layer, now)
+        first = self.core.new_number(is_taken=False)
+        change = decide(layer.node.index, version, first, rolls, memory.loads, self.options)
+        if change is not None:
+            self.core.state.numbers += 1
+            self.consent.propose(layer, change, now)
 
     def hear(self, layer: Layer, change: Change, within: groups.GroupMessageId, now: float) -> None:
         """Those who decide on a change act on it when all of them have it: servers, or a lone group
@@ -143,8 +96,6 @@ class Changes(Part):
 
     def apply(self, layer: Layer, stable: Iterable[groups.GroupMessageId], now: float) -> None:
         for within in stable:
-            if within in layer.state.moving.asked:
-                self._agree(layer, within, now)
             stored = layer.memory.pending.pop(within, None)
             change = None if stored is None else unpack(stored)
             if isinstance(change, Change):
@@ -166,6 +117,15 @@ class Changes(Part):
         below = self.core.below(layer)
         if below is not None:
             self.levels.look(below, now)
+
+    def tell_servers(self, layer: Layer, now: float) -> None:
+        """A new server says what its group remembers: those who were here before may not know."""
+        below = self.core.below(layer)
+        news = [] if below is None else below.memory.changes
+        known, here = layer.memory.changes, layer.node.index
+        words = [unpack(one) for one in news if one not in known and is_under(one, here)]
+        if words:
+            self.core.do(layer, layer.send_words(words, now))
 
     def announce(self, layer: Layer, now: float) -> None:
         """Tell the group below if it gives way, and all that has changed before: it may be merged
@@ -398,14 +358,6 @@ class Changes(Part):
         """The local groups that have given way to others."""
         changes = map(unpack, self.core.state.changes)
         return [change.gone for change in changes if isinstance(change, Change)]
-
-
-def _suits(layer: Layer, change: Change) -> bool:
-    """Whether a change ends a group, and its founders are who is in it."""
-    view, node = layer.view, layer.node
-    founders = process_set(one for _, founders in change.made for one in founders)
-    is_named = view is not None and founders & node.processes == view.processes
-    return is_named and node.index in change.gone
 
 
 def _succession(change: Change | Reshape) -> tuple[tuple[int, ...], tuple[int, ...]]:

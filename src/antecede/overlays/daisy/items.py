@@ -250,16 +250,25 @@ class Missed(msgspec.Struct, frozen=True, array_like=True, tag=21):
 
 
 class Proposal(msgspec.Struct, frozen=True, array_like=True, tag=22):
-    """This change is due, if all local groups agree that give way by it; one of them has
-    `agreed`."""
+    """This change is due, if all local groups agree that give way by it: do they? Or the answer of
+    one of them, `node`."""
 
     change: Change
-    agreed: Count | None = None
+    node: Count | None = None
+    agrees: bool = True
+
+
+class Void(msgspec.Struct, frozen=True, array_like=True, tag=23):
+    """One of the groups has refused: this change never comes about."""
+
+    change: Change
 
 
 Item = (
-    Carry | Done | Release | Forget | Above | Batch | Roll | Change | Proposal | Ready | Ahead
-) | (Retract | Direct | Word | Hand | Copy | Merged | Bind | Freeze | Reshape | Has | Own | Missed)
+    (Carry | Done | Release | Forget | Above | Batch | Roll | Change | Proposal | Void | Ready)
+    | (Ahead | Retract | Direct | Word | Hand | Copy | Merged | Bind | Freeze | Reshape | Has | Own)
+    | Missed
+)
 
 _encoder = msgspec.msgpack.Encoder()
 _decoder = msgspec.msgpack.Decoder(tuple[Item, ...])

@@ -18,6 +18,7 @@ joins the one above, as a new server does.
 from antecede.groups import GroupMessageId
 from antecede.message import MessageId, process_set
 from antecede.overlays.daisy.absence import Absence
+from antecede.overlays.daisy.consent import agreement
 from antecede.overlays.daisy.core import Core, Part
 from antecede.overlays.daisy.fence import Fencing
 from antecede.overlays.daisy.items import (
@@ -75,7 +76,8 @@ class Levels(Part):
         view, below, moving = layer.view, self.core.below(layer), layer.state.moving
         if view is None or below is None or not layer.is_in or moving.ready_in == view.number:
             return
-        if below.is_in and not below.memory.batches and not self.core.gives_way(below):
+        is_settled = not (below.memory.batches or agreement(below) or self.core.gives_way(below))
+        if below.is_in and is_settled:
             moving.ready_in = view.number
             self.core.do(layer, layer.send_word(Ready(), now))
 

@@ -27,6 +27,7 @@ from antecede.overlays.daisy.absence import Absence
 from antecede.overlays.daisy.ahead import RunningAhead
 from antecede.overlays.daisy.arrivals import Arrivals
 from antecede.overlays.daisy.changes import Changes
+from antecede.overlays.daisy.consent import Consent
 from antecede.overlays.daisy.core import Core
 from antecede.overlays.daisy.fence import Fencing
 from antecede.overlays.daisy.items import (
@@ -106,7 +107,8 @@ class Daisy(Order):
         self._absence = Absence(core, self._relay, self._search)
         self._fencing = Fencing(core)
         self._levels = Levels(core, self._relay, self._absence, self._fencing)
-        self._changes = Changes(core, self._relay, self._absence, self._levels)
+        self._consent = Consent(core)
+        self._changes = Changes(core, self._relay, self._absence, self._levels, self._consent)
         parts = (core, self._relay, self._ahead, self._absence, self._changes, self._fencing)
         self._arrivals = Arrivals(*parts)
         self._views = Views(*parts, self._arrivals)
@@ -295,6 +297,7 @@ class Daisy(Order):
                 self._relay.spreading(layer).on_told(layer, sender, payload, now)
             case groups.Stable(stable):
                 self._changes.apply(layer, stable, now)
+                self._consent.answer(layer, stable, now)
                 self._fencing.on_stable(layer, stable)
                 self._relay.on_stable(layer, stable, now)
             case groups.ViewInstalled():

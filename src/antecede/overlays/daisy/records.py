@@ -95,6 +95,10 @@ class Memory(msgspec.Struct, array_like=True):
     """What nobody above knows of any more: it is let go when this group is done with it."""
     follows: bytes = b""
     """The change by which this group has come under another group of servers."""
+    agreed: bytes = b""
+    """The change to which this group has agreed (`consent`)."""
+    refused: list[bytes] = []
+    """Changes to which it never agrees."""
     strays: dict[MessageId, float] = {}
     """What came from other groups with a member that was away, and since when: the servers may not
     have had it."""
@@ -212,14 +216,12 @@ class Fence(msgspec.Struct, array_like=True):
 class Moving(msgspec.Struct, array_like=True):
     """How far a group is that gives way to others, or decides that groups below do."""
 
-    decided: int = 0
-    """The version of the last change that was decided on here."""
     proposed: bytes = b""
-    """The change about which groups below have been asked from here, in this view."""
-    agreed: set[int] = set()
-    """Those that agree."""
+    """The change that this process has proposed to the groups below, in this view."""
+    agreed: dict[bytes, set[int]] = {}
+    """By change, the groups below that have said in this view that they agree."""
     asked: dict[GroupMessageId, bytes] = {}
-    """Changes that this group has been asked about, by the messages in which it was."""
+    """Changes that this group was asked about, by the messages that they came in."""
     change: bytes = b""
     """The one that ends this group."""
     ready: set[int] = set()

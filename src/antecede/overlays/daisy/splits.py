@@ -22,11 +22,6 @@ from antecede.overlays.daisy.layer import Layer
 from antecede.overlays.daisy.load import BUSY, QUIET
 from antecede.overlays.daisy.options import DaisyOptions
 
-_NUMBERS = 1 << 12
-"""Numbers of groups that changes under one group of servers may make, and the offset of the first:
-no plan has so many."""
-
-
 _FEWEST = 4
 """That make two groups of two."""
 
@@ -65,11 +60,6 @@ def decide(
             together = rolls[gone[0]] + rolls[gone[1]]
             return Change(version, parent, gone, ((first, together),))
     return None
-
-
-def first_number(parent: int, version: int) -> int:
-    """Of the groups that a change under a group of the first plan makes."""
-    return (1 + parent) * _NUMBERS + 2 * version
 
 
 def is_under(stored: bytes, parent: int) -> bool:

@@ -67,7 +67,9 @@ class Views(Part):
         self.relay.reconcile(layer, now)
         self._tell_below(layer, view, now)
         self.changes.call_roll(layer, now)
-        self.changes.on_view(layer, now)
+        self.changes.consent.on_view(layer, now)
+        if layer.node.level and self.options.evolves:
+            self.changes.decide(layer, now)
         self.changes.move_if_ready(layer, now)
         levels.on_view(layer, now)
         levels.look(layer, now)
@@ -104,6 +106,8 @@ class Views(Part):
         self.absence.tell_doubtful(layer, now)
         self.absence.pass_on(layer, known, now)
         self.changes.give_way(layer, now)
+        if layer.node.level:
+            self.changes.tell_servers(layer, now)
 
     def _serve(self, layer: Layer, now: float) -> None:
         """The server of a group is in the group above."""

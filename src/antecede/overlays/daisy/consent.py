@@ -1,0 +1,132 @@
+"""How local groups agree to give way to others.
+
+The server of the servers says which change is due (`Proposal`); every group that would end by it
+answers, through its server. A group *agrees* at most to one change at a time, and only if those who
+are in it are those whom the change names; else it refuses, for ever. Both are remembered by the
+group, and its server speaks when all members know: so it is true whatever becomes of that server,
+and of the servers. A change has come about as soon as all agree; whoever hears of that may say so
+(`Change`). It is void as soon as one refuses; the others are told, and are free again (`Void`). A
+group that has agreed and hears nothing more goes on as before, and its server says so again among
+whichever servers there are.
+"""
+
+from collections.abc import Iterable
+
+from antecede.groups import GroupMessageId
+from antecede.message import process_set
+from antecede.overlays.daisy.core import Part
+from antecede.overlays.daisy.items import Change, Proposal, Void, pack, unpack
+from antecede.overlays.daisy.layer import Layer
+
+
+class Consent(Part):
+    """A process in its groups, as far as these are asked to give way."""
+
+    # At the server of the servers.
+
+    def propose(self, layer: Layer, change: Change, now: float) -> None:
+        """One change after the other: nothing else is proposed until this is decided or void."""
+        layer.state.moving.proposed = pack(change)
+        self.core.do(layer, layer.send_word(Proposal(change), now))
+
+    def is_asking(self, layer: Layer) -> bool:
+        return bool(layer.state.moving.proposed or layer.state.moving.agreed)
+
+    def _count(self, layer: Layer, answer: Proposal, node: int, now: float) -> None:
+        moving, change, stored = layer.state.moving, answer.change, pack(answer.change)
+        if stored in layer.memory.changes or stored in layer.memory.pending.values():
+            return
+        is_over = not {*change.gone} <= {*layer.node.children}  # by another change
+        if is_over or not answer.agrees:
+            self.core.do(layer, layer.send_word(Void(change), now))
+            return
+        if stored not in moving.agreed and stored != moving.proposed:
+            self.core.do(layer, layer.send_word(Proposal(change), now))
+        agreed = moving.agreed.setdefault(stored, set())
+        agreed.add(node)
+        if agreed.issuperset(change.gone):
+            self.core.do(layer, layer.send_word(change, now))
+
+    # In all groups.
+
+    def hear(self, layer: Layer, item: Proposal, within: GroupMessageId, now: float) -> None:
+        """A group is asked, or one below has answered."""
+        if not layer.node.level:
+            self._note(layer, item.change)
+            layer.state.moving.asked[within] = pack(item.change)
+            if within in layer.state.founding.settled:
+                self.answer(layer, [within], now)
+        elif item.node is not None:
+            if layer.is_server and not layer.memory.frozen:
+                self._count(layer, item, item.node, now)
+        else:
+            below = self.core.below(layer)
+            if below is not None and below.is_server and below.node.index in item.change.gone:
+                self.core.do(below, below.send_word(item, now))
+
+    def _note(self, layer: Layer, change: Change) -> None:
+        """All members come to the same, since only the server of a view asks."""
+        stored, memory = pack(change), layer.memory
+        if stored == agreement(layer) or stored in memory.refused:
+            return
+        is_free = not (agreement(layer) or memory.batches or self.core.gives_way(layer))
+        if is_free and _suits(layer, change):
+            memory.agreed = stored
+        else:
+            memory.refused.append(stored)
+
+    def answer(self, layer: Layer, stable: Iterable[GroupMessageId], now: float) -> None:
+        """All members know what the group has come to."""
+        asked, above = layer.state.moving.asked, self.core.above(layer)
+        for within in [one for one in stable if one in asked]:
+            change = unpack(asked.pop(within))
+            if above is not None and layer.is_server and isinstance(change, Change):
+                agrees = pack(change) == layer.memory.agreed
+                word = Proposal(change, layer.node.index, agrees)
+                self.core.do(above, above.send_word(word, now))
+
+    def on_void(self, layer: Layer, word: Void, now: float) -> None:
+        stored = pack(word.change)
+        if not layer.node.level:
+            if layer.memory.agreed == stored:
+                layer.memory.agreed = b""
+            return
+        moving, below = layer.state.moving, self.core.below(layer)
+        moving.agreed.pop(stored, None)
+        if moving.proposed == stored:
+            moving.proposed = b""
+        if below is not None and below.is_server and below.memory.agreed == stored:
+            self.core.do(below, below.send_word(word, now))
+
+    def on_view(self, layer: Layer, now: float) -> None:
+        """Who stays in a group has heard the same. Among servers all say again what their groups
+        have agreed to."""
+        moving = layer.state.moving
+        if not layer.node.level:
+            self.answer(layer, sorted(moving.asked), now)
+            return
+        moving.proposed, moving.agreed = b"", {}
+        below = self.core.below(layer)
+        if below is None or not below.is_server or not agreement(below):
+            return
+        change = unpack(below.memory.agreed)
+        if isinstance(change, Change) and not self.core.gives_way(below):
+            word = Proposal(change, below.node.index, agrees=True)
+            self.core.do(layer, layer.send_word(word, now))
+
+
+def agreement(layer: Layer) -> bytes:
+    """The change to which a local group has agreed. One under servers that have ended since has
+    not come about: they waited for those who had agreed."""
+    stored = layer.memory.agreed
+    change = unpack(stored) if stored else None
+    is_ours = isinstance(change, Change) and change.parent == layer.node.parent
+    return stored if is_ours else b""
+
+
+def _suits(layer: Layer, change: Change) -> bool:
+    """Whether those who are in a group that a change ends are those whom it names."""
+    view, node = layer.view, layer.node
+    named = process_set(one for _, founders in change.made for one in founders) & node.processes
+    is_ours = node.index in change.gone and change.parent == node.parent
+    return is_ours and view is not None and named == view.processes
