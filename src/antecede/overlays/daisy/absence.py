@@ -13,7 +13,7 @@ from antecede.message import MessageId, ProcessSet, members, process_set
 from antecede.order import Wake
 from antecede.overlays.daisy.core import Core, Part
 from antecede.overlays.daisy.items import Bind, Forget, Ids, Missed
-from antecede.overlays.daisy.layer import ABOVE, Layer
+from antecede.overlays.daisy.layer import ABOVE, Layer, line
 from antecede.overlays.daisy.records import MOST_NAMED
 from antecede.overlays.daisy.relay import Relay
 from antecede.overlays.daisy.search import Search
@@ -127,17 +127,18 @@ class Absence(Part):
             founding.since = -1.0
             return
         missing = set(layer.memory.batches)
+        lines = {who for who in missing if who < ABOVE}
         above = self.core.above(layer)
         if ABOVE in missing and (len(missing) > 1 or (above is not None and not above.is_lost)):
             missing.discard(ABOVE)
-        if not missing or not (layer.node.level or missing == {ABOVE}):
+        if not missing or not (layer.node.level or missing <= lines | {ABOVE}):
             founding.since = -1.0
         elif founding.since < 0:
             founding.since = now
         for who in sorted(missing) if founding.since >= 0 else ():
             if now - founding.since > self.options.forget_after_s:
                 self._forget(layer, who, now)
-            elif who != ABOVE:
+            elif who > ABOVE:
                 self.search.call(layer, who)
 
     def _forget(self, layer: Layer, who: int, now: float) -> None:
@@ -151,13 +152,21 @@ class Absence(Part):
         if who in memory.batches:
             memory.batches.discard(who)
             layer.state.founding.owes.discard(who)
-            gone = self.core.beyond(layer) if who == ABOVE else self.core.those(layer, who)
-            self.core.tell_gap(layer, gone)
+            self.core.tell_gap(layer, self._bringing(layer, who))
         if who in memory.away:
             del memory.away[who]
             memory.forgotten.add(who)
             self.relay.check_all(layer, now)
             self.relay.reconcile(layer, now)
+
+    def _bringing(self, layer: Layer, who: int) -> ProcessSet:
+        """Whose messages are missing where a batch is given up."""
+        if who == ABOVE:
+            return self.core.beyond(layer)
+        if who > ABOVE:
+            return self.core.those(layer, who)
+        here = 0 if layer.view is None else layer.view.processes
+        return self.core.plan.nodes[line(who)].processes & ~here
 
     def tell_missed(self, layer: Layer, had: Mapping[int, int] = NOTHING) -> None:
         """Back after so long that something for this process or its group has been let go. `had`:

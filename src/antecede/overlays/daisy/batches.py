@@ -21,7 +21,7 @@ from antecede.overlays.daisy.items import (
     pack,
     unpack,
 )
-from antecede.overlays.daisy.layer import ABOVE, Layer
+from antecede.overlays.daisy.layer import ABOVE, Layer, line
 
 
 def batch(layer: Layer, below: Layer | None) -> tuple[Item, ...]:
@@ -46,6 +46,7 @@ def batch(layer: Layer, below: Layer | None) -> tuple[Item, ...]:
         bound=tuple(sorted(bound.items())),
         beside=_listed(beside),
         changes=() if below is None else tuple(below.memory.changes),
+        was_in=layer.state.founding.was_in,
     )
     return (head, *sorted(items.values(), key=causal))
 
@@ -76,6 +77,7 @@ def gather(layer: Layer, arrivals: list[Arrival], whose: int | None, now: float)
     for sender, within, item in arrivals:
         if isinstance(item, Batch):
             memory.batches -= {ABOVE if item.above else whose}
+            memory.batches -= set() if item.was_in is None else {line(item.was_in)}
             if item.above:
                 layer.state.founding.owes.discard(ABOVE)
             layer.state.founding.batched.add(within)
@@ -107,5 +109,6 @@ def ready(layer: Layer) -> tuple[list[Arrival], list[Arrival]]:
 
 def absent(layer: Layer, present: set[int | None]) -> None:
     """Whoever is not in the view any more brings no batch, unless its group does."""
+    batches = layer.memory.batches
     if not layer.waits_for_groups:
-        layer.memory.batches &= {ABOVE, *present}
+        layer.memory.batches = {who for who in batches if who < 0 or who in present}

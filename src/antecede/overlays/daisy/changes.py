@@ -196,7 +196,7 @@ class Changes(Part):
         if not layer.state.moving.change or view is None:
             return
         if {member.process for member in view.members} <= layer.state.moving.ready:
-            self._move(now)
+            self._move(now, is_whole=True)
 
     def learn(self, changes: Iterable[bytes]) -> list[Change | Reshape]:
         """Take note of the changes that are news."""
@@ -313,13 +313,16 @@ class Changes(Part):
         self.core.plan = self.core.plan.changed(change.parent, change.gone, change.made)
         return change
 
-    def _move(self, now: float) -> None:
+    def _move(self, now: float, *, is_whole: bool = False) -> None:
         """From a group that has given way to the one in its place. Who leaves the servers by this
-        brings along what they have from the other groups that do: all of one may have died."""
+        brings along what they have from the other groups that do: all of one may have died.
+        `is_whole`: it has all that was sent in the group."""
         old, node = self.core.layers[0], self.core.plan.leaf(self.process)
         if self.process in node.founders:
             whose = {founder: founder for founder in node.founders}
-            new = founding_anew(self.process, node, self.options, 0, node.founders, whose)
+            gone = self._gives_way_to(node.index)
+            new = founding_anew(self.process, node, self.options, 0, node.founders, whose, gone)
+            new.state.founding.was_in = old.node.index if is_whole else None
             new.memory.inherit(old.memory)
             new.state.sleep.patient_until = now + 3 * self.options.suspect_after_s
             for who in members(old.followers() & node.processes & ~process_set(node.founders)):
@@ -341,6 +344,11 @@ class Changes(Part):
             if self.process in node.founders and not is_server:  # it leaves the servers
                 new.state.out.resend += above.kept_from(node.processes)
         self.core.replace(old, new, now, is_server and above is not None)
+
+    def _gives_way_to(self, node: int) -> tuple[int, ...]:
+        """The groups in whose place a local one is."""
+        changes = [one for one in map(unpack, self.core.state.changes) if isinstance(one, Change)]
+        return next((one.gone for one in changes if node in _makes(one)), ())
 
     def _lineage(self, node: int, known: list[bytes]) -> list[bytes]:
         """What a group remembers, and the changes by which it came about, in whatever order they

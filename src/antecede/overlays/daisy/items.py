@@ -63,9 +63,9 @@ class Release(msgspec.Struct, frozen=True, array_like=True, tag=2):
 
 class Forget(msgspec.Struct, frozen=True, array_like=True, tag=3):
     """The process (in a local group) or the group (in a group of servers) that left has been away
-    for so long that nothing is kept for it; below 0, the group above: its batch is given up."""
+    for so long that nothing is kept for it; below 0, others whose batch is given up (`layer`)."""
 
-    who: Annotated[int, msgspec.Meta(ge=-1)]
+    who: int
 
 
 class Above(msgspec.Struct, frozen=True, array_like=True, tag=4):
@@ -85,6 +85,8 @@ class Batch(msgspec.Struct, frozen=True, array_like=True, tag=5):
     bound: Ids = ()
     beside: tuple[tuple[Count, Ids], ...] = ()
     changes: tuple[bytes, ...] = ()
+    was_in: Count | None = None
+    """The local group that gave way to this one, if its sender was in it to the end."""
 
 
 class Roll(msgspec.Struct, frozen=True, array_like=True, tag=6):

@@ -47,6 +47,14 @@ LEFT = 1 << 48
 never again (`levels`)."""
 ABOVE = -1
 """Among those who bring batches: the group above, through whoever serves."""
+
+
+def line(group: int) -> int:
+    """Among those who bring batches: anybody who was in a local group to the end that gave way to
+    this one, and has all that was sent there. Its own line; backwards, `group_of`."""
+    return -2 - group
+
+
 TAKING_BATCHES = -1
 """As `merged`: not all of what came in batches has been taken."""
 _CROWDED = 2
@@ -391,12 +399,14 @@ def founding_anew(
     epoch: int,
     processes: tuple[int, ...],
     whose: dict[int, int],
+    gone: Iterable[int] = (),
 ) -> Layer:
     """A founder of a group in the place of others: of servers that had all died (in a new epoch),
-    or of local groups that give way. It begins with what all of them bring along: `whose`, by
-    process, the batches are."""
+    or of local groups that give way (`gone`). It begins with what all of them bring along: `whose`,
+    by process, the batches are."""
     anew = msgspec.structs.replace(node, founders=processes)
     layer = Layer(process, anew, options, LayerState(node.index, 0, epoch, 0))
     layer.memory.batches = {*whose.values(), *(() if node.parent is None else (ABOVE,))}
     layer.state.founding.owes = layer.memory.batches & {whose[process], ABOVE}
+    layer.memory.batches.update(map(line, gone))
     return layer

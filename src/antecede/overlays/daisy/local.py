@@ -12,8 +12,17 @@ from antecede import groups
 from antecede.message import MessageId
 from antecede.order import Held
 from antecede.overlays.daisy.core import Core, Part
-from antecede.overlays.daisy.items import Ahead, Carry, Ids, Item, carry, encode_items, unpack
-from antecede.overlays.daisy.layer import ABOVE, Layer
+from antecede.overlays.daisy.items import (
+    Ahead,
+    Batch,
+    Carry,
+    Ids,
+    Item,
+    carry,
+    encode_items,
+    unpack,
+)
+from antecede.overlays.daisy.layer import ABOVE, Layer, line
 from antecede.overlays.daisy.records import Kept, Memory
 
 if TYPE_CHECKING:
@@ -101,6 +110,8 @@ class Broadcast(Part):
         missing = [item for item in resend.values() if item.number > seen.get(item.sender, 0)]
         for item in missing:
             self.relay.send(layer, item, now)
+        if founding.was_in is not None and line(founding.was_in) in memory.batches:
+            self.core.do(layer, layer.send_word(Batch(was_in=founding.was_in), now))
 
     def _owed(self, layer: Layer) -> set[int]:
         """The batches that one who joins may still have to bring: that from above, and the one of

@@ -82,7 +82,8 @@ class Memory(msgspec.Struct, array_like=True):
     bound: dict[int, int] = {}
     """By group of servers above: the earliest epoch of it that this group takes part in."""
     batches: set[int] = set()
-    """From which processes (among servers: groups) batches are missing, or `ABOVE`."""
+    """From which processes (among servers: groups) batches are missing, or `ABOVE`; and of which
+    groups that gave way to this one (`line`)."""
     aside: list[tuple[int, GroupMessageId, bytes]] = []
     """What came before the last batch: its sender, the message that it came in, and itself."""
     ended: dict[int, dict[int, int]] = {}
@@ -189,6 +190,9 @@ class Seeking(msgspec.Struct, array_like=True):
 
 class Founding(msgspec.Struct, array_like=True):
     """How far a group is that was founded anew, and begins with batches."""
+
+    was_in: int | None = None
+    """The local group that gave way to this one, if this process was in it to the end."""
 
     owes: set[int] = set()
     """The batches that are this process' to send: its own, `ABOVE`."""

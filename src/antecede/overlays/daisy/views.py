@@ -148,6 +148,7 @@ class Views(Part):
         again.state.epochs.epoch = old.epochs.epoch
         again.state.out.outbox = layer.to_bring(layer.unsent())
         again.state.above = old.above
+        again.state.founding.was_in = old.founding.was_in
         lost = [
             pack(item)
             for message in event.undelivered
