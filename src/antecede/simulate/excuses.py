@@ -173,7 +173,7 @@ class Excuses:
         joined = [
             everybody & self._living & ~self.stopped
             for where, everybody in groups.items()
-            if self._quorum(where)
+            if self._quorum(where) & ~self._gone_from(where)
         ]
         return _united(joined)
 
