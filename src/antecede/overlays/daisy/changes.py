@@ -196,7 +196,7 @@ class Changes(Part):
         if not layer.state.moving.change or view is None:
             return
         if {member.process for member in view.members} <= layer.state.moving.ready:
-            self._move(now, is_whole=True)
+            self._move(now, is_last=True)
 
     def learn(self, changes: Iterable[bytes]) -> list[Change | Reshape]:
         """Take note of the changes that are news."""
@@ -270,7 +270,7 @@ class Changes(Part):
         memory.forgotten &= children
         self.absence.note(layer, layer.view, now)
 
-    def on_moved(self, source: int, word: Moved, now: float) -> None:
+    def on_moved(self, word: Moved, now: float) -> None:
         """Others have gone on: the local group is no more, or is next to others than before. Among
         servers, those who knew may have died."""
         for change in self.learn(word.changes):
@@ -283,9 +283,9 @@ class Changes(Part):
         local = self.core.local
         if local is None or not self.core.gives_way(local):
             return
-        is_left = local.view is not None and local.view.processes >> source & 1
-        if local.is_lost or (is_left and word.node == local.node.index):
-            self._move(now)
+        view = 0 if local.view is None or word.node != local.node.index else local.view.number
+        if local.is_lost or 0 < view <= word.view:
+            self._move(now, is_last=0 < view == word.view)
         else:  # it gives way as one; whoever sleeps looks whether its server lives
             self._give_notice(local, now)
             local.state.sleep.busy_until = now + 2 * self.options.suspect_after_s
@@ -313,16 +313,15 @@ class Changes(Part):
         self.core.plan = self.core.plan.changed(change.parent, change.gone, change.made)
         return change
 
-    def _move(self, now: float, *, is_whole: bool = False) -> None:
+    def _move(self, now: float, *, is_last: bool = False) -> None:
         """From a group that has given way to the one in its place. Who leaves the servers by this
         brings along what they have from the other groups that do: all of one may have died.
-        `is_whole`: it has all that was sent in the group."""
+        `is_last`: from the group's last view, the members of which have all that is stable."""
         old, node = self.core.layers[0], self.core.plan.leaf(self.process)
         if self.process in node.founders:
             whose = {founder: founder for founder in node.founders}
             gone = self._gives_way_to(node.index)
             new = founding_anew(self.process, node, self.options, 0, node.founders, whose, gone)
-            new.state.founding.was_in = old.node.index if is_whole else None
             new.memory.inherit(old.memory)
             new.state.sleep.patient_until = now + 3 * self.options.suspect_after_s
             for who in members(old.followers() & node.processes & ~process_set(node.founders)):
@@ -330,6 +329,9 @@ class Changes(Part):
         else:
             new = joining(self.process, node, self.options, 0, 0, node.contacts)
             new.state.memory = old.memory
+        if is_last and old.view is not None:
+            founding = new.state.founding
+            founding.was_in, founding.last_view = old.node.index, old.view.number
         new.state.out.resend = old.everything()
         if self.process not in node.founders:
             new.state.out.resend = old.to_bring(new.state.out.resend)

@@ -177,7 +177,7 @@ class Daisy(Order):
                 self._ahead.run_ahead(stamp.packet, now)
         elif stamp.talk is not None:
             if isinstance(stamp.talk, Moved):
-                self._changes.on_moved(packet.source, stamp.talk, now)
+                self._changes.on_moved(stamp.talk, now)
             elif isinstance(stamp.talk, Left):
                 self._on_left(stamp.talk, now)
             else:
@@ -209,7 +209,11 @@ class Daisy(Order):
                 return
         self._search.say_left(packet.group % EPOCHS, 1 << source)
         if any(packet.group in gone for gone in self._changes.gone()):
-            self._search.say(Moved(packet.group, self.core.changes()), 1 << source)
+            local = self.core.local
+            founding = None if local is None else local.state.founding
+            is_last = founding is not None and founding.was_in == packet.group
+            view = founding.last_view if founding is not None and is_last else 0
+            self._search.say(Moved(packet.group, self.core.changes(), view), 1 << source)
 
     def _check(self, items: tuple[Item, ...]) -> None:
         for item in items:

@@ -192,7 +192,9 @@ class Founding(msgspec.Struct, array_like=True):
     """How far a group is that was founded anew, and begins with batches."""
 
     was_in: int | None = None
-    """The local group that gave way to this one, if this process was in it to the end."""
+    """The local group that gave way to this one, if this process was in it to the end,"""
+    last_view: int = 0
+    """and its last view."""
 
     owes: set[int] = set()
     """The batches that are this process' to send: its own, `ABOVE`."""

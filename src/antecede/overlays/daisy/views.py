@@ -149,6 +149,7 @@ class Views(Part):
         again.state.out.outbox = layer.to_bring(layer.unsent())
         again.state.above = old.above
         again.state.founding.was_in = old.founding.was_in
+        again.state.founding.last_view = old.founding.last_view
         lost = [
             pack(item)
             for message in event.undelivered
