@@ -6,7 +6,7 @@ from antecede import groups
 from antecede.message import ProcessSet, members, process_set
 from antecede.order import Event, Notice
 from antecede.overlays.daisy.absence import Absence
-from antecede.overlays.daisy.consent import Consent
+from antecede.overlays.daisy.consent import Consent, is_asking
 from antecede.overlays.daisy.core import Core, Part
 from antecede.overlays.daisy.items import Change, Item, Ready, Reshape, pack, unpack
 from antecede.overlays.daisy.layer import Layer, founding_anew, joining
@@ -54,7 +54,7 @@ class Changes(Part):
         is_under_way = memory.batches or layer.member.queued() or memory.pending or memory.frozen
         if layer.view is None or not layer.is_server or is_under_way:
             return
-        if self.consent.is_asking(layer) or (self.levels.is_too_large(layer) and not memory.away):
+        if is_asking(layer) or (self.levels.is_too_large(layer) and not memory.away):
             return  # that comes first
         present = [self.core.whom(layer, member.process) for member in layer.view.members]
         rolls = {child: memory.rolls[child] for child in present if child in memory.rolls}

@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from antecede.groups import GroupMessageId
 from antecede.message import process_set
 from antecede.overlays.daisy.core import Part
-from antecede.overlays.daisy.items import Change, Proposal, Void, pack, unpack
+from antecede.overlays.daisy.items import Change, Proposal, Reshape, Void, pack, unpack
 from antecede.overlays.daisy.layer import Layer
 
 
@@ -28,9 +28,6 @@ class Consent(Part):
         """One change after the other: nothing else is proposed until this is decided or void."""
         layer.state.moving.proposed = pack(change)
         self.core.do(layer, layer.send_word(Proposal(change), now))
-
-    def is_asking(self, layer: Layer) -> bool:
-        return bool(layer.state.moving.proposed or layer.state.moving.agreed)
 
     def _count(self, layer: Layer, answer: Proposal, node: int, now: float) -> None:
         moving, change, stored = layer.state.moving, answer.change, pack(answer.change)
@@ -57,7 +54,7 @@ class Consent(Part):
             if within in layer.state.founding.settled:
                 self.answer(layer, [within], now)
         elif item.node is not None:
-            if layer.is_server and not layer.memory.frozen:
+            if layer.is_server and layer.state.moving.asked_in[0] != Reshape.__name__:
                 self._count(layer, item, item.node, now)
         else:
             below = self.core.below(layer)
@@ -113,6 +110,11 @@ class Consent(Part):
         if isinstance(change, Change) and not self.core.gives_way(below):
             word = Proposal(change, below.node.index, agrees=True)
             self.core.do(layer, layer.send_word(word, now))
+
+
+def is_asking(layer: Layer) -> bool:
+    """Whether a change is proposed to groups below, at the server of the servers."""
+    return bool(layer.state.moving.proposed or layer.state.moving.agreed)
 
 
 def agreement(layer: Layer) -> bytes:

@@ -18,7 +18,7 @@ joins the one above, as a new server does.
 from antecede.groups import GroupMessageId
 from antecede.message import MessageId, process_set
 from antecede.overlays.daisy.absence import Absence
-from antecede.overlays.daisy.consent import agreement
+from antecede.overlays.daisy.consent import agreement, is_asking
 from antecede.overlays.daisy.core import Core, Part
 from antecede.overlays.daisy.fence import Fencing
 from antecede.overlays.daisy.items import (
@@ -33,7 +33,7 @@ from antecede.overlays.daisy.items import (
     unpack,
 )
 from antecede.overlays.daisy.layer import Layer, founding_anew, joining
-from antecede.overlays.daisy.records import Memory, Servers
+from antecede.overlays.daisy.records import NOTHING_SAID, Memory, Servers
 from antecede.overlays.daisy.relay import Relay
 
 
@@ -100,7 +100,7 @@ class Levels(Part):
         if below is not None and (below.memory.batches or self.core.gives_way(below)):
             return False
         present = {self.core.whom(layer, member.process) for member in view.members}
-        if memory.batches or memory.pending or layer.is_merging():
+        if memory.batches or memory.pending or layer.is_merging() or is_asking(layer):
             return False
         return not layer.node.level or (not memory.away and present == {*layer.node.children})
 
@@ -132,6 +132,8 @@ class Levels(Part):
         if view is None or any(member.process not in ready for member in view.members):
             return
         if memory.pending or memory.batches or memory.aside or layer.is_merging():
+            return
+        if is_asking(layer):
             return
         own = [kept for kept in memory.kept.values() if node.contains(kept.message)]
         if not all(self.relay.is_had(layer, kept) for kept in own):
@@ -228,6 +230,7 @@ class Levels(Part):
         if layer.node.level:
             memory.frozen = False
             layer.state.moving.ready.clear()
+            layer.state.moving.asked_in = NOTHING_SAID
 
     def on_view(self, layer: Layer, now: float) -> None:
         """Whoever is new has to hear that the group has ended."""

@@ -219,6 +219,9 @@ class Fence(msgspec.Struct, array_like=True):
     """By group of servers: the epoch that all members know of."""
 
 
+NOTHING_SAID = ("", 0, 0, 0)
+
+
 class Moving(msgspec.Struct, array_like=True):
     """How far a group is that gives way to others, or decides that groups below do."""
 
@@ -234,7 +237,7 @@ class Moving(msgspec.Struct, array_like=True):
     """Who has sent all that it sends in this group."""
     ready_in: int = 0
     """The view in which this process has said so, among servers."""
-    asked_in: tuple[str, int, int, int] = ("", 0, 0, 0)
+    asked_in: tuple[str, int, int, int] = NOTHING_SAID
     """The last word that was said about it; in which group, epoch and view."""
     going: bytes = b""
     """The change that ends this group of servers, when all its members know that it does."""
