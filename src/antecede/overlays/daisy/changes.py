@@ -332,6 +332,7 @@ class Changes(Part):
         if is_last and old.view is not None:
             founding = new.state.founding
             founding.was_in, founding.last_view = old.node.index, old.view.number
+        new.state.before = old.node.processes
         new.state.out.resend = old.everything()
         if self.process not in node.founders:
             new.state.out.resend = old.to_bring(new.state.out.resend)

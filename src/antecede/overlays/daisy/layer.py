@@ -262,12 +262,13 @@ class Layer:
 
     def to_bring(self, stored: Iterable[bytes]) -> list[bytes]:
         """Of what has not been delivered here, what one who comes back brings along: into a local
-        group what is from there. All else is with the servers, or with the groups of its senders:
-        from here it would rise to the servers again, ahead of what precedes it."""
+        group what is from there, or from the group that gave way to it. All else is with the
+        servers, or with the groups of its senders: from here it would rise to the servers again,
+        ahead of what precedes it."""
         if self.node.level:
             return list(stored)
-        items = self.carries(map(unpack, stored))
-        return [pack(item) for item in items if self.node.processes >> item.sender & 1]
+        items, home = self.carries(map(unpack, stored)), self.node.processes | self.state.before
+        return [pack(item) for item in items if home >> item.sender & 1]
 
     def put_aside(self) -> list[bytes]:
         """The messages that wait for batches."""

@@ -297,6 +297,8 @@ class LayerState(msgspec.Struct, array_like=True):
     server: int = -1
     returned: dict[int, float] = {}
     """Who has come back, and when."""
+    before: ProcessSet = 0
+    """Who lived in the local group in the place of which this one is."""
     replaced_at: float = -1.0
     """Since when the group below seems to have another server."""
     holds_back: bool = False

@@ -147,7 +147,7 @@ class Views(Part):
         again.state.memory = old.memory
         again.state.epochs.epoch = old.epochs.epoch
         again.state.out.outbox = layer.to_bring(layer.unsent())
-        again.state.above = old.above
+        again.state.above, again.state.before = old.above, old.before
         again.state.founding.was_in = old.founding.was_in
         again.state.founding.last_view = old.founding.last_view
         lost = [
