@@ -1,6 +1,10 @@
 """One run and the judgement on it (`antecede.simulate.judgement`). A protocol that raises anything
 at all, or that never comes to rest, has failed as well."""
 
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import msgspec
 
 from antecede.errors import AntecedeError
@@ -42,7 +46,8 @@ def judge(
     try:
         simulation = Simulation(scenario, recorder, order_type, observer=watcher, counts=False)
         recorder.watch(simulation.orders)
-        simulation.run()
+        with _without_collections():
+            simulation.run()
         events = simulation.events
         failure = next(failures(scenario, books, simulation, recorder.excess), None)
         let_go = 0 if failure else simulation.leftover().let_go
@@ -53,6 +58,18 @@ def judge(
         text = str(error) if isinstance(error, AntecedeError) else repr(error)
         failure = Failure(type(error).__name__, text)
     return Outcome(events, recorder.messages, recorder.deliveries, failure, reached, let_go)
+
+
+@contextmanager
+def _without_collections() -> Iterator[None]:
+    """A run makes next to no cycles, and is over soon: Python need not look for any meanwhile."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 class _Endless(Exception):
