@@ -5,7 +5,7 @@ from types import MappingProxyType
 from antecede import groups
 from antecede.errors import MalformedStamp, Misuse
 from antecede.groups.packets import Data as GroupData
-from antecede.groups.packets import Tell
+from antecede.groups.packets import Detour, Tell
 from antecede.message import Membership, Message, MessageId
 from antecede.order import (
     Addressing,
@@ -31,7 +31,6 @@ from antecede.overlays.daisy.core import Core
 from antecede.overlays.daisy.fence import Fencing
 from antecede.overlays.daisy.items import (
     Direct,
-    Item,
     carries,
     carry,
     check_addresses,
@@ -191,9 +190,9 @@ class Daisy(Order):
     def _receive(self, source: int, packet: groups.Packet, busy: bool, now: float) -> None:
         if packet.source.process != source:
             raise MalformedStamp("source", f"is {source}, for {packet.source.process}")
-        content = packet.content
+        content = packet.body if type(packet.body) is not Detour else packet.content
         if type(content) is GroupData or type(content) is Tell:
-            self._check(decode_items(content.payload))
+            self._check(content.payload)
         for layer in self.core.layers:
             if layer.config.group == packet.group:
                 if not layer.takes(packet):
@@ -201,7 +200,7 @@ class Daisy(Order):
                 keeps_awake = busy and wants_time(content, layer.is_server)
                 if keeps_awake or type(content) is GroupData:
                     self._rouse(layer, now)
-                self.core.do(layer, layer.member.receive(packet, now))
+                self.core.do(layer, layer.member.take(packet, now))
                 if keeps_awake:
                     layer.hear_busy(now)
                 return
@@ -209,11 +208,11 @@ class Daisy(Order):
         if any(packet.group in gone for gone in self._changes.gone()):
             self._search.say(Moved(packet.group, self.core.changes()), 1 << source)
 
-    def _check(self, items: tuple[Item, ...]) -> None:
-        for item in items:
+    def _check(self, payload: bytes) -> None:
+        for item in decode_items(payload):
             if type(item) is Direct:
                 self._check_matrix(item)
-        check_addresses(items, self.membership.size)
+        check_addresses(payload, self.membership.size)
 
     def _check_matrix(self, item: Direct) -> None:
         integers = len(decode_matrix(item.matrix))
@@ -271,7 +270,7 @@ class Daisy(Order):
             state = layer.state
             if state.sleep.resting and layer.is_awake(now):
                 self._rouse(layer, now)
-            if layer.memory.missed:
+            if state.memory.missed:
                 self._absence.call_back(layer, now)
             out = state.out
             if out.items and out.items_at != out.items_asked:
