@@ -391,7 +391,7 @@ RULES = (
          "received > self._put[rank]"),
     Rule(LIES, reports_claim_no_more_than_was_sent, Epoch, "note_report",
          "untaken > self._put[rank] + former"),
-    Rule(LIES, nobody_has_what_was_not_sent, GroupMember, "receive", "not self.config.trusts"),
+    Rule(LIES, nobody_has_what_was_not_sent, GroupMember, "check", "not self.config.trusts"),
     Rule(LIES, who_promises_what_does_not_come_goes, Flushing, "_restart",
          "not self.core.config.trusts"),
 )  # fmt: skip

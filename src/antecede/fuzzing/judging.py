@@ -32,6 +32,20 @@ class Outcome(msgspec.Struct, frozen=True):
     were let go after `forget_after_s`."""
 
 
+@contextmanager
+def _without_collections() -> Iterator[None]:
+    """Python looks for no cycles meanwhile: a run is over soon, and then all of it can go at
+    once."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
+@_without_collections()
 def judge(
     scenario: Scenario, order_type: type[Order] | None = None, *, is_watched: bool = False
 ) -> Outcome:
@@ -46,8 +60,7 @@ def judge(
     try:
         simulation = Simulation(scenario, recorder, order_type, observer=watcher, counts=False)
         recorder.watch(simulation.orders)
-        with _without_collections():
-            simulation.run()
+        simulation.run()
         events = simulation.events
         failure = next(failures(scenario, books, simulation, recorder.excess), None)
         let_go = 0 if failure else simulation.leftover().let_go
@@ -58,18 +71,6 @@ def judge(
         text = str(error) if isinstance(error, AntecedeError) else repr(error)
         failure = Failure(type(error).__name__, text)
     return Outcome(events, recorder.messages, recorder.deliveries, failure, reached, let_go)
-
-
-@contextmanager
-def _without_collections() -> Iterator[None]:
-    """A run makes next to no cycles, and is over soon: Python need not look for any meanwhile."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
 
 
 class _Endless(Exception):

@@ -145,17 +145,17 @@ class GroupMember:
         core.effects = []
         state, body = core.state, packet.body
         is_of_view = state.phase is MEMBER and packet.view == state.view.number
+        is_direct = type(body) is not Detour
         if type(body) is Detour:
             arrived = self._detours.on_detour(packet, body)
             if arrived is None:
                 return self._end()
             packet, body = arrived, arrived.body
-        elif is_of_view:
-            rank = core.ranks.get(packet.source)
-            if rank is not None:
-                state.peers[rank].direct_at = now
+        rank = core.ranks.get(packet.source)
+        if is_of_view and is_direct and rank is not None:
+            state.peers[rank].direct_at = now
         if is_of_view and type(body) not in _OF_ANY_VIEW:
-            self._receive_here(packet)  # nearly always
+            self._receive_here(rank, packet)  # nearly always
         elif state.phase is MEMBER:
             self._receive_as_member(packet)
         elif state.phase is JOINING:
@@ -471,7 +471,7 @@ class GroupMember:
             if not isinstance(body, Refuse | Welcome):
                 self._flushing.on_newer(packet)
         else:
-            self._receive_here(packet)
+            self._receive_here(self.core.ranks.get(packet.source), packet)
 
     def _hear_from_before(self, member: MemberId) -> None:
         """A member of this view that has not come along lives, and may lack the word of others
@@ -482,10 +482,9 @@ class GroupMember:
         if rank is not None and is_early and not state.peers[rank].present:
             core.hear(rank)
 
-    def _receive_here(self, packet: Packet) -> None:
-        """A packet of this view."""
+    def _receive_here(self, rank: int | None, packet: Packet) -> None:
+        """A packet of this view, from the member with this rank, or from a stranger."""
         core = self.core
-        rank = core.ranks.get(packet.source)
         if rank is not None and rank != core.rank:
             core.hear(rank)
             self._receive_from(rank, packet)

@@ -23,6 +23,7 @@ class Core:
         self.process = process
         self.options = options
         self.evolves, self.reshapes = options.evolves, options.reshapes
+        self.runs_ahead = options.forward == "received"
         self.plan = self.first_plan = plan
         self.state = State()
         self.layers: list[Layer] = []

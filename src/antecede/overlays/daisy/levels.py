@@ -61,7 +61,7 @@ class Levels(Part):
 
     def go_on(self, now: float) -> None:
         """Look at all groups that give way, after every input."""
-        for layer in list(self.core.layers) if self.core.reshapes else ():
+        for layer in list(self.core.layers):
             if layer.memory.frozen or layer.state.moving.going:
                 self._say_ready(layer, now)
                 self.look(layer, now)

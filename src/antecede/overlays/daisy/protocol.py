@@ -169,7 +169,7 @@ class Daisy(Order):
             raise MalformedStamp("packet", "or talk: a stamp has one of them")
         if stamp.packet is not None:
             self._receive(packet.source, stamp.packet, stamp.busy, now)
-            if self.options.forward == "received":
+            if self.core.runs_ahead:
                 self._work(now)
                 self._ahead.run_ahead(stamp.packet, now)
         elif stamp.talk is not None:
@@ -254,8 +254,10 @@ class Daisy(Order):
                 self._perform(layer, effect, now)
             if not agenda:
                 self._arrivals.bring_batches(now)
-                self._levels.go_on(now)
-                self._ahead.catch_up(now)
+                if core.reshapes:
+                    self._levels.go_on(now)
+                if core.runs_ahead:
+                    self._ahead.catch_up(now)
 
     def _look(self, now: float) -> bool:
         """What can be done now in the local group; whether anything follows from it."""
@@ -264,8 +266,9 @@ class Daisy(Order):
         return bool(self.core.agenda)
 
     def _settle(self, now: float) -> list[Effect]:
-        self._work(now)
         core = self.core
+        if core.agenda or self._looks:
+            self._work(now)
         for layer in core.layers:
             state = layer.state
             if state.sleep.resting and layer.is_awake(now):

@@ -272,14 +272,12 @@ class Relay(Part):
         for group, lower in ((layer, below), (above, layer)):
             if group is None or lower is None or not lower.is_server:
                 continue
-            spreading = self.spreading(group)
             for kept in group.in_order():
-                if spreading.may_go_on(group, kept):
+                if self.spreading(group).may_go_on(group, kept):
                     self.send_on(group, kept, now)
                 self._catch_up(group, lower, kept, now)
-            spreading = self.spreading(lower)
             for kept in lower.in_order():
-                if spreading.may_go_on(lower, kept):
+                if self.spreading(lower).may_go_on(lower, kept):
                     self.send_on(lower, kept, now)
                 self._release_below(group, lower, kept, now)
         self.check_all(layer, now)
