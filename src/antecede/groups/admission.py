@@ -87,7 +87,7 @@ class Admission:
         state.joining_at = state.newest_at = core.now if state.joining else inf
         core.resume()
         state.peers[core.rank].present = True
-        self.streams.resume()
+        self.streams.begin(size)
         self.streams.untidy = True
 
     def _remember(self, decision: Decision, departed: tuple[MemberId, ...]) -> None:
