@@ -34,7 +34,7 @@ def test_who_has_been_silent_and_came_back_is_waited_for_longer() -> None:
         hear(member, 1, now)
         hear(member, 2, now)
     hear(member, 1, 2.8)  # A busy machine: but it lives.
-    core = member._core
+    core = member.core
     core.now = 3.5
     assert core.suspected(2)
     core.now = 5.5
@@ -50,10 +50,10 @@ def test_an_own_stall_is_not_the_silence_of_others() -> None:
     member = three()
     hear(member, 1, 1.0)
     member.excuse(4.0, 5.0)
-    member._core.now = 5.5
-    assert not member._core.suspected(1)
-    member._core.now = 8.5
-    assert member._core.suspected(1)
+    member.core.now = 5.5
+    assert not member.core.suspected(1)
+    member.core.now = 8.5
+    assert member.core.suspected(1)
 
 
 LATE = (

@@ -134,7 +134,7 @@ def who_insists_goes_itself() -> None:
         honest.hear(0, Prepare(BALLOT, NOTHING))
         honest.hear(0, Accept(BALLOT, WITHOUT_2))
         honest.pass_time(0.1, 0, 1, 2, 3)
-    assert honest.member._core.suspected(0)
+    assert honest.member.core.suspected(0)
     assert not honest.has_accepted()
 
 
@@ -147,8 +147,8 @@ def who_leads_next_is_not_blamed_for_it() -> None:
         honest.pass_time(0.1, 0, 1, 2, 3)
     honest.hear(1, Prepare(Ballot(8, 1), NOTHING))
     honest.pass_time(1.0, 0, 1, 2, 3)
-    assert honest.member._core.suspected(0)
-    assert not honest.member._core.suspected(1)
+    assert honest.member.core.suspected(0)
+    assert not honest.member.core.suspected(1)
 
 
 def what_another_accepted_is_accepted_again() -> None:
@@ -391,7 +391,7 @@ RULES = (
          "received > self._put[rank]"),
     Rule(LIES, reports_claim_no_more_than_was_sent, Epoch, "note_report",
          "untaken > self._put[rank] + former"),
-    Rule(LIES, nobody_has_what_was_not_sent, GroupMember, "receive", "not self.config.trusts"),
+    Rule(LIES, nobody_has_what_was_not_sent, GroupMember, "check", "not self.config.trusts"),
     Rule(LIES, who_promises_what_does_not_come_goes, Flushing, "_restart",
          "not self.core.config.trusts"),
 )  # fmt: skip

@@ -143,9 +143,9 @@ RULES = [
     ),
     Mutant(
         name="forwards-on-receipt",
-        old="            self._check(decode_items(content.payload))\n",
-        new="            items = decode_items(content.payload)\n"
-        "            self._check(items)\n"
+        old="            self._check(content.payload)\n",
+        new="            self._check(content.payload)\n"
+        "            items = decode_items(content.payload)\n"
         "            above = self.core.layers[1:] if not packet.group else []\n"
         "            for item in carries(items) if above else ():\n"
         "                if above[0].is_new(item.id):\n"
@@ -472,8 +472,8 @@ FENCE = [
     ),
     Mutant(
         name="says-that-it-is-in",
-        old=" or member.is_suspended or member.is_left_out\n",
-        new=" or member.is_suspended\n",
+        old=" or group.state.suspended or self.member.is_left_out\n",
+        new=" or group.state.suspended\n",
     ),
     Mutant(
         name="founds-anew-in-silence",

@@ -1,6 +1,10 @@
 """One run and the judgement on it (`antecede.simulate.judgement`). A protocol that raises anything
 at all, or that never comes to rest, has failed as well."""
 
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import msgspec
 
 from antecede.errors import AntecedeError
@@ -28,6 +32,20 @@ class Outcome(msgspec.Struct, frozen=True):
     were let go after `forget_after_s`."""
 
 
+@contextmanager
+def _without_collections() -> Iterator[None]:
+    """Python looks for no cycles meanwhile: a run is over soon, and then all of it can go at
+    once."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
+@_without_collections()
 def judge(
     scenario: Scenario, order_type: type[Order] | None = None, *, is_watched: bool = False
 ) -> Outcome:

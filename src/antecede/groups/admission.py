@@ -87,7 +87,7 @@ class Admission:
         state.joining_at = state.newest_at = core.now if state.joining else inf
         core.resume()
         state.peers[core.rank].present = True
-        self.streams.resume()
+        self.streams.begin(size)
         self.streams.untidy = True
 
     def _remember(self, decision: Decision, departed: tuple[MemberId, ...]) -> None:
@@ -138,7 +138,7 @@ class Admission:
     def expire(self) -> None:
         """Forget who has stopped asking."""
         core, state = self.core, self.core.state
-        for member, asked_at in sorted(state.joining.items()) if state.joining else ():
+        for member, asked_at in sorted(state.joining.items()):
             if core.now - asked_at > core.config.suspect_after_s:
                 del state.joining[member]
 
@@ -252,4 +252,5 @@ class Admission:
         for number, (to, payload) in enumerate(state.queue, start=base + 1):
             lost.append(GroupMessage(core.me, number, 0, (), to, payload))
         core.state = State(phase=STOPPED, view=state.view)
+        core.resume()
         core.farewell = Stopped(reason, tuple(lost), in_doubt)

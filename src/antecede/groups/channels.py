@@ -26,8 +26,6 @@ class Channels:
     def repeat(self) -> None:
         """Tell again what has waited too long for an acknowledgement."""
         core = self.core
-        if not core.state.channels:
-            return
         for member, channel in sorted(core.state.channels.items(), key=lambda item: item[0]):
             if channel.outgoing and core.now >= channel.retry_at:
                 channel.retry_s = min(2 * channel.retry_s, core.config.retry_limit_s)

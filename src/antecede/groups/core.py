@@ -2,9 +2,9 @@
 and what it believes of the others."""
 
 from antecede.groups.api import Effect, GroupConfig, Quorum, Stopped, Transmit
-from antecede.groups.identities import MemberId
+from antecede.groups.identities import MemberId, View
 from antecede.groups.packets import NO_BALLOT, Detour, Packet, Plain, Report
-from antecede.groups.state import State
+from antecede.groups.state import MEMBER, State
 from antecede.message import ProcessSet, members, set_to_bytes
 
 
@@ -21,6 +21,10 @@ class Core:
         """The last effect of all, once this member has ended."""
         self.ranks: dict[MemberId, int] = {}
         """The ranks of the members of the view; this and what follows is derived."""
+        self.view: View | None = None
+        """The present view; None before the first and after the end."""
+        self.is_senior = False
+        """Whether this process is the most senior member of the view."""
         self.rank = 0
         self.everybody = 0
         """The ranks of the view, as a bit set."""
@@ -30,10 +34,13 @@ class Core:
         self.tick_s = config.tick_s
         self.heartbeat_s = config.heartbeat_s
         self.late_after_s = config.late_after_s
+        self._suspect_after_s = config.suspect_after_s
 
     def resume(self) -> None:
         """Derive what follows from the view."""
         view = self.state.view
+        self.view = view if self.state.phase is MEMBER else None
+        self.is_senior = self.view is not None and view.members[0].process == self.me.process
         self.ranks = {member: rank for rank, member in enumerate(view.members)}
         self.rank = self.ranks.get(self.me, 0)
         self.everybody = (1 << len(view.members)) - 1
@@ -46,7 +53,8 @@ class Core:
         """Send a packet that speaks of the present view, or of another one."""
         if to:
             number = self.state.view.number if view is None else view
-            self.emit(Transmit(Packet(self.config.group, self.me, number, body), to))
+            packet = Packet(self.config.group, self.me, number, body)
+            self.effects.append(Transmit(packet, to))
             detours = self.state.detours
             for process, (helper, is_deaf) in detours.items() if detours else ():
                 if to >> process & 1:
@@ -81,7 +89,10 @@ class Core:
         state = self.state
         if rank == self.rank:
             return False
-        if self._is_silent(rank) or self._is_deaf(rank):
+        peer = state.peers[rank]
+        if self.now - peer.heard_at > self._suspect_after_s and self._is_silent(rank):
+            return True
+        if peer.missing and self._is_deaf(rank):
             return True
         if not self.config.trusts and self._has_failed(rank):
             return True
@@ -170,7 +181,7 @@ class Core:
         one, or so few that it can take part in nothing."""
         peer = self.state.peers[rank]
         missing = peer.missing
-        if not missing or peer.helped_until <= self.now:
+        if peer.helped_until <= self.now:
             return False
         since = self.now - self.config.suspect_after_s
         lasting = sum(1 << other for other, told_at in missing.items() if told_at < since)
@@ -178,7 +189,7 @@ class Core:
 
     def reached(self) -> int:
         """The ranks that are not suspected, as a bit set."""
-        state, since = self.state, self.now - self.config.suspect_after_s
+        state, since = self.state, self.now - self._suspect_after_s
         if not state.joining and self.config.trusts:  # the usual case, and a short cut
             own = state.peers[self.rank]
             for peer in state.peers:
@@ -186,8 +197,11 @@ class Core:
                     break
             else:
                 return self.everybody
-        ranks = range(len(state.view.members))
-        return sum(1 << rank for rank in ranks if not self.suspected(rank))
+        reached = 0
+        for rank in range(len(state.peers)):
+            if not self.suspected(rank):
+                reached |= 1 << rank
+        return reached
 
     def is_quorum(self, ranks: int, size: int | None = None) -> bool:
         """Whether these may decide on what follows their view (of this size, or the present one):

@@ -59,11 +59,10 @@ class Flushing:
 
     # The coordinator.
 
-    def tick(self) -> None:
+    def tick(self, reached: int) -> None:
         """Begin a change if there is a reason and it is this member's turn; press on with one that
-        is under way."""
+        is under way. `reached`: the ranks within reach, as a bit set."""
         core, state = self.core, self.core.state
-        reached = core.reached()
         if core.is_quorum(reached):  # else it would only keep the others from going on
             if state.flush is not None:
                 self._press()

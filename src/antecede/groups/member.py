@@ -81,13 +81,13 @@ class GroupMember:
         self.config = config
         self.me = me
         self.founding = founding
-        self._core = Core(config, me)
-        self._streams = Streams(self._core)
-        self._admission = Admission(self._core, self._streams, contacts, sponsor)
-        self._flushing = Flushing(self._core, self._streams, self._admission)
-        self._channels = Channels(self._core)
-        self._reporting = Reporting(self._core)
-        self._detours = Detours(self._core)
+        self.core = Core(config, me)
+        self._streams = Streams(self.core)
+        self._admission = Admission(self.core, self._streams, contacts, sponsor)
+        self._flushing = Flushing(self.core, self._streams, self._admission)
+        self._channels = Channels(self.core)
+        self._reporting = Reporting(self.core)
+        self._detours = Detours(self.core)
 
     # Inputs.
 
@@ -124,29 +124,39 @@ class GroupMember:
 
     def receive(self, packet: Packet, now: float) -> list[Effect]:
         """The network hands over a packet."""
-        core = self._core
-        core.now = now
-        core.effects = []
-        state = core.state
+        self._begin(now)
+        self.check(packet)
+        return self.take(packet, now)
+
+    def check(self, packet: Packet) -> None:
+        """Refuse what is malformed, or for another group. Nothing changes."""
+        core, state = self.core, self.core.state
         if packet.group != self.config.group:
             raise MalformedStamp("group", f"is {packet.group}, not {self.config.group}")
-        is_member = state.phase is MEMBER
-        is_of_view = is_member and packet.view == state.view.number
-        if is_of_view:
+        if state.phase is MEMBER and packet.view == state.view.number:
             check(packet, len(state.view.members))
             if not self.config.trusts:
                 check_claims(packet, state.received, core.rank, self.config.window)
-        body = packet.body
+
+    def take(self, packet: Packet, now: float) -> list[Effect]:
+        """The network hands over a packet that has been checked."""
+        core = self.core
+        core.now = now
+        core.effects = []
+        state, body = core.state, packet.body
+        is_of_view = state.phase is MEMBER and packet.view == state.view.number
+        is_direct = type(body) is not Detour
         if type(body) is Detour:
             arrived = self._detours.on_detour(packet, body)
             if arrived is None:
                 return self._end()
-            packet = arrived
-        elif is_of_view:
-            rank = core.ranks.get(packet.source)
-            if rank is not None:
-                state.peers[rank].direct_at = now
-        if is_member:
+            packet, body = arrived, arrived.body
+        rank = core.ranks.get(packet.source)
+        if is_of_view and is_direct and rank is not None:
+            state.peers[rank].direct_at = now
+        if is_of_view and type(body) not in _OF_ANY_VIEW:
+            self._receive_here(rank, packet)  # nearly always
+        elif state.phase is MEMBER:
             self._receive_as_member(packet)
         elif state.phase is JOINING:
             self._receive_while_joining(packet)
@@ -159,7 +169,7 @@ class GroupMember:
     def wake(self, now: float) -> list[Effect]:
         """A time that it asked for has come."""
         self._begin(now)
-        core = self._core
+        core = self.core
         state = core.state
         if now < state.tick_at or state.phase is NEW or state.phase is STOPPED:
             return []
@@ -196,7 +206,7 @@ class GroupMember:
         they answer, and it learns how its own has ended."""
         self._begin(now)
         if self.state.phase is MEMBER:
-            self._core.transmit(to & ~self.state.view.processes, self._core.report())
+            self.core.transmit(to & ~self.state.view.processes, self.core.report())
         return self._end()
 
     def provide_state(self, view: int, content: bytes, now: float) -> list[Effect]:
@@ -210,30 +220,29 @@ class GroupMember:
 
     @property
     def state(self) -> State:
-        return self._core.state
+        return self.core.state
 
     @property
     def view(self) -> View | None:
         """The present view; None before the first and after the end."""
-        state = self._core.state
-        return state.view if state.phase is MEMBER else None
+        return self.core.view
 
     def knows(self, member: MemberId) -> bool:
         """Whether a member is in the present view."""
-        return member in self._core.ranks
+        return member in self.core.ranks
 
     @property
     def next_number(self) -> int:
         """The number that the next message sent will have."""
         state = self.state
-        rank = self._core.rank
+        rank = self.core.rank
         sent = state.base[rank] + state.received[rank] if state.base else 0
         return sent + len(state.queue) + 1
 
     @property
     def is_in(self) -> bool:
         """Whether it is in the group, as far as it knows."""
-        return self._core.state.phase is MEMBER
+        return self.core.view is not None
 
     @property
     def is_suspended(self) -> bool:
@@ -243,18 +252,18 @@ class GroupMember:
     @property
     def is_left_out(self) -> bool:
         """Whether it knows that the others go on without it, though not that they have done so."""
-        decided = self.state.decided
+        decided = self.core.state.decided
         return decided is not None and decided.view.rank(self.me) is None
 
     @property
     def is_calm(self) -> bool:
         """Whether it goes on in its view: neither suspended, nor in a change of views."""
-        return not self.state.suspended and not self._core.frozen
+        return not self.state.suspended and not self.core.frozen
 
     @property
     def is_quiet(self) -> bool:
         """Whether nothing is under way that needs time to pass."""
-        state = self._core.state
+        state = self.core.state
         if state.phase is not MEMBER:
             return state.phase is STOPPED
         return not (
@@ -264,7 +273,7 @@ class GroupMember:
             or state.flush is not None
             or state.joining
             or state.captured is not None
-            or self._core.blocked
+            or self.core.blocked
             or self._reporting.is_telling
             or self._reporting.is_awaited
             or (state.view.number > 1 and not all(peer.present for peer in state.peers))
@@ -272,12 +281,12 @@ class GroupMember:
 
     @property
     def has_stopped(self) -> bool:
-        return self._core.state.phase is STOPPED
+        return self.core.state.phase is STOPPED
 
     @property
     def tick_at(self) -> float:
         """When it wants to be woken next."""
-        return self._core.state.tick_at
+        return self.core.state.tick_at
 
     def present(self) -> list[int]:
         """The processes of the view that have spoken in it, this one included, by seniority."""
@@ -358,25 +367,26 @@ class GroupMember:
     def restore(self, snapshot: bytes) -> None:
         """Go on from a snapshot of the same member. Wake-ups that were asked for before it are the
         caller's to keep."""
-        self._core.state = thaw(snapshot, State)
-        self._core.resume()
+        self.core.state = thaw(snapshot, State)
+        self.core.resume()
         self._streams.resume()
 
     # Inside.
 
     def _begin(self, now: float) -> None:
-        self._core.now = now
-        self._core.effects = []
+        self.core.now = now
+        self.core.effects = []
 
     def _end(self) -> list[Effect]:
-        core = self._core
+        core = self.core
         state = core.state
         if state.phase is MEMBER:
             if state.queue:
                 self._streams.drain()
             if self._streams.untidy:
                 self._streams.settle()
-            self._arm()
+            if state.tick_at > core.now + core.tick_s:
+                self._arm()
         if core.farewell is not None:
             core.emit(core.farewell)
             core.farewell = None
@@ -384,37 +394,42 @@ class GroupMember:
 
     def _next_tick(self) -> None:
         """As soon as something can be due; after a heartbeat where nothing is under way."""
-        core, state = self._core, self._core.state
+        core, state = self.core, self.core.state
         if state.phase is not STOPPED:
             hurries = state.phase is not MEMBER or self._reporting.hurries
             state.tick_at = core.now + (core.tick_s if hurries else core.heartbeat_s)
             core.emit(Wake(state.tick_at))
 
     def _arm(self) -> None:
-        """The input may be a reason to hurry."""
-        core = self._core
-        soon = core.now + core.tick_s
-        if core.state.tick_at > soon and self._reporting.hurries:
-            core.state.tick_at = soon
-            core.emit(Wake(soon))
+        """The input may be a reason not to wait so long for the next tick."""
+        core = self.core
+        if self._reporting.hurries:
+            core.state.tick_at = core.now + core.tick_s
+            core.emit(Wake(core.state.tick_at))
 
     def _tick(self) -> None:
-        self._watch_quorum()
+        core = self.core
+        reached = self._watch_quorum()
         self._detours.tick()
-        self._admission.expire()
-        self._flushing.tick()
+        if core.state.joining:
+            self._admission.expire()
+            reached = core.reached()
+        self._flushing.tick(reached)
         self._admission.lose_patience()
-        if self.state.phase is MEMBER:
+        state = core.state  # another one if that was the end of this member
+        if state.phase is MEMBER:
             self._streams.repeat()
-            self._channels.repeat()
+            if state.channels:
+                self._channels.repeat()
             self._reporting.tick()
 
-    def _watch_quorum(self) -> None:
+    def _watch_quorum(self) -> int:
         """Suspend when too few are within reach, and go on when there are enough again. Meanwhile
-        nobody gets older as deaf: all may have been, and will hear each other at once."""
-        core, state = self._core, self.state
+        nobody gets older as deaf: all may have been, and will hear each other at once. The ranks
+        within reach, as a bit set."""
+        core, state = self.core, self.core.state
         if state.decided is not None:  # it waits for something else
-            return
+            return core.reached()
         if state.suspended:
             for peer in state.peers:
                 peer.missing = dict.fromkeys(peer.missing, core.now)
@@ -430,6 +445,7 @@ class GroupMember:
             self._streams.acknowledge()
             core.transmit(core.others, core.report())
             self._streams.deliver(list(range(len(state.received))))
+        return reached
 
     def _receive_while_joining(self, packet: Packet) -> None:
         body = packet.body
@@ -439,12 +455,11 @@ class GroupMember:
             self._admission.stop(StopReason.EXCLUDED, [])
 
     def _receive_as_member(self, packet: Packet) -> None:
-        state, body = self._core.state, packet.body
+        """A packet of another view, or one that is said across views."""
+        state, body = self.core.state, packet.body
         if packet.view < state.view.number and not self.config.trusts:
             self._hear_from_before(packet.source)
-        if packet.view == state.view.number and type(body) not in _OF_ANY_VIEW:
-            self._receive_here(packet)
-        elif isinstance(body, Join):
+        if isinstance(body, Join):
             self._admission.on_join(packet, body)
         elif isinstance(body, Ask) and packet.view < state.view.number:
             self._flushing.on_ask(packet, body)
@@ -456,21 +471,20 @@ class GroupMember:
             if not isinstance(body, Refuse | Welcome):
                 self._flushing.on_newer(packet)
         else:
-            self._receive_here(packet)
+            self._receive_here(self.core.ranks.get(packet.source), packet)
 
     def _hear_from_before(self, member: MemberId) -> None:
         """A member of this view that has not come along lives, and may lack the word of others
         that it needs for that: it gets some time."""
-        core, state = self._core, self._core.state
+        core, state = self.core, self.core.state
         rank = core.ranks.get(member)
         is_early = core.now - state.entered_at <= self.config.patience_s
         if rank is not None and is_early and not state.peers[rank].present:
             core.hear(rank)
 
-    def _receive_here(self, packet: Packet) -> None:
-        """A packet of this view."""
-        core = self._core
-        rank = core.ranks.get(packet.source)
+    def _receive_here(self, rank: int | None, packet: Packet) -> None:
+        """A packet of this view, from the member with this rank, or from a stranger."""
+        core = self.core
         if rank is not None and rank != core.rank:
             core.hear(rank)
             self._receive_from(rank, packet)
@@ -488,7 +502,7 @@ class GroupMember:
 
     def _hear_decision(self, packet: Packet, decision: Decision) -> None:
         """The word of one is not enough."""
-        rank = self._core.ranks.get(packet.source)
+        rank = self.core.ranks.get(packet.source)
         if packet.view == self.state.view.number:
             if rank is not None:
                 self._flushing.on_word(rank, decision)
@@ -501,7 +515,7 @@ class GroupMember:
         """Whoever reports in an older view is shown that there is a newer one. Anything else, a
         late PREPARE above all, speaks of what is over."""
         if isinstance(packet.body, Report):
-            self._core.transmit(1 << packet.source.process, self._core.report())
+            self.core.transmit(1 << packet.source.process, self.core.report())
         elif isinstance(packet.body, Vouch):
             self._flushing.on_old_vouch(packet)
         elif isinstance(packet.body, Tell | Heard):
@@ -527,35 +541,27 @@ class GroupMember:
 
     def _receive_from(self, rank: int, packet: Packet) -> None:
         """A packet of this view, from one of its members."""
-        state = self._core.state
         body = packet.body
         match body:
+            case Report():
+                self._on_report(rank, body)
             case Data():
                 before = self._reporting.acknowledged
                 self._streams.on_data(body)
                 self._flushing.retry()
                 if self._reporting.acknowledged is not before:
                     self._reporting.on_news()
-            case Report():
-                peer = state.peers[rank]
-                if body.flushing and not peer.flushing:
-                    state.flush_heard_at = self._core.now
-                peer.flushing, peer.leaving = body.flushing, body.leaving
-                self._streams.note_row(rank, body.received)
-                if body.stable:
-                    self._streams.note_stable(self._believed(rank, body.stable))
-                self._reporting.on_report(rank, body)
             case Nack():
                 self._streams.on_nack(rank, body)
             case Prepare():
-                if self._core.may_lead(rank):
+                if self.core.may_lead(rank):
                     self._flushing.on_prepare(rank, body)
             case Promise():
                 self._flushing.on_promise(rank, body)
             case Reject():
                 self._flushing.on_reject(body)
             case Accept():
-                if self._core.may_lead(rank):
+                if self.core.may_lead(rank):
                     self._flushing.on_accept(rank, body)
             case Accepted():
                 self._flushing.on_accepted(rank, body)
@@ -568,3 +574,14 @@ class GroupMember:
                 self._tell_or_heard(packet)
             case _:
                 pass
+
+    def _on_report(self, rank: int, body: Report) -> None:
+        core = self.core
+        peer = core.state.peers[rank]
+        if body.flushing and not peer.flushing:
+            core.state.flush_heard_at = core.now
+        peer.flushing, peer.leaving = body.flushing, body.leaving
+        self._streams.note_row(rank, body.received)
+        if body.stable:
+            self._streams.note_stable(self._believed(rank, body.stable))
+        self._reporting.on_report(rank, body)

@@ -221,7 +221,9 @@ def decode(wire: bytes) -> Packet:
 
 def check(packet: Packet, size: int) -> None:
     """Refuse a packet of a view of this size whose parts cannot be right."""
-    body = packet.content
+    body = packet.body
+    if type(body) is Detour:
+        body = body.body
     if type(body) is Report:  # nearly all are
         _check_length("received", body.received, size)
         if body.stable:

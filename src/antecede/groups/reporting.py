@@ -46,11 +46,13 @@ class Reporting:
         ):
             return True
         late = core.now - core.late_after_s
-        is_first, own, may_come_later = state.view.number == 1, core.rank, self._waits_calmly
+        is_first = state.view.number == 1
         for rank, peer in enumerate(state.peers):
             is_well = peer.heard_at >= late and not peer.flushing and not peer.leaving
-            is_here = peer.present or is_first or (may_come_later and rank > 0)
-            if not (is_well and is_here) and rank != own:
+            if is_well and (peer.present or is_first):
+                continue  # nearly always
+            may_come_later = is_well and rank > 0 and self._waits_calmly
+            if not may_come_later and rank != core.rank:
                 return True
         return False
 

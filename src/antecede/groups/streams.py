@@ -34,6 +34,11 @@ class Streams:
         self.untidy = False
         """Whether the input at hand may have made messages stable."""
 
+    def begin(self, size: int) -> None:
+        """A view of this size begins: nobody has received anything, and nothing waits."""
+        self.waiting = {}
+        self.laggards = [size] * size
+
     def resume(self) -> None:
         self.waiting = {}
         state = self.core.state

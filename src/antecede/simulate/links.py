@@ -10,18 +10,20 @@ A partition that holds packets behaves like a reliable transport: what is sent a
 sets out when it heals. One that loses packets drops them. What was on its way already arrives.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from math import inf, log
 
 import numpy as np
 
 from antecede.simulate.parts import Constant, Delay, Exponential, Lognormal, Uniform
-from antecede.simulate.randomness import Draws, Filler, generator, uniforms
+from antecede.simulate.randomness import Draws, Filler, generator
 from antecede.simulate.scenario import Scenario
 
 _DRAWN_AHEAD = 1 << 18
 """The numbers that all processes together draw ahead for one purpose: 8 MiB."""
 
+_uniform: Filler = np.random.Generator.random
 Fate = tuple[float, ...]
 """The delays of the copies that arrive: none if it is lost, two if it is duplicated."""
 
@@ -37,9 +39,11 @@ class Lane:
         self._fill = _filler(network.delay)
         self._loss = network.loss
         self._duplication = network.duplication
-        self._delays: list[Draws | None] = [None] * size
         self._largest = min(4096, max(64, _DRAWN_AHEAD // size))
-        self._chances: dict[tuple[str, int], Draws] = {}
+        self._delays = _BySource(partial(self._stream, "delay", self._fill))
+        self._losses = _BySource(partial(self._stream, "loss", _uniform))
+        self._duplications = _BySource(partial(self._stream, "duplication", _uniform))
+        self._second_delays = _BySource(partial(self._stream, "duplicate", self._fill))
         self._special_delays: dict[tuple[int, int], Draws] = {}
         self._special_losses: dict[tuple[int, int], float] = {}
         for link in network.links:
@@ -57,44 +61,43 @@ class Lane:
 
     def delays(self, source: int, count: int) -> list[float]:
         """The delays of so many packets that a process sends together."""
-        draws = self._delays[source]
-        if draws is None:
-            stream = generator(self._seed, self._purpose, "delay", source)
-            draws = self._delays[source] = Draws(stream, self._fill, self._largest)
-        return draws.take(count)
+        return self._delays[source].take(count)
 
     def fates(self, source: int, destinations: Sequence[int]) -> list[Fate]:
         """The fates of the packets that a process sends together, one to each destination."""
-        count = len(destinations)
-        delays = self.delays(source, count)
-        for index, destination in enumerate(destinations if self._special_delays else ()):
-            special = self._special_delays.get((source, destination))
-            if special is not None:
-                delays[index] = special.one()
-        fates: list[Fate] = [(delay,) for delay in delays]
-        if self._duplication:
-            chances = self._chance("duplication", source).take(count)
-            seconds = self._chance("duplicate", source, self._fill).take(count)
-            for index, chance in enumerate(chances):
-                if chance < self._duplication:
-                    fates[index] += (seconds[index],)
-        if self._loses:
-            chances = self._chance("loss", source).take(count)
-            for index, chance in enumerate(chances):
-                if chance < self._special_losses.get((source, destinations[index]), self._loss):
-                    fates[index] = ()
-        return fates
+        if self.is_plain:
+            return list(zip(self.delays(source, len(destinations))))
+        return [self._fate(source, destination) for destination in destinations]
 
-    def _chance(self, what: str, source: int, fill: Filler | None = None) -> Draws:
-        draws = self._chances.get((what, source))
-        if draws is None:
-            name = (self._purpose, what, source)
-            draws = (
-                Draws(generator(self._seed, *name), fill, self._largest)
-                if fill
-                else uniforms(self._seed, *name, largest=self._largest)
-            )
-            self._chances[what, source] = draws
+    def _fate(self, source: int, destination: int) -> Fate:
+        """Of one packet. From every stream a number is taken for it, whether it matters or not."""
+        delay, link = self._delays[source].one(), (source, destination)
+        if link in self._special_delays:
+            delay = self._special_delays[link].one()
+        fate: Fate = (delay,)
+        if self._duplication:
+            second = self._second_delays[source].one()
+            if self._duplications[source].one() < self._duplication:
+                fate = (delay, second)
+        if self._loses:
+            chance = self._losses[source].one()
+            if chance < self._special_losses.get(link, self._loss):
+                fate = ()
+        return fate
+
+    def _stream(self, what: str, fill: Filler, source: int) -> Draws:
+        return Draws(generator(self._seed, self._purpose, what, source), fill, self._largest)
+
+
+class _BySource(dict[int, Draws]):
+    """Streams of numbers by process, each made when it is asked for."""
+
+    def __init__(self, make: Callable[[int], Draws]) -> None:
+        super().__init__()
+        self._make = make
+
+    def __missing__(self, source: int) -> Draws:
+        draws = self[source] = self._make(source)
         return draws
 
 
@@ -124,7 +127,9 @@ class Links:
         """Infinity if it is lost in a partition."""
         departure = now
         for start_s, end_s, loses, is_one_way, side in self._partitions:
-            if start_s <= departure < end_s and _separated(side, source, destination):
+            if start_s > departure:
+                break  # nor have those after it begun
+            if departure < end_s and _separated(side, source, destination):
                 if is_one_way and side[source]:
                     continue
                 if loses:

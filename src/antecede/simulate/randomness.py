@@ -53,7 +53,12 @@ class Draws:
         return self._block[start:end]
 
     def one(self) -> float:
-        return self.take(1)[0]
+        """The next number."""
+        if self._next == len(self._block):
+            return self.take(1)[0]
+        number = self._block[self._next]
+        self._next += 1
+        return number
 
 
 def uniforms(seed: int, *name: str | int, largest: int = _LARGEST_BLOCK) -> Draws:

@@ -280,7 +280,8 @@ class Simulation:
             elif kind is Transmit:
                 self._transmit(process, effect, now)  # type: ignore[arg-type]
             elif kind is Wake:
-                self._ask_to_wake(process, max(now, effect.at))  # type: ignore[union-attr]
+                at = effect.at  # type: ignore[union-attr]
+                self._ask_to_wake(process, at if at > now else now)
             elif kind is Notice:
                 self._notice(process, effect, now)  # type: ignore[arg-type]
             elif kind is TakeBack:
@@ -432,7 +433,7 @@ class Simulation:
     def _ask_to_wake(self, process: int, at: float) -> None:
         if (process, at) not in self._wakes:
             self._wakes.add((process, at))
-            self.schedule(at, process, self._wake)
+            self._agenda.schedule(at, process, self._wake)
 
     def _wake(self, process: int, now: float) -> None:
         self._wakes.remove((process, now))

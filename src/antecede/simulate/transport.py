@@ -113,15 +113,15 @@ class Transport:
         if self._is_overlay:
             self._send_hop(MessageId(source, packet.stamp.number), to, size, now)
             self._recorder.bare_hops += message is None
-        drawn: dict[int, Fate] = {}
-        if flight is not None and flight.fates and message and message.id.sender == source:
-            drawn = flight.fates
         links, heap, sequence = self._links, self._agenda.heap, self._agenda.sequence
-        for destination, fate in self._fates(source, destinations, drawn):
+        if flight is not None and flight.fates and message and message.id.sender == source:
+            fates = self._mixed_fates(source, destinations, flight.fates)
+        else:
+            fates = links.control.fates(source, destinations)
+        is_direct = links.is_direct
+        for destination, fate in zip(destinations, fates, strict=True):
             for delay in fate:
-                time = now + delay
-                if not links.is_direct:
-                    time = links.arrival(source, destination, now, delay)
+                time = now + delay if is_direct else links.arrival(source, destination, now, delay)
                 if time < inf:
                     heappush(heap, (time, next(sequence), destination, packet, flight))
 
@@ -149,20 +149,16 @@ class Transport:
 
         return receive
 
-    def _fates(
-        self, source: int, destinations: Sequence[int], drawn: dict[int, Fate]
-    ) -> Iterable[tuple[int, Fate]]:
-        if not drawn:
-            return zip(destinations, self._links.control.fates(source, destinations), strict=True)
-        return self._mixed_fates(source, destinations, drawn)
-
     def _mixed_fates(
         self, source: int, destinations: Sequence[int], drawn: dict[int, Fate]
-    ) -> Iterable[tuple[int, Fate]]:
+    ) -> list[Fate]:
+        """Of each destination the fate that was drawn for it, or a new one."""
         undrawn = [destination for destination in destinations if destination not in drawn]
         fates = iter(self._links.control.fates(source, undrawn) if undrawn else ())
-        for destination in destinations:
-            yield destination, drawn.pop(destination) if destination in drawn else next(fates)
+        return [
+            drawn.pop(destination) if destination in drawn else next(fates)
+            for destination in destinations
+        ]
 
     def _size_of_copies(self, message: Message, effects: Iterable[Effect]) -> tuple[int, int]:
         """Elements and bytes of the largest stamp that a message sets out with."""

@@ -144,7 +144,7 @@ FLUSH_MUTANTS = (
         "member",
         "        if isinstance(packet.body, Report):\n",
         "        if isinstance(packet.body, Prepare):\n"
-        "            self._core.state.promised = packet.body.ballot\n"
+        "            self.core.state.promised = packet.body.ballot\n"
         "        elif isinstance(packet.body, Report):\n",
         scene="late prepare",
     ),
@@ -160,7 +160,7 @@ FLUSH_MUTANTS = (
         "does not show a newer view to who is behind",
         "stays in views",
         "member",
-        "            self._core.transmit(1 << packet.source.process, self._core.report())\n",
+        "            self.core.transmit(1 << packet.source.process, self.core.report())\n",
         "            pass\n",
         2,
     ),

@@ -75,7 +75,7 @@ class Absence(Part):
             for who in late:
                 del returned[who]
         below = self.core.below(layer) if layer.node.level else None
-        if layer.memory.strays:
+        if layer.state.memory.strays:
             self.relay.give_up_strays(layer, now)
         is_waiting = layer.state.replaced_at >= 0
         if late or (below is not None and below.is_server and (below.memory.away or is_waiting)):

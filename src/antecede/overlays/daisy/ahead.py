@@ -77,8 +77,6 @@ class RunningAhead(Part):
     def catch_up(self, now: float) -> None:
         """What was sent on ahead has been delivered here. Usually the servers have taken it by now;
         otherwise it is sent on in its turn."""
-        if self.options.forward != "received":
-            return
         layer = self.core.local
         above = None if layer is None else self.core.above(layer)
         if layer is None or above is None or layer.is_merging():  # what came in batches goes first

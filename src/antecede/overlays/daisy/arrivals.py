@@ -61,7 +61,7 @@ class Arrivals(Part):
         items = decode_items(message.payload)
         arrivals = [(sender, message.id, item) for item in items]
         whose = self.core.whom(layer, sender)
-        if any(isinstance(item, Merged) for item in items[:1]):
+        if items and isinstance(items[0], Merged):
             self.relay.spreading(layer).on_merged(layer, message, now)
         elif layer.memory.batches:
             gather(layer, self._take_at_once(layer, arrivals, now), whose, now)

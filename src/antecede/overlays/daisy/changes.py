@@ -32,7 +32,7 @@ class Changes(Part):
 
     def call_roll(self, layer: Layer, now: float) -> None:
         """The servers have to know how large the groups are."""
-        if not self.options.evolves:
+        if not self.core.evolves:
             return
         lower = layer if not layer.node.level else self.core.below(layer)
         above = None if lower is None or lower.node.level else self.core.above(lower)

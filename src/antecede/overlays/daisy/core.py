@@ -22,6 +22,8 @@ class Core:
     def __init__(self, process: int, options: DaisyOptions, plan: Plan) -> None:
         self.process = process
         self.options = options
+        self.evolves, self.reshapes = options.evolves, options.reshapes
+        self.runs_ahead = options.forward == "received"
         self.plan = self.first_plan = plan
         self.state = State()
         self.layers: list[Layer] = []
@@ -66,6 +68,14 @@ class Core:
     def below(self, layer: Layer) -> Layer | None:
         place = self.layers.index(layer) - 1
         return self.layers[place] if place >= 0 else None
+
+    def neighbours(self, layer: Layer) -> tuple[Layer | None, Layer | None]:
+        """Both of these, above and below."""
+        layers = self.layers
+        place = layers.index(layer)
+        above = layers[place + 1] if place + 1 < len(layers) else None
+        is_in = above is not None and above.is_in
+        return above if is_in else None, layers[place - 1] if place else None
 
     def add(self, layer: Layer, now: float) -> None:
         """Be in one more group, above the others."""

@@ -326,9 +326,9 @@ def carries(items: Iterable[Item]) -> list[Carry]:
 
 
 @lru_cache(maxsize=4096)
-def check_addresses(items: tuple[Item, ...], size: int) -> None:
+def check_addresses(payload: bytes, size: int) -> None:
     """Refuse messages from or to processes that there are not."""
-    for item in carries(items):
+    for item in carries(decode_items(payload)):
         if item.sender >= size:
             raise MalformedStamp("sender", f"is {item.sender}")
         to = item.message.destinations

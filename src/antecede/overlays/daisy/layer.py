@@ -8,6 +8,7 @@ report at every tick, and notice who does not.
 """
 
 from collections.abc import Iterable
+from operator import attrgetter
 
 import msgspec
 
@@ -22,7 +23,7 @@ from antecede.groups import (
     View,
     founding_view,
 )
-from antecede.groups.packets import Body, Data, Decide, Packet, Report, check
+from antecede.groups.packets import Body, Data, Decide, Packet, Report
 from antecede.message import MessageId, ProcessSet, process_set
 from antecede.overlays.daisy.items import (
     Ahead,
@@ -45,6 +46,7 @@ EPOCHS = 1 << 32
 LEFT = 1 << 48
 """As an epoch: later than all. A group that is bound to it takes part in that group of servers
 never again (`levels`)."""
+_place = attrgetter("place")
 ABOVE = -1
 """Among those who bring batches: the group above, through whoever serves."""
 
@@ -107,23 +109,22 @@ class Layer:
 
     @property
     def view(self) -> View | None:
-        return self.member.view
+        return self.member.core.view
 
     @property
     def is_in(self) -> bool:
-        return self.member.is_in
+        return self.member.core.view is not None
 
     @property
     def is_lost(self) -> bool:
         """Whether it is not in the group (or has to go), or the group has lost its quorum."""
-        member = self.member
-        return not member.is_in or member.is_suspended or member.is_left_out
+        group = self.member.core
+        return group.view is None or group.state.suspended or self.member.is_left_out
 
     @property
     def is_server(self) -> bool:
         """Whether this process serves the group: it is the most senior member."""
-        view = self.member.view
-        return view is not None and view.members[0].process == self.process
+        return self.member.core.is_senior
 
     @property
     def waits_for_groups(self) -> bool:
@@ -141,7 +142,8 @@ class Layer:
 
     def in_order(self) -> list[Kept]:
         """What is kept, as it was delivered."""
-        return sorted(self.memory.kept.values(), key=lambda kept: kept.place)
+        kept = self.state.memory.kept
+        return sorted(kept.values(), key=_place) if kept else []
 
     def keeps_for(self, processes: ProcessSet) -> bool:
         return any(kept.message.destinations & processes for kept in self.memory.kept.values())
@@ -170,24 +172,24 @@ class Layer:
 
     def has_passed(self, message: MessageId) -> bool:
         """Whether the group has had this message."""
-        return message.number <= self.memory.seen.get(message.sender, 0)
+        return message.number <= self.state.memory.seen.get(message.sender, 0)
 
     def note_passed(self, message: MessageId) -> None:
-        seen = self.memory.seen
+        seen = self.state.memory.seen
         seen[message.sender] = max(seen.get(message.sender, 0), message.number)
 
     def takes(self, packet: Packet) -> bool:
         """Whether it is not of another view of the same number: of two parts that suspect each
         other, both may have gone on (`Quorum.SURVIVORS`). Else a stranger may know how this view
         has ended. What is malformed is refused, before anything changes."""
-        view = self.member.view
+        view = self.member.core.view
         if view is None or packet.view != view.number:
             return True
         if not self.member.knows(packet.source) and (
             self.options.quorum is Quorum.SURVIVORS or not isinstance(packet.content, Decide)
         ):
             return False
-        check(packet, len(view.members))
+        self.member.check(packet)
         return True
 
     def has_got(self, process: int, number: int) -> bool:
@@ -222,8 +224,9 @@ class Layer:
 
     def is_new(self, message: MessageId) -> bool:
         """Whether the group has not had this message, nor was it sent from here."""
-        last = self.state.out.last.get(message.sender, 0)
-        return message.number > last and not self.has_passed(message)
+        sender, number = message
+        state = self.state
+        return number > state.out.last.get(sender, 0) and number > state.memory.seen.get(sender, 0)
 
     def tell(self, item: Item, now: float, within_s: float) -> None:
         """Put word into the next payload, which is sent after this time at the latest."""
@@ -307,8 +310,9 @@ class Layer:
 
     def is_busy(self, now: float) -> bool:
         """Whether something is under way that needs time to pass."""
-        mine, memory, out = self.state, self.state.memory, self.state.out
-        return not self.member.has_stopped and bool(
+        mine = self.state
+        memory, out = mine.memory, mine.out
+        is_busy = (
             memory.kept
             or memory.batches
             or out.items
@@ -322,6 +326,7 @@ class Layer:
             or mine.epochs.epoch.waiting
             or not self.member.is_quiet
         )
+        return bool(is_busy) and not self.member.has_stopped
 
     def is_awake(self, now: float) -> bool:
         """Whether it is busy, or another member was a moment ago: it must be heard then, and hear
@@ -331,7 +336,7 @@ class Layer:
     def says_busy(self, now: float) -> bool:
         """Whether the others have to be awake. Members report to the server alone, which keeps the
         rest awake for a busy one."""
-        return self.is_awake(now) if self.is_server else self.is_busy(now)
+        return self.is_awake(now) if self.member.core.is_senior else self.is_busy(now)
 
     def hear_busy(self, now: float) -> None:
         """Another member is busy."""
@@ -366,8 +371,8 @@ def wants_time(body: Body, at_server: bool) -> bool:
     """Whether a packet of a busy member is a reason to stay awake. Data is one in itself, and an
     acknowledgement wants no answer; but a server stays awake as long as any member is busy: were it
     to nap meanwhile, it would not notice who is silent."""
-    is_answer = isinstance(body, Report) and not body.waits
-    return not isinstance(body, Data) and (at_server or not is_answer)
+    is_answer = type(body) is Report and not body.waits
+    return type(body) is not Data and (at_server or not is_answer)
 
 
 def _splits(node: Node, options: DaisyOptions) -> bool:

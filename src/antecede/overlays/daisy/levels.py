@@ -50,7 +50,7 @@ class Levels(Part):
 
     def look(self, layer: Layer, now: float) -> None:
         """Do what can be done for the group to give way, if it has to."""
-        if not self.options.reshapes or self.core.is_start or layer not in self.core.layers:
+        if not self.core.reshapes or self.core.is_start or layer not in self.core.layers:
             return
         if layer.state.moving.going:
             self._leave_if_bound(layer, now)
@@ -64,7 +64,7 @@ class Levels(Part):
 
     def go_on(self, now: float) -> None:
         """Look at all groups that give way, after every input."""
-        for layer in list(self.core.layers) if self.options.reshapes else ():
+        for layer in list(self.core.layers):
             if layer.memory.frozen or layer.state.moving.going:
                 self._say_ready(layer, now)
                 self.look(layer, now)

@@ -66,7 +66,10 @@ class Plan(msgspec.Struct, frozen=True):
     def child_of(self, node: Node, process: int) -> int | None:
         """The group below this one that a process lives in or under."""
         nodes = self.nodes
-        return next((one for one in node.children if nodes[one].processes >> process & 1), None)
+        for child in node.children:
+            if nodes[child].processes >> process & 1:
+                return child
+        return None
 
     def changed(
         self, parent: int, gone: tuple[int, ...], made: tuple[tuple[int, tuple[int, ...]], ...]

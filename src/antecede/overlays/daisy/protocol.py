@@ -5,7 +5,7 @@ from types import MappingProxyType
 from antecede import groups
 from antecede.errors import MalformedStamp, Misuse
 from antecede.groups.packets import Data as GroupData
-from antecede.groups.packets import Tell
+from antecede.groups.packets import Detour, Tell
 from antecede.message import Membership, Message, MessageId
 from antecede.order import (
     Addressing,
@@ -32,7 +32,6 @@ from antecede.overlays.daisy.core import Core
 from antecede.overlays.daisy.fence import Fencing
 from antecede.overlays.daisy.items import (
     Direct,
-    Item,
     carries,
     carry,
     check_addresses,
@@ -172,7 +171,7 @@ class Daisy(Order):
             raise MalformedStamp("packet", "or talk: a stamp has one of them")
         if stamp.packet is not None:
             self._receive(packet.source, stamp.packet, stamp.busy, now)
-            if self.options.forward == "received":
+            if self.core.runs_ahead:
                 self._work(now)
                 self._ahead.run_ahead(stamp.packet, now)
         elif stamp.talk is not None:
@@ -193,9 +192,9 @@ class Daisy(Order):
     def _receive(self, source: int, packet: groups.Packet, busy: bool, now: float) -> None:
         if packet.source.process != source:
             raise MalformedStamp("source", f"is {source}, for {packet.source.process}")
-        content = packet.content
+        content = packet.body if type(packet.body) is not Detour else packet.content
         if type(content) is GroupData or type(content) is Tell:
-            self._check(decode_items(content.payload))
+            self._check(content.payload)
         for layer in self.core.layers:
             if layer.config.group == packet.group:
                 if not layer.takes(packet):
@@ -203,7 +202,7 @@ class Daisy(Order):
                 keeps_awake = busy and wants_time(content, layer.is_server)
                 if keeps_awake or type(content) is GroupData:
                     self._rouse(layer, now)
-                self.core.do(layer, layer.member.receive(packet, now))
+                self.core.do(layer, layer.member.take(packet, now))
                 if keeps_awake:
                     layer.hear_busy(now)
                 return
@@ -215,11 +214,11 @@ class Daisy(Order):
             view = founding.last_view if founding is not None and is_last else 0
             self._search.say(Moved(packet.group, self.core.changes(), view), 1 << source)
 
-    def _check(self, items: tuple[Item, ...]) -> None:
-        for item in items:
+    def _check(self, payload: bytes) -> None:
+        for item in decode_items(payload):
             if type(item) is Direct:
                 self._check_matrix(item)
-        check_addresses(items, self.membership.size)
+        check_addresses(payload, self.membership.size)
 
     def _check_matrix(self, item: Direct) -> None:
         integers = len(decode_matrix(item.matrix))
@@ -261,8 +260,10 @@ class Daisy(Order):
                 self._perform(layer, effect, now)
             if not agenda:
                 self._arrivals.bring_batches(now)
-                self._levels.go_on(now)
-                self._ahead.catch_up(now)
+                if core.reshapes:
+                    self._levels.go_on(now)
+                if core.runs_ahead:
+                    self._ahead.catch_up(now)
 
     def _look(self, now: float) -> bool:
         """What can be done now in the local group; whether anything follows from it."""
@@ -271,13 +272,14 @@ class Daisy(Order):
         return bool(self.core.agenda)
 
     def _settle(self, now: float) -> list[Effect]:
-        self._work(now)
         core = self.core
+        if core.agenda or self._looks:
+            self._work(now)
         for layer in core.layers:
             state = layer.state
             if state.sleep.resting and layer.is_awake(now):
                 self._rouse(layer, now)
-            if layer.memory.missed or layer.memory.forgotten:
+            if state.memory.missed or (layer.node.level and state.memory.forgotten):
                 self._absence.call_back(layer, now)
             out = state.out
             if out.items and out.items_at != out.items_asked:

@@ -155,9 +155,13 @@ class Relay(Part):
         if self.spreading(layer).holds_back(layer, kept):
             return
         message = kept.message
-        above, below = self.core.above(layer), self.core.below(layer)
-        is_beyond = message.destinations & ~layer.node.processes
-        if above is not None and is_beyond and self.may_rise(layer, above, kept):
+        above, below = self.core.neighbours(layer)
+        if (
+            above is not None
+            and message.destinations & ~layer.node.processes
+            and above.is_new(message.id)
+            and self.may_rise(layer, above, kept)
+        ):
             self.pass_if_new(above, kept, now)
         if layer.state.ahead:  # these are still on their way below, and this may be an answer
             return
@@ -353,7 +357,7 @@ class Relay(Part):
 
     def _report_had(self, layer: Layer, kept: Kept, now: float) -> None:
         id_, node = kept.message.id, layer.node
-        above = self.core.above(layer) if self.options.reshapes and layer.is_server else None
+        above = self.core.above(layer) if self.core.reshapes and layer.is_server else None
         known = None if above is None else above.memory.kept.get(id_)
         if above is None or known is None or id_ in above.state.out.had:
             return
