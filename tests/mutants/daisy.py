@@ -52,10 +52,8 @@ RULES = [
     ),
     Mutant(
         name="moves-before-all-know",
-        old="        if layer.node.level:\n"
-        "            layer.memory.pending[within] = pack(change)\n",
-        new="        if not change.gone:\n"
-        "            layer.memory.pending[within] = pack(change)\n",
+        old="        if layer.node.level or change.raised:\n            layer.memory.pending",
+        new="        if change.raised:\n            layer.memory.pending",
     ),
     Mutant(
         name="moves-empty-handed",
@@ -388,11 +386,6 @@ FOUND_BY_CHANCE = [
         new="            awaited = None\n",
     ),
     Mutant(
-        name="decides-twice-at-once",
-        old=" and change.version > layer.state.moving.decided:",
-        new=":",
-    ),
-    Mutant(
         name="remembers-half-of-its-past",
         old="    groups = (*change.made, *change.below) if isinstance(change, Reshape) else ()\n",
         new="    groups = change.made if isinstance(change, Reshape) else ()\n",
@@ -409,10 +402,8 @@ FOUND_BY_CHANCE = [
 STOPS = [
     Mutant(
         name="the-junior-goes-on",
-        old="self.core.whom(layer, member.process) for member in layer.view.members]\n"
-        "        if layer.state.epoch and",
-        new="self.core.whom(layer, member.process) for member in layer.view.members[::-1]]\n"
-        "        if layer.state.epoch and",
+        old="        present = [self.core.whom(layer, member.process) for member in layer.view.members]\n        rolls",
+        new="        present = [self.core.whom(layer, one.process) for one in layer.view.members[::-1]]\n        rolls",
     ),
 ]
 """`tests/overlays/test_daisy_found.py` has the schedule."""
@@ -425,9 +416,8 @@ FENCE = [
     ),
     Mutant(
         name="the-batch-dies-with-its-founder",
-        old="    if not layer.waits_for_groups:\n"
-        "        layer.memory.batches &= {ABOVE, *present}\n",
-        new="    layer.memory.batches &= {ABOVE, *present}\n",
+        old="    if not layer.waits_for_groups:\n        layer.memory.batches = {",
+        new="    if layer.node.level >= 0:\n        layer.memory.batches = {",
     ),
     Mutant(
         name="speaks-for-a-group-that-goes-on",
@@ -444,14 +434,12 @@ FENCE = [
     ),
     Mutant(
         name="waits-for-a-batch-for-ever",
-        old="                self._forget(layer, who, now)\n            elif who != ABOVE:\n",
-        new="                pass\n            elif who != ABOVE:\n",
+        old="                self._forget(layer, who, now)\n            elif who > ABOVE:\n",
+        new="                pass\n            elif who > ABOVE:\n",
     ),
     Mutant(
         name="waits-for-those-above-for-ever",
-        old="        if ABOVE in missing and "
-        "(len(missing) > 1 or self.core.above(layer) is not None):\n"
-        "            missing.discard(ABOVE)\n",
+        old="        if ABOVE in missing and (len(missing) > 1 or (above is not None and not above.is_lost)):\n            missing.discard(ABOVE)\n",
         new="        missing.discard(ABOVE)\n",
     ),
     Mutant(
@@ -503,8 +491,8 @@ FENCE = [
     ),
     Mutant(
         name="waits-for-the-servers-for-ever",
-        old=" or missing == {ABOVE}",
-        new="",
+        old=" or missing <= lines | {ABOVE})",
+        new=" or missing <= lines)",
     ),
     Mutant(
         name="half-of-the-groups-are-none",
@@ -523,19 +511,9 @@ FENCE = [
         new="        return [pack(item) for item in items]\n",
     ),
     Mutant(
-        name="decides-without-all-groups",
-        old="        if layer.state.epoch and not {*layer.node.children} <= {*present}:\n",
-        new="        if layer.state.epoch < 0:\n",
-    ),
-    Mutant(
-        name="gives-a-number-twice",
-        old="not (self.options.reshapes or layer.state.epoch)",
-        new="not self.options.reshapes",
-    ),
-    Mutant(
         name="calls-groups-that-never-were",
-        old="            absent = [who for who in absent if who in layer.node.children]\n",
-        new="            pass\n",
+        old="wanted = (wanted | memory.forgotten) & {*layer.node.children}",
+        new="wanted = wanted | memory.forgotten",
     ),
     Mutant(
         name="brings-its-batch-unbound",
@@ -762,8 +740,8 @@ EVOLVING = [
     ),
     Mutant(
         name="ready-though-its-group-gives-way",
-        old="not below.memory.batches and not self.core.gives_way(below):",
-        new="not below.memory.batches and not below.state.moving.change:",
+        old="not (below.memory.batches or agreement(below) or self.core.gives_way(below))",
+        new="not (below.memory.batches or agreement(below) or below.state.moving.change)",
     ),
     Mutant(
         name="has-stopped-for-ever",
@@ -776,3 +754,113 @@ EVOLVING = [
         new="            names = set[MessageId]()\n",
     ),
 ]
+
+CONSENT = [
+    Mutant(
+        name="agrees-twice",
+        old="        if not agreement(layer) and not memory.batches and _suits(layer, change):",
+        new="        if not memory.batches and _suits(layer, change):",
+    ),
+    Mutant(
+        name="agrees-for-who-is-not-there",
+        old="    return is_ours and view is not None and named == view.processes\n",
+        new="    return is_ours\n",
+    ),
+    Mutant(
+        name="agrees-before-all-know",
+        old="            if within in layer.state.founding.settled:\n",
+        new="            if within is not None:\n",
+    ),
+    Mutant(
+        name="agreed-for-ever",
+        old='            if layer.memory.agreed == stored:\n                layer.memory.agreed = b""\n',
+        new="",
+    ),
+    Mutant(
+        name="agrees-only-once",
+        old="            word = Proposal(change, below.node.index, agrees=True)\n"
+        "            self.core.do(layer, layer.send_word(word, now))\n",
+        new="            pass\n",
+    ),
+    Mutant(
+        name="nobody-asks-the-others",
+        old="        if stored not in moving.agreed and stored != moving.proposed:\n",
+        new="        if stored is None:\n",
+    ),
+    Mutant(
+        name="ready-though-it-has-agreed",
+        old="not (below.memory.batches or agreement(below) or self.core.gives_way(below))",
+        new="not (below.memory.batches or self.core.gives_way(below))",
+    ),
+    Mutant(
+        name="freezes-while-it-asks",
+        old=" or layer.is_merging() or is_asking(layer):\n            return False",
+        new=" or layer.is_merging():\n            return False",
+    ),
+    Mutant(
+        name="splits-before-all-know",
+        old="        if layer.node.level or change.raised:\n            layer.memory.pending",
+        new="        if layer.node.level:\n            layer.memory.pending",
+    ),
+    Mutant(
+        name="new-servers-keep-changes-to-themselves",
+        old="            self.changes.tell_servers(layer, now)\n",
+        new="            pass\n",
+    ),
+    Mutant(
+        name="frozen-from-view-to-view",
+        old="            memory.frozen = False\n",
+        new="            pass\n",
+    ),
+    Mutant(
+        name="goes-on-without-a-line",
+        old="    layer.memory.batches.update(map(line, gone))\n",
+        new="",
+    ),
+    Mutant(
+        name="a-line-waits-for-founders-alone",
+        old="            self.core.do(layer, layer.send_word(Batch(was_in=founding.was_in), now))\n",
+        new="            pass\n",
+    ),
+    Mutant(
+        name="a-line-is-awaited-for-ever",
+        old=" or missing <= lines | {ABOVE})",
+        new=" or missing <= {ABOVE})",
+    ),
+    Mutant(
+        name="stays-where-it-is-lost",
+        old="        if layer is self.core.local and self.core.gives_way(layer):\n            self._move(now)\n",
+        new="        pass\n",
+    ),
+    Mutant(
+        name="moves-by-itself",
+        old="        if local.is_lost or 0 < view <= word.view:\n",
+        new="        if local.is_lost or view >= 0:\n",
+    ),
+    Mutant(
+        name="waits-for-who-has-left",
+        old="        if local.is_lost or 0 < view <= word.view:\n",
+        new="        if local.is_lost:\n",
+    ),
+    Mutant(
+        name="forgotten-for-good",
+        old="wanted = (wanted | memory.forgotten) & {*layer.node.children}",
+        new="wanted = wanted & {*layer.node.children}",
+    ),
+    Mutant(
+        name="believes-servers-that-were",
+        old="        if len(kept) < len(known):\n",
+        new="        if len(kept) > len(known):\n",
+    ),
+    Mutant(
+        name="leaves-what-came-before",
+        old="self.node.processes | self.state.before\n",
+        new="self.node.processes\n",
+    ),
+    Mutant(
+        name="founders-say-nothing-of-changes",
+        old="        changes=() if below is None else tuple(below.memory.changes),\n",
+        new="",
+    ),
+]
+"""Groups that agree to give way, and what is brought from one to the next."""

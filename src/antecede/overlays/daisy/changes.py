@@ -154,6 +154,7 @@ class Changes(Part):
         layer.memory.changes.append(stored)
         self.learn([stored])
         if layer.node.level:
+            self.consent.settle(layer, stored)
             self._relabel(layer, change, now)
             self.announce(layer, now)
         else:

@@ -66,8 +66,7 @@ class Consent(Part):
         stored, memory = pack(change), layer.memory
         if stored == agreement(layer) or stored in memory.refused:
             return
-        is_free = not (agreement(layer) or memory.batches or self.core.gives_way(layer))
-        if is_free and _suits(layer, change):
+        if not agreement(layer) and not memory.batches and _suits(layer, change):
             memory.agreed = stored
         else:
             memory.refused.append(stored)
@@ -88,12 +87,17 @@ class Consent(Part):
             if layer.memory.agreed == stored:
                 layer.memory.agreed = b""
             return
-        moving, below = layer.state.moving, self.core.below(layer)
+        self.settle(layer, stored)
+        below = self.core.below(layer)
+        if below is not None and below.is_server and below.memory.agreed == stored:
+            self.core.do(below, below.send_word(word, now))
+
+    def settle(self, layer: Layer, stored: bytes) -> None:
+        """It is decided or void."""
+        moving = layer.state.moving
         moving.agreed.pop(stored, None)
         if moving.proposed == stored:
             moving.proposed = b""
-        if below is not None and below.is_server and below.memory.agreed == stored:
-            self.core.do(below, below.send_word(word, now))
 
     def on_view(self, layer: Layer, now: float) -> None:
         """Who stays in a group has heard the same. Among servers all say again what their groups

@@ -210,8 +210,6 @@ class Levels(Part):
             return
         if layer is not self.core.layers[-1]:  # the group of servers that was is not left yet
             return
-        if layer is not self.core.layers[-1]:  # the group of servers that was is not left yet
-            return
         if 0 < limit < len(view.members) and self._is_calm(layer):
             inside = tuple(member.process for member in view.members)
             half, first = len(inside) // 2, self.core.new_number()

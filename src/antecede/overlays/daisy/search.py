@@ -63,14 +63,13 @@ class Search(Part):
     def tick(self, layer: Layer, now: float) -> None:
         """At every tick of a group of servers."""
         state, bound = layer.state, self.core.bound(layer.node.index)
-        if state.epoch < bound < LEFT and layer.view is not None:  # it came with a batch
-            others = tuple(members(layer.view.processes))
-            self._adopt(layer, Found(layer.node.index, bound, others, again=False), now)
+        if state.epoch < bound < LEFT:
+            self._leave(layer, bound, now)
             return
         if not layer.is_lost or state.moving.going:
             state.seeking.since = -1.0
             if state.seeking.lost:
-                state.seeking.lost = {}
+                state.seeking.lost = self._looking(layer, now)
             self._remind(layer)
             return
         if state.seeking.since < 0:
@@ -83,6 +82,13 @@ class Search(Part):
             self.say(Seek(own.index, state.epoch, node.index), beside)
             if now - state.seeking.since > 3 * self._patience_s:
                 self._found_anew(layer, own, now)
+
+    def _leave(self, layer: Layer, epoch: int, now: float) -> None:
+        """The groups of this process are bound to a later epoch, as others have brought along: it
+        looks for that, or for one that is later still."""
+        here = 0 if layer.view is None else layer.view.processes
+        others = tuple(members((here | layer.node.processes) & ~(1 << self.process)))
+        self._adopt(layer, Found(layer.node.index, epoch, others, again=False), now)
 
     def ask(self, layer: Layer, now: float) -> None:
         """At every tick of a local group that this process wants to be let into: say so, once, if
@@ -115,14 +121,17 @@ class Search(Part):
         child = plan.child_of(node, self.process)
         return plan.nodes[node.index if child is None else child]
 
-    def _found_anew(self, layer: Layer, own: Node, now: float) -> None:
-        """If nobody with a better claim is looking, and enough are."""
-        state = layer.state
-        fresh = {
-            child: process
-            for child, (process, heard_at) in sorted(state.seeking.lost.items())
+    def _looking(self, layer: Layer, now: float) -> dict[int, tuple[int, float]]:
+        """Who has said a moment ago that it is looking, too, by group."""
+        return {
+            child: (process, heard_at)
+            for child, (process, heard_at) in sorted(layer.state.seeking.lost.items())
             if now - heard_at < self._patience_s
         }
+
+    def _found_anew(self, layer: Layer, own: Node, now: float) -> None:
+        """If nobody with a better claim is looking, and enough are."""
+        fresh = {child: process for child, (process, _) in self._looking(layer, now).items()}
         if any(child < own.index for child in fresh) or self.core.is_home_lost(layer):
             return
         if not self._are_enough(layer, {own.index, *fresh}, now):
@@ -219,13 +228,14 @@ class Search(Part):
         elif layer.view is not None:
             self.say(_found(layer, layer.view), 1 << source)
             if epoch > layer.state.epoch and layer.is_server:
-                self._found_with(layer, layer.view, child, source, now)
+                layer.state.seeking.lost[child] = (source, now)
+                self._found_with(layer, layer.view, now)
 
-    def _found_with(self, layer: Layer, view: View, child: int, source: int, now: float) -> None:
-        """One looks for a later epoch: its group may be bound to that, which may never begin. If
-        all groups are here with it, their servers found one that is later still."""
+    def _found_with(self, layer: Layer, view: View, now: float) -> None:
+        """Some look for a later epoch: their groups may be bound to that, which may never begin. If
+        all groups are here with them, their servers found one that is later still."""
         speakers = {self.core.whom(layer, one.process): one.process for one in view.members}
-        speakers[child] = source
+        speakers |= {child: process for child, (process, _) in self._looking(layer, now).items()}
         is_whole = {*layer.node.children} <= {*speakers}
         if is_whole and self.process in speakers.values() and not self.core.is_home_lost(layer):
             others = [one for one in speakers.values() if one != self.process]
