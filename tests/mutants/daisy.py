@@ -506,9 +506,8 @@ FENCE = [
     ),
     Mutant(
         name="brings-what-the-servers-have",
-        old="        return [pack(item) for item in items "
-        "if self.node.processes >> item.sender & 1]\n",
-        new="        return [pack(item) for item in items]\n",
+        old="        return [pack(item) for item in items if home >> item.sender & 1]\n",
+        new="        return [pack(item) for item in items if home]\n",
     ),
     Mutant(
         name="calls-groups-that-never-were",
@@ -659,7 +658,7 @@ BACK = [
     ),
     Mutant(
         name="leaves-one-in-a-later-epoch",
-        old="                self._found_with(layer, layer.view, child, source, now)\n",
+        old="                self._found_with(layer, layer.view, now)\n",
         new="                pass\n",
     ),
     Mutant(

@@ -302,8 +302,8 @@ class Daisy(Order):
             case groups.Told(sender, payload):
                 self._relay.spreading(layer).on_told(layer, sender, payload, now)
             case groups.Stable(stable):
-                self._changes.apply(layer, stable, now)
                 self._consent.answer(layer, stable, now)
+                self._changes.apply(layer, stable, now)
                 self._fencing.on_stable(layer, stable)
                 self._relay.on_stable(layer, stable, now)
             case groups.ViewInstalled():
