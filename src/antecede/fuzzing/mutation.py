@@ -199,6 +199,11 @@ def _traffic(fields: Fields, moments: Moments, chance: Chance) -> None:
         fields["workload"]["cascade"] = chance.between(0.02, 0.9)
 
 
+def _again(fields: Fields, moments: Moments, chance: Chance) -> None:
+    """The same faults at the same times, with other luck: who sends what when, and delays."""
+    fields["seed"] = chance.whole(1, 1 << 30)
+
+
 def _network(fields: Fields, moments: Moments, chance: Chance) -> None:
     """A delay or a loss of another run."""
     network = fields["network"]
@@ -228,6 +233,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     _deafen,
     _drop,
     *[_traffic] * 2,
+    *[_again] * 3,
     _network,
     _options,
 )
