@@ -134,12 +134,15 @@ def _talks(block: list[int], blocks: Blocks, chance: Chance) -> list[Fields]:
 
 
 def _links(story: Story, chance: Chance) -> None:
-    """One or two links are cut, of leaders or inside of a group, many for ever."""
+    """One or two links are cut, of leaders or inside of a group; many a one for ever, but never
+    two, which might leave one process without its group for good."""
     for _ in range(chance.whole(1, 2)):
         leaders = [block[0] for block in story.blocks]
         one, other = chance.some(leaders if chance.happens(0.5) else story.focus, 2)
         start_s = chance.within(0.2, 3.0)
-        length_s = FOR_EVER_S if chance.happens(0.5) else chance.within(2.0, 10.0) * story.silence_s
+        length_s = chance.within(2.0, 10.0) * story.silence_s
+        if chance.happens(0.5) and not story.cuts:
+            length_s = FOR_EVER_S
         story.cut(start_s, start_s + length_s, [one], [other])
     story.busy_s = max(story.last_s, 4 * story.silence_s)
 
