@@ -99,6 +99,16 @@ a run takes half the time, and finds what takes an unlikely moment rather than m
 of twelve the small groups stay as they are, and messages are sent on early, or straight to those
 whom they are for.
 
+Before all of that, four tenths of its runs are *stories* (`fuzzing/stories.py`): small worlds
+around one idea. Random faults hardly ever hit whoever leads a group at that moment, at the right
+time-out after another fault, with a message on its way that some have and others lack. A story
+makes them meet, with random times, groups and traffic: a link is cut for ever; several leaders
+crash in the same moment, and some have not heard their last words; those that come next crash while
+they take over; a group is away while all leaders that it knew crash, one after the other; a leader
+and the rest of its group are cut off from each other and from all, and come back one after the
+other; a leader is away, then the rest of its group in its place, while other leaders crash. In many
+of them one or two processes do all the talking.
+
 In a fifth of the runs of `separators` the network changes (`fuzzing/changes.py`): on flooded and on
 shortest ways routers or processes crash, come back, or come for the first time, and links are new,
 while delays stay short against the silence that is taken for a crash.
@@ -115,17 +125,20 @@ where it promises nothing ([limits](daisy.md#limits)). What it has been through:
 every protocol: what is told (views, servers, stops, gaps) in pairs and triples as they follow each
 other; which kinds of packets are sent after which of these, and about how often; in how many groups
 somebody is who crashes or comes, and what was told last; what is told around the beginning and the
-end of a cut; what is held in the end, and for what. A run that reaches something new is kept. Four
-of five scenarios are mutants of kept ones (`fuzzing/mutation.py`): a fault is shifted, lengthened,
-added, doubled, dropped or turned on others, often to a moment at which something was told; traffic
-is made to last until such a moment; delays, losses or one option are taken from another run.
+end of a cut; what is held in the end, and for what. A run that reaches something new is kept. Two
+of three scenarios are mutants of kept ones (`fuzzing/mutation.py`): a fault is shifted, lengthened,
+added, doubled, dropped or turned on others, often to a moment at which something was told; a
+neighbour of one that is hit crashes as well, or some do not hear the last words of those who crash;
+traffic is made to last until such a moment; the same faults come with another seed; delays, losses
+or one option are taken from another run.
 
 Counts go into buckets, and any feature is as likely to be picked as another, with the shortest run
-that reaches it: as in AFL (Zalewski, 2013). For distributed systems, feedback from what nodes do
-around faults is that of Mallory (Meng, Pîrlea, Roychoudhury, Sergey: *Greybox fuzzing of
-distributed systems*, CCS 2023), and from an abstraction of their states that of Gulcan,
-Kulahcioglu Ozkan, Majumdar and Nagendra (*Model-guided fuzzing of distributed systems*, OOPSLA
-2025). They steer running systems; here one seed explains a run.
+that reaches it: as in AFL (Zalewski, 2013). Of two runs that are picked so the shorter one is
+mutated. For distributed systems, feedback from what nodes do around faults is that of Mallory
+(Meng, Pîrlea, Roychoudhury, Sergey: *Greybox fuzzing of distributed systems*, CCS 2023), and from
+an abstraction of their states that of Gulcan, Kulahcioglu Ozkan, Majumdar and Nagendra
+(*Model-guided fuzzing of distributed systems*, OOPSLA 2025). They steer running systems; here one
+seed explains a run.
 
 Runs come in rounds of {round}. A run follows from its seed and the corpus, the corpus of a round
 from the rounds before, in the order of their seeds: the same runs come out here and on Spark, in

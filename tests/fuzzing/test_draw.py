@@ -40,6 +40,8 @@ def test_everything_is_drawn_that_the_protocol_can_bear(protocol: str) -> None:
         expected.add("groups")
     if traits.addressing >= Addressing.SETS:
         expected |= {"unicast", "multicast"}
+    if protocol == "daisy":  # in whose stories few talk
+        expected.add("talks")
     assert kinds == expected
     networks = [scenario.network for scenario in scenarios]
     assert {network.delay.kind for network in networks} == {
@@ -104,7 +106,7 @@ def test_traffic_outlasts_most_cuts_and_many_cuts_outlast_founding_anew() -> Non
     hard = [one for one in scenarios if longest_cut_s(one) > 2.0]
     assert len(hard) > 0.3 * len(scenarios)
     assert sum(longest_cut_s(one) > FOUNDING_S for one in hard) > 0.4 * len(hard)
-    assert sum(traffic_s(one) > longest_cut_s(one) for one in hard) > 0.8 * len(hard)
+    assert sum(traffic_s(one) > longest_cut_s(one) for one in hard) > 0.7 * len(hard)
 
 
 def test_every_kind_of_fault_is_drawn_for_the_daisy() -> None:

@@ -22,6 +22,7 @@ from antecede.fuzzing.hardship import (
     draw_steady_hardship,
 )
 from antecede.fuzzing.options import draw_options, fitting_options, options_of
+from antecede.fuzzing.stories import draw_story
 from antecede.order import Addressing, Order, Traits
 from antecede.overlays import Overlay
 from antecede.protocols import find, parse_options
@@ -40,6 +41,8 @@ SMALL = 0.3
 """The share of runs with hardship in small groups, of the same."""
 STEADY = 0.08
 """The share of runs with hardship in small groups that stay as they are, of the same."""
+STORIES = 0.4
+"""The share of runs in small worlds around one idea, of the same."""
 CROWDS = 0.05
 """The share of what is left in which crowds of newcomers come, of those that let them in."""
 PATIENCE_S = 5.0
@@ -70,6 +73,10 @@ def draw_fields(protocol: str, seed: int) -> Fields:
     order = find(protocol).variant(parse_options(protocol, variant))
     fields: Fields = {"protocol": protocol, "seed": seed, "patience_s": PATIENCE_S}
     is_hard = order.traits.survives_crashes and silence_s(order) and not order.traits.takes_back
+    own = Chance(seed, f"{protocol} story")
+    if is_hard and own.happens(STORIES):
+        story = draw_story(silence_s(order), own)
+        return _with_options({**fields, **story}, variant, own)
     own = Chance(seed, f"{protocol} stays")
     if is_hard and own.happens(STEADY):
         hardship = draw_steady_hardship(silence_s(order), lets_in_by_default(order), own)

@@ -22,7 +22,7 @@ from antecede.simulate import Scenario
 
 ROUND = 128
 """Runs between two looks at what is new."""
-AFRESH = 0.2
+AFRESH = 0.35
 """The share of scenarios that are drawn, not mutated."""
 
 Lineage = tuple[int, ...]
@@ -55,8 +55,11 @@ class Corpus:
 
     def pick(self, chance: Chance) -> Kept:
         """Any feature is as likely as another; then the shortest run that reaches it: who is the
-        only one to reach something is picked as often as all who reach what everybody does."""
-        return self.entries[self._best[chance.pick(sorted(self._best))]]
+        only one to reach something is picked as often as all who reach what everybody does. Of two
+        such runs the shorter one, for long runs reach much, and take as long again."""
+        features = sorted(self._best)
+        two = [self.entries[self._best[chance.pick(features)]] for _ in range(2)]
+        return min(two, key=lambda one: one.events)
 
 
 def propose(

@@ -68,7 +68,7 @@ def draw_hardship(silence_s: float, lets_in: bool, chance: Chance) -> Fields:
         crashes = _crashes(blocks, cuts, silence_s, lets_in, kind == "crashes", chance)
     last_s = max([healed_s, *(crash["time_s"] for crash in crashes)])
     span_s = max(chance.within(*SPAN_S), last_s + chance.within(0.0, 3 * silence_s))
-    fields: Fields = {"processes": processes, "crashes": crashes, **_traffic(processes, chance)}
+    fields: Fields = {"processes": processes, "crashes": crashes, **draw_traffic(processes, chance)}
     fields["messages"] = chance.whole(20, 60)
     fields["rate"] = float(f"{fields['messages'] / (processes * span_s):.3g}")
     if lets_in and chance.happens(0.15):
@@ -105,7 +105,7 @@ def draw_small_hardship(silence_s: float, lets_in: bool, chance: Chance) -> Fiel
         crashes = _crashes(blocks, cuts, silence_s, lets_in, chance.happens(0.5), chance)
     last_s = max([*(cut["end_s"] for cut in cuts), *(crash["time_s"] for crash in crashes)])
     span_s = last_s + chance.within(0.0, 3 * silence_s)
-    fields: Fields = {"processes": processes, "crashes": crashes, **_traffic(processes, chance)}
+    fields: Fields = {"processes": processes, "crashes": crashes, **draw_traffic(processes, chance)}
     fields["messages"] = chance.whole(8, 30)
     fields["rate"] = float(f"{fields['messages'] / (processes * span_s):.3g}")
     if lets_in and chance.happens(0.2):
@@ -149,7 +149,7 @@ def draw_crowd(chance: Chance) -> Fields:
     crashes: list[Fields] = []
     if chance.happens(0.3):
         crashes = [{"process": chance.whole(0, processes - 1), "time_s": chance.within(3.5, 9.0)}]
-    fields: Fields = {"processes": processes, "crashes": crashes, **_traffic(processes, chance)}
+    fields: Fields = {"processes": processes, "crashes": crashes, **draw_traffic(processes, chance)}
     fields["messages"] = chance.whole(15, 50)
     fields["rate"] = float(f"{fields['messages'] / (processes * 10.0):.3g}")
     fields["joins"] = [
@@ -181,7 +181,7 @@ def _blocks(processes: int, width: int) -> Blocks:
     return [list(range(first, end)) for first, end in pairwise(ends)]
 
 
-def _traffic(processes: int, chance: Chance) -> Fields:
+def draw_traffic(processes: int, chance: Chance) -> Fields:
     workload: Fields = {"kind": chance.pick(["multicast", "multicast", "multicast", "unicast"])}
     if workload["kind"] == "multicast":
         workload["size"] = chance.whole(1, min(4, processes - 1))

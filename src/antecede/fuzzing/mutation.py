@@ -25,6 +25,8 @@ TRIES = 8
 MOST_FAULTS = 6
 LATEST_S = 60.0
 NEAR_S = 0.5
+LAST_WORDS_S = 1.8
+"""Less than a silence that is taken for a crash."""
 
 
 def mutate(fields: Fields, moments: Moments, seed: int, options: str = NO_OPTIONS) -> Scenario:
@@ -146,6 +148,38 @@ def _at(fault: Fields, to_s: float) -> None:
             fault[end] = round(fault[end] + to_s - before_s, 3)
 
 
+def _follow(fields: Fields, moments: Moments, chance: Chance) -> None:
+    """A neighbour of one that crashes, or that is cut off, crashes as well: at the same time, or at
+    a moment after that. Neighbours come next in many protocols."""
+    struck = [(crash["process"], crash["time_s"]) for crash in fields["crashes"]]
+    struck += [(chance.pick(cut["sides"][0]), cut["start_s"]) for cut in _cuts(fields)]
+    if not struck or len(fields["crashes"]) >= MOST_FAULTS:
+        return
+    process, time_s = chance.pick(struck)
+    after = [moment for moment in moments if moment > time_s]
+    if after and chance.happens(0.8):
+        time_s = round(chance.pick(after) + chance.within(0.0, NEAR_S), 3)
+    neighbour = process + chance.pick([1, 1, 2, -1])
+    crashing = {crash["process"] for crash in fields["crashes"]}
+    if 0 <= neighbour < fields["processes"] and neighbour not in crashing:
+        fields["crashes"].append({"process": neighbour, "time_s": time_s})
+
+
+def _deafen(fields: Fields, moments: Moments, chance: Chance) -> None:
+    """Some do not hear the last words of those who crash at one time."""
+    if not fields["crashes"] or len(_cuts(fields)) >= MOST_FAULTS:
+        return
+    time_s = chance.pick(fields["crashes"])["time_s"]
+    dying = [one["process"] for one in fields["crashes"] if one["time_s"] == time_s]
+    others = [process for process in range(fields["processes"]) if process not in dying]
+    first = chance.whole(0, max(0, len(others) - 1))
+    hearing = others[first : first + chance.whole(1, 4)]
+    start_s = max(0.01, round(time_s - chance.within(0.2, LAST_WORDS_S), 3))
+    if dying and hearing and start_s < time_s:
+        cut = {"start_s": start_s, "end_s": time_s, "sides": [dying, hearing], "packets": "lost"}
+        _cuts(fields).append(cut)
+
+
 def _drop(fields: Fields, moments: Moments, chance: Chance) -> None:
     kinds = [one for one in (_cuts(fields), fields["crashes"], fields["joins"]) if one]
     if kinds:
@@ -163,6 +197,11 @@ def _traffic(fields: Fields, moments: Moments, chance: Chance) -> None:
         fields["messages"] = max(2, min(150, int(fields["messages"] * chance.between(0.5, 2.0))))
     else:
         fields["workload"]["cascade"] = chance.between(0.02, 0.9)
+
+
+def _again(fields: Fields, moments: Moments, chance: Chance) -> None:
+    """The same faults at the same times, with other luck: who sends what when, and delays."""
+    fields["seed"] = chance.whole(1, 1 << 30)
 
 
 def _network(fields: Fields, moments: Moments, chance: Chance) -> None:
@@ -189,9 +228,12 @@ MUTATIONS: tuple[Mutation, ...] = (
     *[_lengthen] * 3,
     *[_turn] * 3,
     *[_double] * 3,
-    *[_add] * 3,
+    *[_add] * 2,
+    *[_follow] * 2,
+    _deafen,
     _drop,
     *[_traffic] * 2,
+    *[_again] * 3,
     _network,
     _options,
 )

@@ -142,6 +142,13 @@ def _renumbered(fields: Fields, kept: Sequence[int]) -> Fields:
     workload = fields["workload"]
     if workload.get("size", 0) >= len(number):
         changed["workload"] = {**workload, "size": max(1, len(number) - 1)}
+    if "talks" in workload:
+        talks = [
+            {**talk, "sender": number[talk["sender"]], "to": among(talk["to"])}
+            for talk in workload["talks"]
+            if talk["sender"] in number and among(talk["to"])
+        ]
+        changed["workload"] = {**workload, "talks": talks}
     changed["options"] = options_of(fields["protocol"]).among(fields["options"], kept)
     return changed
 
