@@ -115,9 +115,9 @@ RULES = [
     ),
     Mutant(
         name="batches-as-they-come",
-        old="            gather(layer, self._take_at_once(layer, arrivals, now), whose, now)\n"
+        old="            gather(layer, left, whose, self.core.present(layer), now)\n"
         "            self.take_batches(layer, now)\n",
-        new="            self._take(layer, arrivals, now)\n",
+        new="            self._take(layer, left, now)\n",
     ),
     Mutant(
         name="away-is-done",
@@ -253,8 +253,8 @@ LEVELS = [
     ),
     Mutant(
         name="takes-over-only-what-is-stable",
-        old="                if self.spreading(lower).may_go_on(lower, kept):\n",
-        new="                if kept.stable:\n",
+        old='        return kept.stable or self.options.forward != "stable"\n',
+        new="        return kept.stable\n",
     ),
     Mutant(
         name="not-awaited-from-who-is-away",
@@ -493,7 +493,7 @@ FENCE = [
     ),
     Mutant(
         name="misses-groups-that-never-were",
-        old="                if not layer.node.level or who in layer.node.children:\n",
+        old="                if not layer.node.level or is_below:\n",
         new="                if who >= 0:\n",
     ),
     Mutant(
@@ -515,12 +515,6 @@ FENCE = [
         name="frozen-for-ever",
         old="memory.kept or memory.frozen",
         new="memory.kept",
-    ),
-    Mutant(
-        name="brings-what-the-servers-have",
-        old="        return [pack(item) for item in items "
-        "if self.node.processes >> item.sender & 1]\n",
-        new="        return [pack(item) for item in items]\n",
     ),
     Mutant(
         name="decides-without-all-groups",
@@ -703,6 +697,46 @@ BACK = [
         name="loses-what-waited-in-silence",
         old="        if lost and epochs.is_back:\n",
         new="        if lost and epochs.is_sorted and not epochs.is_back:\n",
+    ),
+    Mutant(
+        name="comes-without-its-batch",
+        old="            layer.memory.batches |= {group for group in come if group is not None}\n",
+        new="            layer.memory.batches |= {group for group in come if group == ABOVE}\n",
+    ),
+    Mutant(
+        name="away-though-it-is-here",
+        old="who in layer.node.children and who not in present\n",
+        new="who in layer.node.children\n",
+    ),
+    Mutant(
+        name="names-groups-alone",
+        old="self.core.tell_gap(layer, lost | layer.state.founding.absent)",
+        new="self.core.tell_gap(layer, lost)",
+    ),
+    Mutant(
+        name="leaves-out-what-ran-ahead",
+        old="        resend |= {item.id: item for item in risen}\n",
+        new="        risen = []\n",
+    ),
+    Mutant(
+        name="forgotten-in-silence",
+        old="{*below.memory.away, *below.memory.forgotten}, layer",
+        new="{*below.memory.away}, layer",
+    ),
+    Mutant(
+        name="gives-up-in-silence",
+        old="        if above is not None:  # what it was waited for, it has not brought\n",
+        new="        if above is layer:\n",
+    ),
+    Mutant(
+        name="an-epoch-ends-unsafe",
+        old="            safe[newest][entry] = number\n",
+        new="            continue\n",
+    ),
+    Mutant(
+        name="drops-what-came-out-of-turn",
+        old="        for payload in event.overheard if is_other else ():\n",
+        new="        for payload in ():\n",
     ),
 ]
 """`tests/overlays/test_daisy_back.py` has the schedules."""

@@ -106,7 +106,7 @@ class Absence(Part):
         sleep, view = layer.state.sleep, layer.view
         if view is None or now < sleep.call_at:
             return
-        present = {self.core.whom(layer, member.process) for member in view.members}
+        present = self.core.present(layer)
         absent = [who for who in sorted(layer.memory.missed) if who not in present]
         if layer.node.level:  # one of the servers may know of groups that never came about
             absent = [who for who in absent if who in layer.node.children]

@@ -154,9 +154,23 @@ class Core:
         """Whom a process stands for in a group: for itself, or for a group below."""
         return self.plan.child_of(layer.node, process) if layer.node.level else process
 
+    def present(self, layer: Layer) -> set[int | None]:
+        """For whom the members of the view stand."""
+        members = () if layer.view is None else layer.view.members
+        return {self.whom(layer, member.process) for member in members}
+
     def those(self, layer: Layer, who: int) -> ProcessSet:
         """The member of a local group, or the processes of a group below."""
         return self.plan.nodes[who].processes if layer.node.level else 1 << who
+
+    def absent_below(self, layer: Layer) -> ProcessSet:
+        """Who is away from the groups below, as far as this process knows."""
+        absent = 0
+        for lower in self.layers[: self.layers.index(layer)]:
+            for who in (*lower.memory.away, *lower.memory.forgotten):
+                if not lower.node.level or who in self.plan.nodes:
+                    absent |= self.those(lower, who)
+        return absent
 
     def beyond(self, layer: Layer) -> ProcessSet:
         """All processes that are neither in a group nor below it."""

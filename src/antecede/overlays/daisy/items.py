@@ -84,6 +84,8 @@ class Batch(msgspec.Struct, frozen=True, array_like=True, tag=5):
     away: tuple[Count, ...] = ()
     bound: Ids = ()
     beside: tuple[tuple[Count, Ids], ...] = ()
+    absent: tuple[Count, ...] = ()
+    """Who is away from my groups."""
 
 
 class Roll(msgspec.Struct, frozen=True, array_like=True, tag=6):

@@ -196,6 +196,8 @@ class Founding(msgspec.Struct, array_like=True):
     """Since when batches are missing."""
     merged: int = 0
     """The last place of what came in batches; `TAKING_BATCHES` while they are taken."""
+    absent: ProcessSet = 0
+    """Who is away from the groups that have brought batches: what it has is not in these."""
 
 
 class Fence(msgspec.Struct, array_like=True):

@@ -71,10 +71,18 @@ class Views(Part):
         levels.look(layer, now)
 
     def _await_again(self, layer: Layer, event: groups.ViewInstalled) -> None:
-        """Where messages are sent on before all have them, several servers that leave together may
+        """While batches are awaited, one that comes brings that of its group: without it, what that
+        group has yet to send would count as had where others bring something later.
+
+        Where messages are sent on before all have them, several servers that leave together may
         have been the only ones with a message, and have sent on what depends on it. So nothing is
         taken before their groups have brought what they keep, through servers that come anew."""
-        if not layer.waits_for_groups or self.options.forward == "stable":
+        if not layer.waits_for_groups:
+            return
+        if layer.memory.batches:
+            come = {self.core.whom(layer, member.process) for member in event.joined}
+            layer.memory.batches |= {group for group in come if group is not None}
+        if self.options.forward == "stable":
             return
         stayed = [member for member in event.view.members if member not in event.joined]
         here = {self.core.whom(layer, member.process) for member in stayed}
