@@ -360,8 +360,9 @@ TOLD = [
     ),
     Mutant(
         name="comes-back-in-silence",
-        old="        if names:\n            are_all",
-        new="        if not whose and names:\n            are_all",
+        old="    def _tell_names(self, layer: Layer, names: set[MessageId]) -> None:\n",
+        new="    def _tell_names(self, layer: Layer, names: set[MessageId]) -> None:\n"
+        "        if names:\n            return\n",
     ),
 ]
 """`tests/overlays/test_daisy_away.py` has the schedule."""
@@ -430,12 +431,6 @@ FENCE = [
         new="    layer.memory.batches &= {ABOVE, *present}\n",
     ),
     Mutant(
-        name="speaks-for-a-group-that-goes-on",
-        old="        return any(lower.is_lost for lower in "
-        "self.layers[: self.layers.index(layer)])\n",
-        new="        return False\n",
-    ),
-    Mutant(
         name="the-fence-waits-for-batches",
         old="        for sender, within, item in arrivals:\n"
         "            if isinstance(item, Bind):\n",
@@ -477,7 +472,7 @@ FENCE = [
     ),
     Mutant(
         name="founds-anew-in-silence",
-        old="            self.absence.tell_missed(layer)\n            batches, others",
+        old="            self.absence.tell_missed(layer, now)\n            batches, others",
         new="            batches, others",
     ),
     Mutant(
@@ -553,11 +548,6 @@ FENCE = [
         new="                pass\n",
     ),
     Mutant(
-        name="asks-above-though-lost-at-home",
-        old="        return not layer.is_in and self.is_home_lost(layer)\n",
-        new="        return False\n",
-    ),
-    Mutant(
         name="rises-though-it-came-down",
         old='        if self.options.forward == "stable":\n            return True\n'
         "        if not layer.node",
@@ -571,8 +561,8 @@ FENCE = [
     ),
     Mutant(
         name="forgets-before-it-is-told",
-        old="memory.missed.keys() & heard) if not memory.batches else ()",
-        new="memory.missed.keys() & heard)",
+        old="        is_told = not memory.batches and not layer.node.level\n",
+        new="        is_told = not layer.node.level\n",
     ),
     Mutant(
         name="keeps-to-itself-what-others-missed",
@@ -704,9 +694,14 @@ BACK = [
         new="            layer.memory.batches |= {group for group in come if group == ABOVE}\n",
     ),
     Mutant(
-        name="away-though-it-is-here",
-        old="who in layer.node.children and who not in present\n",
-        new="who in layer.node.children\n",
+        name="told-to-one-that-was-replaced",
+        old="        is_told = not memory.batches and not layer.node.level\n",
+        new="        is_told = not memory.batches\n",
+    ),
+    Mutant(
+        name="has-stopped-where-it-never-comes-back",
+        old="            new.state.stopped = old.state.stopped\n",
+        new="            pass\n",
     ),
     Mutant(
         name="names-groups-alone",
@@ -801,8 +796,8 @@ EVOLVING = [
     ),
     Mutant(
         name="has-stopped-for-ever",
-        old="        if layer.member.is_suspended and layer.view is not None:\n",
-        new="        if layer.view is None:\n",
+        old="        if layer.state.stopped:\n            number",
+        new="        if not layer:\n            number",
     ),
     Mutant(
         name="missed-under-a-name-that-was",

@@ -227,6 +227,43 @@ BACK_WHEN_A_FOUNDER_SAYS_THAT_IT_IS_AWAY = scenario(
 6 comes before those are there, and is cut off from its group."""
 
 
+TOLD_TO_ONE_THAT_IS_LOST_AT_HOME = scenario(
+    cut(1.994, 9.366, [0, 1, 2, 4, 8]),
+    cut(8.782, 16.36, [0, 3, 4, 7, 8]),
+    options={"sizes": [3], "forget_after_s": 5.0, "tidy_s": 0.05},
+    network={"delay": "exponential:0.1"},
+    workload={"cascade": 0.3},
+    rate=0.15,
+    messages=26,
+    seed=695,
+)
+"""A group has missed something. 0, which serves it, is told when it is back among the servers, and
+has just lost its group; 1 serves that later."""
+STOPPED_WHERE_IT_DOES_NOT_COME_BACK = scenario(
+    cut(2.266, 7.318, [0, 5, 6, 7, 8]),
+    cut(9.32, 14.399, [1, 3, 4, 6, 9]),
+    cut(16.253, 25.052, [0, 1, 2, 7]),
+    processes=11,
+    options={
+        "sizes": [2, 2],
+        "local": "recipients",
+        "copies": 11,
+        "forward": "delivered",
+        "forget_after_s": 3.045,
+        "tick_s": 0.3,
+        "tidy_s": 0.373,
+    },
+    network={"delay": "exponential:0.115"},
+    workload={"size": 1, "cascade": 0.0},
+    rate=0.0996,
+    messages=31,
+    patience_s=53,
+    seed=8400000270,
+)
+"""4 serves two groups, and stops in both of those above; the others go on without it. When it is
+back in the one, another serves there in the other."""
+
+
 def one_is_given_up_that_still_serves(order: type[Order] | None) -> bool:
     """0 hears nothing of its own group, and does not know. It sends to 2, and to 3, which answers
     2. 1 serves the group by then, as well, and waits for 0 until that is forgotten."""
@@ -464,7 +501,8 @@ SCHEDULES: dict[str, Callable[[type[Order] | None], Any]] = {
     "keeps-to-itself-what-one-missed": only_some_had_what_is_let_go,
     "loses-what-waited-in-silence": one_waits_until_it_is_forgotten,
     "comes-without-its-batch": drawn(BACK_WHEN_NOT_ALL_BATCHES_ARE_THERE),
-    "away-though-it-is-here": drawn(BACK_WHEN_A_FOUNDER_SAYS_THAT_IT_IS_AWAY),
+    "told-to-one-that-was-replaced": drawn(TOLD_TO_ONE_THAT_IS_LOST_AT_HOME),
+    "has-stopped-where-it-never-comes-back": drawn(STOPPED_WHERE_IT_DOES_NOT_COME_BACK),
     "names-groups-alone": drawn(CUT_OFF_WITH_THOSE_WHO_ARE_MISSING),
     "leaves-out-what-ran-ahead": drawn(WHAT_RAN_AHEAD_OF_SERVERS_THAT_STOPPED),
     "forgotten-in-silence": drawn(FORGOTTEN_WITH_WHAT_WAS_SENT_ON),
@@ -472,6 +510,10 @@ SCHEDULES: dict[str, Callable[[type[Order] | None], Any]] = {
     "an-epoch-ends-unsafe": drawn(BACK_WITH_WHAT_ALL_HAVE_BUT_NOBODY_KNOWS),
     "drops-what-came-out-of-turn": a_server_dies_when_one_of_its_words_is_lost,
 }
+
+
+def test_a_group_that_is_back_is_not_away_because_a_founder_says_so() -> None:
+    assert drawn(BACK_WHEN_A_FOUNDER_SAYS_THAT_IT_IS_AWAY)(None) is None
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)

@@ -544,7 +544,6 @@ SCHEDULES: dict[str, Callable[[type[Order] | None], Any]] = {
     "nobody-hands-on": drawn(ONE_LINK),
     "asks-those-it-knew-for-ever": drawn(ALL_IT_KNEW_ARE_DEAD),
     "misses-groups-that-never-were": drawn(A_SPLIT_THAT_NEVER_WAS),
-    "speaks-for-a-group-that-goes-on": a_server_that_was_is_back_first,
     "the-fence-waits-for-batches": drawn(THREE_LEVELS),
     "the-batch-dies-with-its-founder": a_founder_dies,
     "waits-for-a-batch-for-ever": a_founding_group_dies,
@@ -566,7 +565,6 @@ SCHEDULES: dict[str, Callable[[type[Order] | None], Any]] = {
     "brings-its-batch-unbound": a_founder_that_its_group_has_replaced,
     "strangers-are-not-asked": all_whom_one_knows_die,
     "strangers-are-not-believed": all_whom_one_knows_die,
-    "asks-above-though-lost-at-home": a_server_that_was_is_back_first,
     "leaves-the-servers-empty-handed": drawn(A_SERVER_LEAVES_BY_A_MERGE),
     "frozen-for-ever": drawn(FROZEN_WITHOUT_ONE),
     "forgets-though-lost-at-home": drawn(A_SERVER_ALONE),
@@ -589,6 +587,10 @@ SCHEDULES: dict[str, Callable[[type[Order] | None], Any]] = {
 )
 def test_whatever_is_cut_everything_is_delivered_in_order(fields: dict[str, Any]) -> None:
     assert judge(make_scenario(fields)).failure is None
+
+
+def test_a_server_that_was_is_back_first_and_the_next_one_is_told() -> None:
+    assert not a_server_that_was_is_back_first(None)
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)

@@ -72,7 +72,7 @@ class Arrivals(Part):
         """When all batches are here, or will not come: these first, then what came meanwhile."""
         if not layer.memory.batches:
             self._tell_gap(layer)
-            self.absence.tell_missed(layer)
+            self.absence.tell_missed(layer, now)
             batches, others = ready(layer)
             layer.state.founding.merged = TAKING_BATCHES
             self._take(layer, batches, now)
@@ -115,7 +115,7 @@ class Arrivals(Part):
                 case Forget(who):
                     self._forget(layer, who, now)
                 case Missed(who, ids, beside=False):
-                    self.absence.on_missed(layer, who, ids)
+                    self.absence.on_missed(layer, who, ids, now)
                 case Missed():
                     self.absence.on_missed_beside(layer, item, now)
                 case Bind():

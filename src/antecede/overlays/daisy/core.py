@@ -79,6 +79,8 @@ class Core:
         place = self.layers.index(old)
         if old.node.index != new.node.index:
             self._end_stop(old)
+        else:
+            new.state.stopped = old.state.stopped
         if not is_server:
             for layer in self.layers[place + 1 :]:
                 self._end_stop(layer)
@@ -137,9 +139,11 @@ class Core:
         del self.layers[place], self.state.layers[place]
 
     def _end_stop(self, layer: Layer) -> None:
-        """Who is in a group no more has not stopped in it any more."""
-        if layer.member.is_suspended and layer.view is not None:
-            self.emit(Notice(Event.RESUMED, layer.node.name, layer.view.number))
+        """Who is in a group no more has not stopped in it any more, nor who would have come back
+        to it."""
+        if layer.state.stopped:
+            number = 0 if layer.view is None else layer.view.number
+            self.emit(Notice(Event.RESUMED, layer.node.name, number))
 
     def new_number(self, is_taken: bool = True) -> int:
         """A number that no group has, nor the one after it; none other is given until it is

@@ -280,6 +280,8 @@ class LayerState(msgspec.Struct, array_like=True):
     unstable: dict[GroupMessageId, list[MessageId]] = {}
     """The messages in group messages that are not stable."""
     server: int = -1
+    stopped: bool = False
+    """Whether it was told that this process has stopped here, and not since that it goes on."""
     returned: dict[int, float] = {}
     """Who has come back, and when."""
     replaced_at: float = -1.0

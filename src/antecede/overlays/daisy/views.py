@@ -43,6 +43,7 @@ class Views(Part):
         view, state = event.view, layer.state
         where = layer.node.name
         self.core.emit(Notice(Event.VIEW, where, view.number, view.processes))
+        state.stopped = False
         server = view.members[0].process
         if state.server not in (-1, server):
             self.core.emit(Notice(Event.SERVER, where, view.number, 1 << server))
@@ -50,7 +51,7 @@ class Views(Part):
         if event.state:
             self._absorb(layer, event.state, now)
         levels = self.changes.levels
-        self.fencing.on_view(layer)
+        served = self.fencing.on_view(layer)
         present = {self.core.whom(layer, member.process) for member in view.members}
         self._await_again(layer, event)
         if layer.memory.batches:
@@ -67,6 +68,8 @@ class Views(Part):
         self._tell_below(layer, view, now)
         self.changes.call_roll(layer, now)
         self.changes.move_if_ready(layer, now)
+        for node in served:
+            self.absence.on_served(node, now)
         levels.on_view(layer, now)
         levels.look(layer, now)
 
@@ -105,7 +108,7 @@ class Views(Part):
         known = layer.memory.missed
         self.relay.spreading(layer).absorb(layer, memory, now)
         self.ahead.tell_lost(layer)
-        self.absence.tell_missed(layer, had)
+        self.absence.tell_missed(layer, now, had)
         self.absence.tell_doubtful(layer, now)
         self.absence.pass_on(layer, known, now)
         self.changes.give_way(layer, now)
