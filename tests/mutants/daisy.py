@@ -113,9 +113,9 @@ RULES = [
     ),
     Mutant(
         name="batches-as-they-come",
-        old="            gather(layer, self._take_at_once(layer, arrivals, now), whose, now)\n"
+        old="            gather(layer, left, whose, self.core.present(layer), now)\n"
         "            self.take_batches(layer, now)\n",
-        new="            self._take(layer, arrivals, now)\n",
+        new="            self._take(layer, left, now)\n",
     ),
     Mutant(
         name="away-is-done",
@@ -251,8 +251,8 @@ LEVELS = [
     ),
     Mutant(
         name="takes-over-only-what-is-stable",
-        old="                if self.spreading(lower).may_go_on(lower, kept):\n",
-        new="                if kept.stable:\n",
+        old='        return kept.stable or self.options.forward != "stable"\n',
+        new="        return kept.stable\n",
     ),
     Mutant(
         name="not-awaited-from-who-is-away",
@@ -358,8 +358,9 @@ TOLD = [
     ),
     Mutant(
         name="comes-back-in-silence",
-        old="        if names:\n            are_all",
-        new="        if not whose and names:\n            are_all",
+        old="    def _tell_names(self, layer: Layer, names: set[MessageId]) -> None:\n",
+        new="    def _tell_names(self, layer: Layer, names: set[MessageId]) -> None:\n"
+        "        if names:\n            return\n",
     ),
 ]
 """`tests/overlays/test_daisy_away.py` has the schedule."""
@@ -420,12 +421,6 @@ FENCE = [
         new="    if layer.node.level >= 0:\n        layer.memory.batches = {",
     ),
     Mutant(
-        name="speaks-for-a-group-that-goes-on",
-        old="        return any(lower.is_lost for lower in "
-        "self.layers[: self.layers.index(layer)])\n",
-        new="        return False\n",
-    ),
-    Mutant(
         name="the-fence-waits-for-batches",
         old="        for sender, within, item in arrivals:\n"
         "            if isinstance(item, Bind):\n",
@@ -465,7 +460,7 @@ FENCE = [
     ),
     Mutant(
         name="founds-anew-in-silence",
-        old="            self.absence.tell_missed(layer)\n            batches, others",
+        old="            self.absence.tell_missed(layer, now)\n            batches, others",
         new="            batches, others",
     ),
     Mutant(
@@ -481,7 +476,7 @@ FENCE = [
     ),
     Mutant(
         name="misses-groups-that-never-were",
-        old="                if not layer.node.level or who in layer.node.children:\n",
+        old="                if not layer.node.level or is_below:\n",
         new="                if who >= 0:\n",
     ),
     Mutant(
@@ -503,11 +498,6 @@ FENCE = [
         name="frozen-for-ever",
         old="memory.kept or memory.frozen",
         new="memory.kept",
-    ),
-    Mutant(
-        name="brings-what-the-servers-have",
-        old="        return [pack(item) for item in items if home >> item.sender & 1]\n",
-        new="        return [pack(item) for item in items if home]\n",
     ),
     Mutant(
         name="calls-groups-that-never-were",
@@ -536,11 +526,6 @@ FENCE = [
         new="                pass\n",
     ),
     Mutant(
-        name="asks-above-though-lost-at-home",
-        old="        return not layer.is_in and self.is_home_lost(layer)\n",
-        new="        return False\n",
-    ),
-    Mutant(
         name="rises-though-it-came-down",
         old='        if self.options.forward == "stable":\n            return True\n'
         "        if not layer.node",
@@ -554,8 +539,8 @@ FENCE = [
     ),
     Mutant(
         name="forgets-before-it-is-told",
-        old="memory.missed.keys() & heard) if not memory.batches else ()",
-        new="memory.missed.keys() & heard)",
+        old="        is_told = not memory.batches and not layer.node.level\n",
+        new="        is_told = not layer.node.level\n",
     ),
     Mutant(
         name="keeps-to-itself-what-others-missed",
@@ -681,6 +666,51 @@ BACK = [
         old="        if lost and epochs.is_back:\n",
         new="        if lost and epochs.is_sorted and not epochs.is_back:\n",
     ),
+    Mutant(
+        name="comes-without-its-batch",
+        old="            layer.memory.batches |= {group for group in come if group is not None}\n",
+        new="            layer.memory.batches |= {group for group in come if group == ABOVE}\n",
+    ),
+    Mutant(
+        name="told-to-one-that-was-replaced",
+        old="        is_told = not memory.batches and not layer.node.level\n",
+        new="        is_told = not memory.batches\n",
+    ),
+    Mutant(
+        name="has-stopped-where-it-never-comes-back",
+        old="            new.state.stopped = old.state.stopped\n",
+        new="            pass\n",
+    ),
+    Mutant(
+        name="names-groups-alone",
+        old="self.core.tell_gap(layer, lost | layer.state.founding.absent)",
+        new="self.core.tell_gap(layer, lost)",
+    ),
+    Mutant(
+        name="leaves-out-what-ran-ahead",
+        old="        resend |= {item.id: item for item in risen}\n",
+        new="        risen = []\n",
+    ),
+    Mutant(
+        name="forgotten-in-silence",
+        old="{*below.memory.away, *below.memory.forgotten}, layer",
+        new="{*below.memory.away}, layer",
+    ),
+    Mutant(
+        name="gives-up-in-silence",
+        old="        if above is not None:  # what it was waited for, it has not brought\n",
+        new="        if above is layer:\n",
+    ),
+    Mutant(
+        name="an-epoch-ends-unsafe",
+        old="            safe[newest][entry] = number\n",
+        new="            continue\n",
+    ),
+    Mutant(
+        name="drops-what-came-out-of-turn",
+        old="        for payload in event.overheard if is_other else ():\n",
+        new="        for payload in ():\n",
+    ),
 ]
 """`tests/overlays/test_daisy_back.py` has the schedules."""
 
@@ -744,8 +774,8 @@ EVOLVING = [
     ),
     Mutant(
         name="has-stopped-for-ever",
-        old="        if layer.member.is_suspended and layer.view is not None:\n",
-        new="        if layer.view is None:\n",
+        old="        if layer.state.stopped:\n            number",
+        new="        if not layer:\n            number",
     ),
     Mutant(
         name="missed-under-a-name-that-was",

@@ -115,6 +115,184 @@ BACK_FOR_A_MOMENT = scenario(
 what came since: nobody above keeps that."""
 
 
+BACK_WHEN_NOT_ALL_BATCHES_ARE_THERE = scenario(
+    cut(0.759, 8.047, [1, 2, 3, 6, 9, 10, 11]),
+    cut(8.991, 11.516, [3, 4, 5, 9]),
+    cut(13.835, 16.625, [4, 5, 9]),
+    processes=12,
+    crashes=[{"process": 6, "time_s": 10.945}],
+    options={
+        "sizes": [3, 2],
+        "local": "recipients",
+        "copies": 12,
+        "forward": "delivered",
+        "forget_after_s": 5.341,
+        "tick_s": 0.3,
+        "tidy_s": 0.585,
+    },
+    network={"delay": "exponential:0.0368", "loss": 0.0132, "duplication": 0.0181},
+    workload={"cascade": 0.074},
+    rate=0.273,
+    messages=57,
+    patience_s=46,
+    seed=8000002403,
+)
+"""7 founds the servers in the middle anew without the group of 10, and waits for those above. 10
+comes meanwhile, with what 11 has sent before something that 7 has brought."""
+CUT_OFF_WITH_THOSE_WHO_ARE_MISSING = scenario(
+    cut(3.583, 25.383, [0, 1, 2], packets="held"),
+    cut(26.229, 38.154, [3, 5, 8], packets="held"),
+    cut(8.022, 40.731, [3, 6, 7, 8], packets="held"),
+    crashes=[{"process": 2, "time_s": 5.384}],
+    options={
+        "sizes": [3],
+        "local": "recipients",
+        "copies": 9,
+        "forget_after_s": 4.395,
+        "tick_s": 0.3,
+        "tidy_s": 0.105,
+    },
+    network={"delay": "exponential:0.0107", "loss": 0.188},
+    workload={"size": 1, "cascade": 0.409},
+    rate=0.184,
+    messages=46,
+    patience_s=68,
+    seed=6100004497,
+)
+"""Servers are founded anew without the group of 7. 3, which its group has replaced, has been cut
+off together with that, and has a message of 7 as one of the servers that were."""
+WHAT_RAN_AHEAD_OF_SERVERS_THAT_STOPPED = scenario(
+    cut(2.837, 13.544, [2, 3, 4], packets="held"),
+    cut(1.655, 6.216, [1]),
+    processes=5,
+    options={
+        "sizes": [2],
+        "forward": "received",
+        "forget_after_s": 3.754,
+        "tick_s": 0.3,
+        "tidy_s": 0.0423,
+    },
+    network={"delay": "exponential:0.0748"},
+    workload={"cascade": 0.183},
+    rate=0.292,
+    messages=22,
+    patience_s=42,
+    seed=4300006293,
+)
+"""2, which serves its group, is alone in the group of servers, and stops there. Of two messages
+that it was to send on meanwhile, the first ran ahead, and the second did not."""
+FORGOTTEN_WITH_WHAT_WAS_SENT_ON = scenario(
+    cut(2.632, 10.878, [0, 2], packets="held"),
+    cut(11.507, 19.448, [2], packets="held"),
+    cut(10.753, 15.717, [0, 2], packets="held"),
+    processes=5,
+    options={
+        "sizes": [2],
+        "forward": "delivered",
+        "forget_after_s": 3.72,
+        "tick_s": 0.3,
+        "tidy_s": 0.119,
+    },
+    network={"delay": "exponential:0.0938", "loss": 0.0798},
+    workload={"kind": "unicast", "size": None, "cascade": 0.311},
+    rate=0.365,
+    messages=22,
+    patience_s=47,
+    seed=8100000121,
+)
+"""2 serves its group, sends to 3 and then to 0, and is cut off with 0. Its group has forgotten it
+when 3 serves there and gets an answer of 0."""
+
+
+BACK_WHEN_A_FOUNDER_SAYS_THAT_IT_IS_AWAY = scenario(
+    cut(3.884, 18.472, [5, 6, 7], packets="held"),
+    cut(18.946, 41.703, [0, 1, 2, 3, 4, 6, 8, 9, 10, 11], packets="held"),
+    cut(9.605, 17.124, [0, 4, 5, 11], packets="held"),
+    processes=12,
+    crashes=[
+        {"process": 1, "time_s": 5.119},
+        {"process": 4, "time_s": 13.934},
+        {"process": 8, "time_s": 4.561, "back_s": 5.642},
+        {"process": 0, "time_s": 7.793, "back_s": 17.057},
+    ],
+    options={"sizes": [4], "forward": "received", "forget_after_s": 7.137, "tick_s": 0.3},
+    network={"delay": "exponential:0.139", "loss": 0.189},
+    workload={"size": 3, "cascade": 0.72},
+    rate=0.199,
+    messages=45,
+    patience_s=68,
+    seed=8200000752,
+)
+"""2 and 9 found the servers anew without the group of 6, and say in their batches that it is away.
+6 comes before those are there, and is cut off from its group."""
+
+
+TOLD_TO_ONE_THAT_IS_LOST_AT_HOME = scenario(
+    cut(1.994, 9.366, [0, 1, 2, 4, 8]),
+    cut(8.782, 16.36, [0, 3, 4, 7, 8]),
+    options={"sizes": [3], "forget_after_s": 5.0, "tidy_s": 0.05},
+    network={"delay": "exponential:0.1"},
+    workload={"cascade": 0.3},
+    rate=0.15,
+    messages=26,
+    seed=695,
+)
+"""A group has missed something. 0, which serves it, is told when it is back among the servers, and
+has just lost its group; 1 serves that later."""
+STOPPED_WHERE_IT_DOES_NOT_COME_BACK = scenario(
+    cut(2.266, 7.318, [0, 5, 6, 7, 8]),
+    cut(9.32, 14.399, [1, 3, 4, 6, 9]),
+    cut(16.253, 25.052, [0, 1, 2, 7]),
+    processes=11,
+    options={
+        "sizes": [2, 2],
+        "local": "recipients",
+        "copies": 11,
+        "forward": "delivered",
+        "forget_after_s": 3.045,
+        "tick_s": 0.3,
+        "tidy_s": 0.373,
+    },
+    network={"delay": "exponential:0.115"},
+    workload={"size": 1, "cascade": 0.0},
+    rate=0.0996,
+    messages=31,
+    patience_s=53,
+    seed=8400000270,
+)
+"""4 serves two groups, and stops in both of those above; the others go on without it. When it is
+back in the one, another serves there in the other."""
+
+
+def one_is_given_up_that_still_serves(order: type[Order] | None) -> bool:
+    """0 hears nothing of its own group, and does not know. It sends to 2, and to 3, which answers
+    2. 1 serves the group by then, as well, and waits for 0 until that is forgotten."""
+    lab = Lab(order, quorum="majority", forward="delivered", forget_after_s=8.0)
+    lab.lose = lambda copy: 0 in copy[:2] and is_at_home(copy)
+    lab.send(1, 2, 4)
+    lab.run(3.0)
+    lost = lab.send(0, 2)
+    lab.answer = lambda process, message: answer_to_2(lab, process, message)
+    lab.send(0, 3)
+    for _ in range(10):
+        lab.send(1, 2)
+        lab.run(2.0)
+    assert MessageId(3, 1) in lab.delivered[2]
+    assert lost not in lab.delivered[2]
+    return not any(gap.members & 1 for gap in lab.told(Event.GAP))
+
+
+def is_at_home(copy: Copy) -> bool:
+    """Whether a packet belongs to the first local group."""
+    packet = copy[2].packet
+    return packet is None or packet.group == 0
+
+
+def answer_to_2(lab: Lab, process: int, message: Message) -> None:
+    if process == 3 and message.id.sender == 0:
+        lab.send(3, 2)
+
+
 def servers_of_two_groups_lose_their_link(order: type[Order] | None) -> bool:
     """3 hears nothing from 0, and sleeps; the others of its group are called."""
     lab = Lab(order, size=6, quorum="majority", forget_after_s=15.0)
@@ -218,6 +396,30 @@ def only_some_had_what_is_let_go(order: type[Order] | None) -> bool:
     return not any(lost in one.messages for one in told)
 
 
+BACK_WITH_WHAT_ALL_HAVE_BUT_NOBODY_KNOWS = scenario(
+    cut(3.232, 9.22, [0, 1, 2, 6], packets="held"),
+    cut(9.414, 12.465, [1, 2, 3, 4, 5, 7]),
+    cut(13.209, 16.496, [8]),
+    crashes=[{"process": 6, "time_s": 12.34}],
+    options={
+        "sizes": [3],
+        "local": "recipients",
+        "copies": 9,
+        "forget_after_s": 43.0,
+        "tick_s": 0.3,
+        "tidy_s": 0.0791,
+    },
+    network={"delay": "exponential:0.0166", "loss": 0.213},
+    workload={"kind": "broadcast", "size": None, "cascade": 0.589},
+    rate=0.185,
+    messages=31,
+    patience_s=74,
+    seed=4300003016,
+)
+"""7 and 8 have messages of 6, which says that its group has them, but not yet that they are safe.
+7 goes on alone and delivers them; 8 comes back with its copies."""
+
+
 def one_waits_until_it_is_forgotten(order: type[Order] | None) -> bool:
     """3 has a message, and is cut off before it hears that all have it. A newcomer is let in when 3
     has been forgotten: when 3 is back, nobody knows any more what was safe before that."""
@@ -264,6 +466,28 @@ def two_of_five_are_cut_off(order: type[Order] | None) -> list[str]:
     return lab.run(60.0).faults()
 
 
+# Through the server.
+
+
+def a_server_dies_when_one_of_its_words_is_lost(order: type[Order] | None) -> list[str]:
+    """0 sends to 2, and to 1 and 2. 2 has both, but lacks what 0 has told it before; 1 has the
+    second. When 0 has died, 2 has the only copy of the first."""
+    lab = Lab(order, local="server")
+    lab.lose = lambda copy: copy[:2] == (0, 2)
+    lab.send(1, 2)
+    lab.run(0.015)
+    lab.lose = lambda copy: False
+    lab.send(0, 2)
+    second = lab.send(0, 1, 2)
+    lab.run(0.015)
+    assert lab.delivered[1] == [second]
+    assert not lab.delivered[2]
+    lab.crash(0)
+    lab.run(60.0)
+    assert second in lab.delivered[2]
+    return lab.faults()
+
+
 SCHEDULES: dict[str, Callable[[type[Order] | None], Any]] = {
     "overtakes-what-strayed": one_that_was_cut_off_is_back_before_another,
     "strays-in-a-handover": two_of_five_are_cut_off,
@@ -276,7 +500,20 @@ SCHEDULES: dict[str, Callable[[type[Order] | None], Any]] = {
     "taken-for-had-in-silence": founded_without_a_group,
     "keeps-to-itself-what-one-missed": only_some_had_what_is_let_go,
     "loses-what-waited-in-silence": one_waits_until_it_is_forgotten,
+    "comes-without-its-batch": drawn(BACK_WHEN_NOT_ALL_BATCHES_ARE_THERE),
+    "told-to-one-that-was-replaced": drawn(TOLD_TO_ONE_THAT_IS_LOST_AT_HOME),
+    "has-stopped-where-it-never-comes-back": drawn(STOPPED_WHERE_IT_DOES_NOT_COME_BACK),
+    "names-groups-alone": drawn(CUT_OFF_WITH_THOSE_WHO_ARE_MISSING),
+    "leaves-out-what-ran-ahead": drawn(WHAT_RAN_AHEAD_OF_SERVERS_THAT_STOPPED),
+    "forgotten-in-silence": drawn(FORGOTTEN_WITH_WHAT_WAS_SENT_ON),
+    "gives-up-in-silence": one_is_given_up_that_still_serves,
+    "an-epoch-ends-unsafe": drawn(BACK_WITH_WHAT_ALL_HAVE_BUT_NOBODY_KNOWS),
+    "drops-what-came-out-of-turn": a_server_dies_when_one_of_its_words_is_lost,
 }
+
+
+def test_a_group_that_is_back_is_not_away_because_a_founder_says_so() -> None:
+    assert drawn(BACK_WHEN_A_FOUNDER_SAYS_THAT_IT_IS_AWAY)(None) is None
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)

@@ -544,7 +544,6 @@ SCHEDULES: dict[str, Callable[[type[Order] | None], Any]] = {
     "nobody-hands-on": drawn(ONE_LINK),
     "asks-those-it-knew-for-ever": drawn(ALL_IT_KNEW_ARE_DEAD),
     "misses-groups-that-never-were": drawn(A_SPLIT_THAT_NEVER_WAS),
-    "speaks-for-a-group-that-goes-on": a_server_that_was_is_back_first,
     "the-fence-waits-for-batches": drawn(THREE_LEVELS),
     "the-batch-dies-with-its-founder": a_founder_dies,
     "waits-for-a-batch-for-ever": a_founding_group_dies,
@@ -560,14 +559,12 @@ SCHEDULES: dict[str, Callable[[type[Order] | None], Any]] = {
     "founders-stay-where-they-are": drawn(MERGED_WITH_ONE_THAT_IS_STUCK),
     "waits-for-the-servers-for-ever": drawn(NO_SERVERS_ARE_LEFT),
     "half-of-the-groups-are-none": half_of_the_groups_are_left,
-    "brings-what-the-servers-have": drawn(A_SERVER_THAT_WAS_IS_BACK_HOME),
     "decides-without-all-groups": drawn(A_MERGE_THAT_NEW_SERVERS_DO_NOT_KNOW_OF),
     "gives-a-number-twice": drawn({**A_MERGE_THAT_NEW_SERVERS_DO_NOT_KNOW_OF, "seed": 39}),
     "calls-groups-that-never-were": drawn(A_GROUP_THAT_NEVER_WAS_HAS_MISSED_SOMETHING),
     "brings-its-batch-unbound": a_founder_that_its_group_has_replaced,
     "strangers-are-not-asked": all_whom_one_knows_die,
     "strangers-are-not-believed": all_whom_one_knows_die,
-    "asks-above-though-lost-at-home": a_server_that_was_is_back_first,
     "leaves-the-servers-empty-handed": drawn(A_SERVER_LEAVES_BY_A_MERGE),
     "frozen-for-ever": drawn(FROZEN_WITHOUT_ONE),
     "forgets-though-lost-at-home": drawn(A_SERVER_ALONE),
@@ -579,11 +576,21 @@ SCHEDULES: dict[str, Callable[[type[Order] | None], Any]] = {
 
 @pytest.mark.parametrize(
     "fields",
-    [ONE_CUT, ROLLING, FOUNDED_IN_A_TICK, TWO_SERVERS_DIE, HELD_BACK],
-    ids=["one cut", "rolling cuts", "founded in a tick", "two servers die", "held back"],
+    [
+        pytest.param(ONE_CUT, id="one cut"),
+        pytest.param(ROLLING, id="rolling cuts"),
+        pytest.param(FOUNDED_IN_A_TICK, id="founded in a tick"),
+        pytest.param(TWO_SERVERS_DIE, id="two servers die"),
+        pytest.param(HELD_BACK, id="held back"),
+        pytest.param(A_SERVER_THAT_WAS_IS_BACK_HOME, id="back home"),
+    ],
 )
 def test_whatever_is_cut_everything_is_delivered_in_order(fields: dict[str, Any]) -> None:
     assert judge(make_scenario(fields)).failure is None
+
+
+def test_a_server_that_was_is_back_first_and_the_next_one_is_told() -> None:
+    assert not a_server_that_was_is_back_first(None)
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)

@@ -383,15 +383,16 @@ OTHERS = Notice(Event.GAP, "servers", members=0b111000)
     ("notice", "teller", "process", "holders", "cut_s", "expected"),
     [
         (BY_NAME, 1, 1, [4], 35.0, True),
-        (BY_NAME, 1, 1, [4], 25.0, False),  # it should have been kept
-        (BY_NAME, 1, 1, [], 25.0, False),  # its sender, who lives, should have it
+        (BY_NAME, 1, 1, [4], 25.0, True),  # with the time to be back
+        (BY_NAME, 1, 1, [4], 20.0, False),  # it should have been kept
+        (BY_NAME, 1, 1, [], 20.0, False),  # its sender, who lives, should have it
         (BY_NAME, 1, 1, [], 35.0, True),  # nobody has it
         (BY_NAME, 1, 2, [4], 35.0, False),  # another has told
         (msgspec.structs.replace(BY_NAME, where="servers"), 0, 2, [4], 35.0, True),  # its server
         (msgspec.structs.replace(BY_NAME, messages=(LOST,)), 1, 1, [4], 35.0, False),
         (OTHERS, 0, 1, [4, 5], 35.0, True),  # they alone have it
         (OTHERS, 0, 1, [2, 4], 35.0, False),
-        (OTHERS, 0, 1, [4], 25.0, False),
+        (OTHERS, 0, 1, [4], 20.0, False),
     ],
 )
 def test_a_gap_excuses_what_was_not_to_be_kept(
@@ -414,9 +415,9 @@ def test_who_speaks_for_others_when_it_tells_a_gap() -> None:
 
 
 def test_a_group_without_a_majority_for_good_is_a_fault_that_lasts() -> None:
-    assert excused(BY_NAME, 1, 1, [4], 25.0) == (False, False)
-    assert excused(BY_NAME, 1, 1, [4], 25.0, dead=0b101000) == (True, True)
-    assert excused(BY_NAME, 1, 1, [4], 25.0, dead=0b001000) == (False, False)  # two of three live
+    assert excused(BY_NAME, 1, 1, [4], 20.0) == (False, False)
+    assert excused(BY_NAME, 1, 1, [4], 20.0, dead=0b101000) == (True, True)
+    assert excused(BY_NAME, 1, 1, [4], 20.0, dead=0b001000) == (False, False)  # two of three live
 
 
 def test_who_could_reach_those_who_go_on_has_no_excuse() -> None:

@@ -57,9 +57,9 @@ class Admission:
         joined = tuple(member for member in new.members if member not in counts)
         departed = tuple(member for member in old.members if new.rank(member) is None)
         state.previous = dict(state.current)
-        self._remember(decision, departed)
+        overheard = self._remember(decision, departed)
         self._enter(new, [counts.get(member, 0) for member in new.members])
-        core.emit(ViewInstalled(new, joined, departed))
+        core.emit(ViewInstalled(new, joined, departed, overheard=overheard))
         self._capture(joined)
 
     def _enter(self, view: View, base: list[int]) -> None:
@@ -90,14 +90,19 @@ class Admission:
         self.streams.begin(size)
         self.streams.untidy = True
 
-    def _remember(self, decision: Decision, departed: tuple[MemberId, ...]) -> None:
+    def _remember(self, decision: Decision, departed: tuple[MemberId, ...]) -> tuple[bytes, ...]:
+        """What those who departed had told this member out of turn."""
         state = self.core.state
         state.decisions[decision.view.number] = decision
         state.decisions.pop(decision.view.number - self.core.config.remembered_decisions, None)
+        overheard: list[bytes] = []
         for member in departed:
             highest = state.departed.get(member.process, 0)
             state.departed[member.process] = max(highest, member.incarnation)
-            state.channels.pop(member, None)
+            channel = state.channels.pop(member, None)
+            if channel is not None:
+                overheard += [channel.early[number] for number in sorted(channel.early)]
+        return tuple(overheard)
 
     # Newcomers, as the members see them.
 

@@ -120,13 +120,17 @@ class ViewInstalled(msgspec.Struct, frozen=True):
 
     At a member that just joined, `state` is what an older member provided as of this view, and
     `handed` are the messages of earlier views that were not yet released there (oldest first);
-    they are not delivered, and are retained here too."""
+    they are not delivered, and are retained here too.
+
+    `overheard` is what those who departed had told this member alone and came out of turn: what is
+    between has not come, and will not."""
 
     view: View
     joined: tuple[MemberId, ...] = ()
     departed: tuple[MemberId, ...] = ()
     state: bytes = b""
     handed: tuple[GroupMessage, ...] = ()
+    overheard: tuple[bytes, ...] = ()
 
 
 class Stable(msgspec.Struct, frozen=True, gc=False):

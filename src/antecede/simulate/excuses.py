@@ -12,11 +12,11 @@ repeated with a mark in every message, and the marks are sought in the states of
 Nothing of the protocol takes part in the last two.
 
 A protocol may say for how long messages are kept for one that is away (`forget_after_s`). Where
-faults have lasted for longer than that, two gaps excuse though somebody has the message: one that
-names the message, for the process that told it and those behind it; and one that names processes
-which are gone on without, for messages that these alone have and others lack. A group that has lost
-its majority for good is such a fault, for the gaps that name one of its members or a message. Such
-copies are counted apart (`Excuses.let_go`).
+faults, and the time that it takes to be back, have lasted for longer than that, two gaps excuse
+though somebody has the message: one that names the message, for the process that told it and those
+behind it; and one that names processes which are gone on without, for messages that these alone
+have and others lack. A group that has lost its majority for good is such a fault, for the gaps that
+name one of its members or a message. Such copies are counted apart (`Excuses.let_go`).
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -32,6 +32,9 @@ from antecede.simulate.notices import Chronicle
 from antecede.simulate.scenario import Scenario
 
 MARK_BYTES = 12
+BACK_SILENCES = 4
+"""How many times as long as a silence that is taken for a crash it takes to be back, unless the
+options say more (`silences_back`)."""
 
 Telling = tuple[Notice, int]
 """A notice of a gap, and who told it, where it speaks of the teller alone; else -1."""
@@ -242,11 +245,13 @@ class Excuses:
 
 
 def _outlasts(scenario: Scenario, limit_s: float) -> bool:
-    """Whether faults lasted for longer than this in one go. Who is away is missed after a while,
-    and back after as long; servers that crash are replaced after four times that."""
-    silence_s = getattr(scenario.order_options, "suspect_after_s", 0.0)
-    spans = [(cut.start_s, cut.end_s + silence_s) for cut in scenario.network.partitions]
-    spans += [(crash.time_s, crash.time_s + 5 * silence_s) for crash in scenario.crashes]
+    """Whether faults lasted for longer than this in one go, with the time that it takes to be back:
+    who is away is missed after a silence, and is back, or replaced, after some times that."""
+    options = scenario.order_options
+    silence_s = getattr(options, "suspect_after_s", 0.0)
+    back_s = (1 + getattr(options, "silences_back", BACK_SILENCES)) * silence_s
+    spans = [(cut.start_s, cut.end_s + back_s) for cut in scenario.network.partitions]
+    spans += [(crash.time_s, crash.time_s + back_s) for crash in scenario.crashes]
     first_s, last_s = inf, -inf
     for start_s, end_s in sorted(spans):
         if start_s > last_s:

@@ -145,8 +145,8 @@ MEMBERSHIP_MUTANTS = (
         "keeps what it told members that are gone",
         "keeps channels to",
         "admission",
-        "            state.channels.pop(member, None)\n",
-        "",
+        "state.channels.pop(member, None)\n",
+        "state.channels.get(member)\n",
         scene="coming and going",
     ),
     Mutant(

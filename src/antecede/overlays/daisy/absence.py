@@ -47,15 +47,15 @@ class Absence(Part):
                 memory.forgotten.discard(who)
 
     def note_return(self, layer: Layer, now: float) -> None:
-        """Who has come back has what was kept for it as soon as it speaks in the new view."""
+        """Who has come back has what was kept for it as soon as it speaks in the new view. A group
+        says itself when it has been told what it has missed (`on_served`)."""
         memory = layer.memory
         if not (memory.away or memory.forgotten or memory.missed) or not layer.is_in:
             return
         heard = [self.core.whom(layer, process) for process in layer.member.present()]
-        told = sorted(memory.missed.keys() & heard) if not memory.batches else ()
-        for who in told:
+        is_told = not memory.batches and not layer.node.level
+        for who in sorted(memory.missed.keys() & heard) if is_told else ():
             del memory.missed[who]
-            self.relay.tell_beside(layer, Missed(who, (), beside=True), now)
         back = [who for who in heard if who in memory.away or who in memory.forgotten]
         for process in back if not layer.node.level else ():
             memory.away.pop(process, None)
@@ -107,7 +107,7 @@ class Absence(Part):
         sleep, view = layer.state.sleep, layer.view
         if view is None or now < sleep.call_at:
             return
-        present = {self.core.whom(layer, member.process) for member in view.members}
+        present = self.core.present(layer)
         memory, wanted = layer.memory, {*layer.memory.missed}
         if layer.node.level:  # one of the servers may know of groups that never came about
             wanted = (wanted | memory.forgotten) & {*layer.node.children}
@@ -168,15 +168,37 @@ class Absence(Part):
         here = 0 if layer.view is None else layer.view.processes
         return self.core.plan.nodes[line(who)].processes & ~here
 
-    def tell_missed(self, layer: Layer, had: Mapping[int, int] = NOTHING) -> None:
+    def tell_missed(self, layer: Layer, now: float, had: Mapping[int, int] = NOTHING) -> None:
         """Back after so long that something for this process or its group has been let go. `had`:
-        of each process the last number that was delivered here before."""
+        of each process the last number that was delivered here before. A server may have been
+        replaced and not know: it tells for itself, and again when all of its group hear it."""
         whose = self.core.whom(layer, self.process)
         missed = layer.memory.missed.get(whose, set()) if whose is not None else set()
         names = {name for name in missed if name.number > had.get(name.sender, 0)}
-        if names:
-            are_all = len(names) < MOST_NAMED
-            self.core.tell_gap(layer, messages=tuple(sorted(names)) if are_all else ())
+        if not names:
+            return
+        self._tell_names(layer, names)
+        below = self.core.below(layer)
+        if below is not None:
+            word = Bind(layer.node.index, layer.state.epoch)
+            self.core.do(below, below.send_word(word, now))
+
+    def _tell_names(self, layer: Layer, names: set[MessageId]) -> None:
+        are_all = len(names) < MOST_NAMED
+        self.core.tell_gap(layer, messages=tuple(sorted(names)) if are_all else ())
+
+    def on_served(self, node: int, now: float) -> None:
+        """All members of its group hear this process, as one of these servers. If the group has
+        missed something, it is told so through this process; the other servers may forget it."""
+        layer = self.core.layer_of(node)
+        if layer is None or not layer.is_in or layer.memory.batches:
+            return
+        whose, below = self.core.whom(layer, self.process), self.core.below(layer)
+        if whose not in layer.memory.missed or below is None or not below.is_server:
+            return
+        if not self.core.is_home_lost(layer):
+            self._tell_names(layer, layer.memory.missed[whose])
+            self.core.do(layer, layer.send_word(Missed(whose, ()), now))
 
     def tell_doubtful(self, layer: Layer, now: float) -> None:
         """At a server of a group that was given up when the servers were founded anew: it is not
@@ -219,8 +241,13 @@ class Absence(Part):
         layer.memory.note_beside(word.who, [MessageId(*id_) for id_ in word.ids])
         self.relay.tell_beside(layer, word, now)
 
-    def on_missed(self, layer: Layer, who: int, ids: Ids) -> None:
+    def on_missed(self, layer: Layer, who: int, ids: Ids, now: float) -> None:
+        if not ids:  # it has been told
+            layer.memory.missed.pop(who, None)
+            self.relay.tell_beside(layer, Missed(who, (), beside=True), now)
+            return
         layer.memory.note_missed(who, [MessageId(*id_) for id_ in ids])
         layer.state.sleep.call_at = -1.0
         if who == self.core.whom(layer, self.process):
-            self.tell_missed(layer, NOTHING if layer.node.level else self.core.state.delivered)
+            had = NOTHING if layer.node.level else self.core.state.delivered
+            self.tell_missed(layer, now, had)

@@ -111,16 +111,17 @@ class RunningAhead(Part):
             self.core.tell_gap(layer, departed, names)
 
     def tell_lost(self, layer: Layer) -> None:
-        """At a new server, in its group of servers: they may have had messages of who has left that
-        its own group never had. What came before those is lost as well, unless it comes back.
-        Where not all of a group have its messages, nobody knows yet; the handover finds out."""
+        """At a new server, in its group of servers, and when one who has left is forgotten. They
+        may have had messages of it that its own group never had: what came before those is lost as
+        well, unless it comes back. Where not all of a group have its messages, nobody knows yet;
+        the handover finds out."""
         below = self.core.below(layer)
         if below is None or below.node.level or not self.relay.local.reaches_all:
             return
         if self.options.evolves:  # sent on is what all have; and before a split others had it
             return
-        away, seen = below.memory.away, layer.memory.seen
-        ahead = [MessageId(who, seen[who]) for who in sorted(away) if who in seen]
+        absent, seen = {*below.memory.away, *below.memory.forgotten}, layer.memory.seen
+        ahead = [MessageId(who, seen[who]) for who in sorted(absent) if who in seen]
         ahead = [message for message in ahead if not below.has_passed(message)]
         if ahead:
             senders = process_set(message.sender for message in ahead)

@@ -64,7 +64,8 @@ class Arrivals(Part):
         if items and isinstance(items[0], Merged):
             self.relay.spreading(layer).on_merged(layer, message, now)
         elif layer.memory.batches:
-            gather(layer, self._take_at_once(layer, arrivals, now), whose, now)
+            left = self._take_at_once(layer, arrivals, now)
+            gather(layer, left, whose, self.core.present(layer), now)
             self.take_batches(layer, now)
         else:
             self._take(layer, arrivals, now)
@@ -75,7 +76,7 @@ class Arrivals(Part):
             if layer.node.level:
                 self.changes.go_by_batches(layer, now)
             self._tell_gap(layer)
-            self.absence.tell_missed(layer)
+            self.absence.tell_missed(layer, now)
             batches, others = ready(layer)
             layer.state.founding.merged = TAKING_BATCHES
             self._take(layer, batches, now)
@@ -89,7 +90,7 @@ class Arrivals(Part):
             if isinstance(item, Bind):
                 self.fencing.on_bind(layer, item, within)
             elif isinstance(item, Forget):
-                self.absence.on_forget(layer, item.who, now)
+                self._forget(layer, item.who, now)
             elif isinstance(item, Reshape):
                 self.changes.hear_reshape(layer, item, sender, within, now)
         return [one for one in arrivals if not isinstance(one[2], Bind | Forget | Reshape)]
@@ -116,9 +117,9 @@ class Arrivals(Part):
                 case Release(ids):
                     self.relay.on_release(layer, ids, now)
                 case Forget(who):
-                    self.absence.on_forget(layer, who, now)
+                    self._forget(layer, who, now)
                 case Missed(who, ids, beside=False):
-                    self.absence.on_missed(layer, who, ids)
+                    self.absence.on_missed(layer, who, ids, now)
                 case Missed():
                     self.absence.on_missed_beside(layer, item, now)
                 case Bind():
@@ -143,15 +144,22 @@ class Arrivals(Part):
                     layer.state.moving.ready.add(sender)
                     self.changes.move_if_ready(layer, now)
 
+    def _forget(self, layer: Layer, who: int, now: float) -> None:
+        self.absence.on_forget(layer, who, now)
+        above = self.core.above(layer)
+        if above is not None:  # what it was waited for, it has not brought
+            self.ahead.tell_lost(above)
+
     def _tell_gap(self, layer: Layer) -> None:
-        """A group of servers goes on without what only these groups had."""
+        """A group of servers goes on without what only these groups had, and those who are away
+        from the others: one of them may have served with these until now."""
         view, node = layer.view, layer.node
         if view is not None and node.level:
             present = {self.core.plan.child_of(node, member.process) for member in view.members}
             silent = [child for child in node.children if child not in present]
             lost = sum(self.core.plan.nodes[child].processes for child in silent)
             if lost:
-                self.core.tell_gap(layer, lost)
+                self.core.tell_gap(layer, lost | layer.state.founding.absent)
 
     def bring_batches(self, now: float) -> None:
         """Into groups that are founded anew. From below when nothing is missing from further below,
@@ -169,7 +177,8 @@ class Arrivals(Part):
             whose = self.core.whom(layer, self.process)
             if whose in owes and is_gathered and self.fencing.holds(layer, now):
                 owes.discard(whose)
-                self.core.do(layer, layer.bring(batch(layer, below), now))
+                absent = self.core.absent_below(layer)
+                self.core.do(layer, layer.bring(batch(layer, below, absent), now))
             if ABOVE not in owes or not layer.is_server or above is None:
                 continue
             is_last = layer.memory.batches <= {ABOVE}

@@ -9,7 +9,7 @@ that is told as a gap.
 """
 
 from antecede.groups import GroupMessageId
-from antecede.message import MessageId
+from antecede.message import MessageId, ProcessSet, members, process_set
 from antecede.overlays.daisy.items import (
     Batch,
     Carry,
@@ -24,9 +24,9 @@ from antecede.overlays.daisy.items import (
 from antecede.overlays.daisy.layer import ABOVE, Layer, line
 
 
-def batch(layer: Layer, below: Layer | None) -> tuple[Item, ...]:
+def batch(layer: Layer, below: Layer | None, absent: ProcessSet = 0) -> tuple[Item, ...]:
     """What a founder brings along: what it had as a member before, and what its group keeps (or has
-    put aside) that goes beyond it."""
+    put aside) that goes beyond it. `absent`: who is away from its groups."""
     items = {item.id: item for item in carries(map(unpack, layer.state.out.resend))}
     if below is not None:
         kept = [carry(kept.message, kept.clock) for kept in below.in_order()]
@@ -47,6 +47,7 @@ def batch(layer: Layer, below: Layer | None) -> tuple[Item, ...]:
         beside=_listed(beside),
         changes=() if below is None else tuple(below.memory.changes),
         was_in=layer.state.founding.was_in,
+        absent=tuple(members(absent)),
     )
     return (head, *sorted(items.values(), key=causal))
 
@@ -71,8 +72,15 @@ Arrival = tuple[int, GroupMessageId, Item]
 """The process that sent it, the group message it came in, and what came."""
 
 
-def gather(layer: Layer, arrivals: list[Arrival], whose: int | None, now: float) -> None:
-    """Put arrivals aside until all batches are here: `whose` is the one that comes with them."""
+def gather(
+    layer: Layer,
+    arrivals: list[Arrival],
+    whose: int | None,
+    present: set[int | None],
+    now: float,
+) -> None:
+    """Put arrivals aside until all batches are here: `whose` is the one that comes with them.
+    Groups that are `present` by now are away no longer, whatever a founder says of before."""
     memory = layer.memory
     for sender, within, item in arrivals:
         if isinstance(item, Batch):
@@ -81,6 +89,7 @@ def gather(layer: Layer, arrivals: list[Arrival], whose: int | None, now: float)
             if item.above:
                 layer.state.founding.owes.discard(ABOVE)
             layer.state.founding.batched.add(within)
+            layer.state.founding.absent |= process_set(item.absent)
             for who, ids in item.missed:
                 memory.note_missed(who, [MessageId(*id_) for id_ in ids])
             for who, ids in item.beside:
@@ -89,7 +98,8 @@ def gather(layer: Layer, arrivals: list[Arrival], whose: int | None, now: float)
                 note(who, [MessageId(*id_) for id_ in ids])
             for who in item.away:
                 # One of the servers may know of groups that never came about.
-                if not layer.node.level or who in layer.node.children:
+                is_below = who in layer.node.children and who not in present
+                if not layer.node.level or is_below:
                     memory.away.setdefault(who, now)
             memory.changes += [one for one in item.changes if one not in memory.changes]
             for node, epoch in item.bound:

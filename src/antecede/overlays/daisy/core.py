@@ -89,6 +89,8 @@ class Core:
         place = self.layers.index(old)
         if old.node.index != new.node.index:
             self._end_stop(old)
+        else:
+            new.state.stopped = old.state.stopped
         if not is_server:
             for layer in self.layers[place + 1 :]:
                 self._end_stop(layer)
@@ -147,9 +149,11 @@ class Core:
         del self.layers[place], self.state.layers[place]
 
     def _end_stop(self, layer: Layer) -> None:
-        """Who is in a group no more has not stopped in it any more."""
-        if layer.member.is_suspended and layer.view is not None:
-            self.emit(Notice(Event.RESUMED, layer.node.name, layer.view.number))
+        """Who is in a group no more has not stopped in it any more, nor who would have come back
+        to it."""
+        if layer.state.stopped:
+            number = 0 if layer.view is None else layer.view.number
+            self.emit(Notice(Event.RESUMED, layer.node.name, number))
 
     def new_number(self, is_taken: bool = True) -> int:
         """A number that no group has, nor the one after it; none other is given until it is
@@ -164,9 +168,23 @@ class Core:
         """Whom a process stands for in a group: for itself, or for a group below."""
         return self.plan.child_of(layer.node, process) if layer.node.level else process
 
+    def present(self, layer: Layer) -> set[int | None]:
+        """For whom the members of the view stand."""
+        members = () if layer.view is None else layer.view.members
+        return {self.whom(layer, member.process) for member in members}
+
     def those(self, layer: Layer, who: int) -> ProcessSet:
         """The member of a local group, or the processes of a group below."""
         return self.plan.nodes[who].processes if layer.node.level else 1 << who
+
+    def absent_below(self, layer: Layer) -> ProcessSet:
+        """Who is away from the groups below, as far as this process knows."""
+        absent = 0
+        for lower in self.layers[: self.layers.index(layer)]:
+            for who in (*lower.memory.away, *lower.memory.forgotten):
+                if not lower.node.level or who in self.plan.nodes:
+                    absent |= self.those(lower, who)
+        return absent
 
     def beyond(self, layer: Layer) -> ProcessSet:
         """All processes that are neither in a group nor below it."""

@@ -141,22 +141,23 @@ def sort_out(
 
     Whatever a member has sent or delivered is to be. Of what else there is, the sender has died (or
     let go), and something that it had sent before may be lost: then nobody has delivered it. It
-    goes, unless it was safe, or all between that and itself is at hand. Where a gap is told anyway,
-    everything is taken."""
+    goes, unless it was safe, or all between that and itself is at hand: then it is safe from now
+    on, for all who are here deliver it, and who comes back with it later is to do so as well. Where
+    a gap is told anyway, everything is taken."""
     taken: dict[MessageId, Carry] = {}
-    loose: dict[tuple[int, Key], Carry] = {}
+    copies: dict[tuple[int, Key], Carry] = {}
     for hand, items in hands:
         for place, item in enumerate(items):
             if isinstance(item, Copy):
-                loose[hand.epoch, (item.entry, item.number)] = item.carry
+                copies[hand.epoch, (item.entry, item.number)] = item.carry
             if place < hand.firm and isinstance(item, Carry | Copy):
                 carried = item if isinstance(item, Carry) else item.carry
                 taken[carried.id] = carried
     newest = max(safe, default=0)
-    for (epoch, (entry, number)), carried in loose.items():
-        first = safe.get(epoch, {}).get(entry, 0) + 1
-        before = range(first, number if epoch == newest else number + 1)
-        is_whole = all(epoch == newest and (epoch, (entry, one)) in loose for one in before)
-        if is_gap or is_whole:
+    for epoch, (entry, number) in sorted(copies):
+        if epoch == newest and number == safe[newest].get(entry, 0) + 1:
+            safe[newest][entry] = number
+    for (epoch, (entry, number)), carried in copies.items():
+        if is_gap or number <= safe.get(epoch, {}).get(entry, 0):
             taken[carried.id] = carried
     return list(taken.values())

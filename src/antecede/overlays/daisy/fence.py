@@ -51,13 +51,18 @@ class Fencing(Part):
     def note_left(self, layer: Layer, node: int, within: GroupMessageId) -> None:
         self.on_bind(layer, Bind(node, LEFT), within)
 
-    def on_stable(self, layer: Layer, stable: Iterable[GroupMessageId]) -> None:
-        fence = layer.state.fence
+    def on_stable(self, layer: Layer, stable: Iterable[GroupMessageId]) -> list[int]:
+        """The groups of servers above of which all members know now."""
+        fence, known = layer.state.fence, []
         for within in stable if fence.binding else ():
             for node, epoch in fence.binding.pop(within, ()):
                 fence.holds[node] = max(epoch, fence.holds.get(node, 0))
+                known.append(node)
+        return known
 
-    def on_view(self, layer: Layer) -> None:
+    def on_view(self, layer: Layer) -> list[int]:
         """Whoever is in a new view has delivered the same, or was handed it."""
         fence = layer.state.fence
+        known = [node for bound in fence.binding.values() for node, _ in bound]
         fence.binding, fence.holds = {}, dict(layer.memory.bound)
+        return known

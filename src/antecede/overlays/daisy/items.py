@@ -87,6 +87,8 @@ class Batch(msgspec.Struct, frozen=True, array_like=True, tag=5):
     changes: tuple[bytes, ...] = ()
     was_in: Count | None = None
     """The local group that gave way to this one, if its sender was in it to the end."""
+    absent: tuple[Count, ...] = ()
+    """Who is away from my groups."""
 
 
 class Roll(msgspec.Struct, frozen=True, array_like=True, tag=6):

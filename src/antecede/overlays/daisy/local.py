@@ -19,6 +19,7 @@ from antecede.overlays.daisy.items import (
     Ids,
     Item,
     carry,
+    causal,
     encode_items,
     unpack,
 )
@@ -106,12 +107,32 @@ class Broadcast(Part):
         waiting = [unpack(stored) for stored in (*out.resend, *out.outbox)]
         resend = {item.id: item for item in (*own, *waiting) if isinstance(item, Carry)}
         out.resend, out.outbox = [], []
-        seen = memory.seen
+        seen, risen = memory.seen, self._risen(layer)
+        resend |= {item.id: item for item in risen}
         missing = [item for item in resend.values() if item.number > seen.get(item.sender, 0)]
+        if risen:
+            missing.sort(key=causal)
         for item in missing:
             self.relay.send(layer, item, now)
         if founding.was_in is not None and line(founding.was_in) in memory.batches:
             self.core.do(layer, layer.send_word(Batch(was_in=founding.was_in), now))
+
+    def _risen(self, layer: Layer) -> list[Carry]:
+        """At a server that is back among the servers, where messages are sent on early: what goes
+        up from its group, each in its place among all that it brings. What had run ahead it does
+        not bring itself, and what came after that would overtake it."""
+        below = self.core.below(layer)
+        if below is None or below.node.level or self.options.forward == "stable":
+            return []
+        kept_below = [] if below.is_merging() else below.in_order()
+        return [
+            carry(kept.message, kept.clock)
+            for kept in kept_below
+            if kept.message.destinations & ~below.node.processes
+            and self.relay.spreading(below).may_go_on(below, kept)
+            and not self.relay.spreading(below).holds_back(below, kept)
+            and self.relay.may_rise(below, layer, kept)
+        ]
 
     def _owed(self, layer: Layer) -> set[int]:
         """The batches that one who joins may still have to bring: that from above, and the one of

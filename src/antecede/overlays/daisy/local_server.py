@@ -113,10 +113,14 @@ class ThroughServer(PointToPoint):
     # Views.
 
     def on_view(self, layer: Layer, event: groups.ViewInstalled, now: float) -> None:
-        """Whoever serves from now on is handed what the others keep."""
+        """Whoever serves from now on is handed what the others keep, and what the last one had
+        told them out of turn: they may be the only ones to have it."""
         view, handover = event.view, layer.state.handover
         is_other = handover.led_by != view.members[0] and view.number > 1
         handover.led_by = view.members[0]
+        for payload in event.overheard if is_other else ():
+            for item in carries(decode_items(payload)):
+                self.note(layer, item)
         if layer.is_server:
             if is_other:
                 self._gather(layer, view)

@@ -111,6 +111,12 @@ class DaisyOptions(Options, frozen=True):
         return self.forget_after_s * max(1, len(self.sizes))
 
     @property
+    def silences_back(self) -> int:
+        """In how many times `suspect_after_s` one who can be reached again is back, or replaced: in
+        groups that change, the founders of the next one are waited for."""
+        return 10 if self.evolves else 4
+
+    @property
     def evolves(self) -> bool:
         """Whether groups split or merge."""
         return bool(self.split_above or self.merge_below or self.split_rate or self.reshapes)

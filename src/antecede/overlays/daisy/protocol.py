@@ -304,7 +304,8 @@ class Daisy(Order):
             case groups.Stable(stable):
                 self._consent.answer(layer, stable, now)
                 self._changes.apply(layer, stable, now)
-                self._fencing.on_stable(layer, stable)
+                for node in self._fencing.on_stable(layer, stable):
+                    self._absence.on_served(node, now)
                 self._relay.on_stable(layer, stable, now)
             case groups.ViewInstalled():
                 self._views.on_view(layer, effect, now)
@@ -312,9 +313,11 @@ class Daisy(Order):
                 content = freeze(layer.memory)
                 self.core.do(layer, layer.member.provide_state(view, content, now))
             case groups.Suspended():
+                layer.state.stopped = True
                 self.core.emit(Notice(Event.STOPPED, layer.node.name))
                 self._changes.on_suspended(layer, now)
             case groups.Resumed(view):
+                layer.state.stopped = False
                 self.core.emit(Notice(Event.RESUMED, layer.node.name, view))
             case groups.Stopped():
                 self._views.on_stopped(layer, effect, now)

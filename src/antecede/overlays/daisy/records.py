@@ -206,6 +206,8 @@ class Founding(msgspec.Struct, array_like=True):
     """Since when batches are missing."""
     merged: int = 0
     """The last place of what came in batches; `TAKING_BATCHES` while they are taken."""
+    absent: ProcessSet = 0
+    """Who is away from the groups that have brought batches: what it has is not in these."""
 
 
 class Fence(msgspec.Struct, array_like=True):
@@ -295,6 +297,8 @@ class LayerState(msgspec.Struct, array_like=True):
     unstable: dict[GroupMessageId, list[MessageId]] = {}
     """The messages in group messages that are not stable."""
     server: int = -1
+    stopped: bool = False
+    """Whether it was told that this process has stopped here, and not since that it goes on."""
     returned: dict[int, float] = {}
     """Who has come back, and when."""
     before: ProcessSet = 0

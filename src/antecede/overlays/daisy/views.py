@@ -43,6 +43,7 @@ class Views(Part):
         view, state = event.view, layer.state
         where = layer.node.name
         self.core.emit(Notice(Event.VIEW, where, view.number, view.processes))
+        state.stopped = False
         server = view.members[0].process
         if state.server not in (-1, server):
             self.core.emit(Notice(Event.SERVER, where, view.number, 1 << server))
@@ -51,7 +52,7 @@ class Views(Part):
             self._absorb(layer, event.state, now)
         levels = self.changes.levels
         levels.unfreeze(layer, layer.memory)
-        self.fencing.on_view(layer)
+        served = self.fencing.on_view(layer)
         present = {self.core.whom(layer, member.process) for member in view.members}
         self._await_again(layer, event)
         if layer.memory.batches:
@@ -71,14 +72,24 @@ class Views(Part):
         if layer.node.level and self.options.evolves:
             self.changes.decide(layer, now)
         self.changes.move_if_ready(layer, now)
+        for node in served:
+            self.absence.on_served(node, now)
         levels.on_view(layer, now)
         levels.look(layer, now)
 
     def _await_again(self, layer: Layer, event: groups.ViewInstalled) -> None:
-        """Where messages are sent on before all have them, several servers that leave together may
+        """While batches are awaited, one that comes brings that of its group: without it, what that
+        group has yet to send would count as had where others bring something later.
+
+        Where messages are sent on before all have them, several servers that leave together may
         have been the only ones with a message, and have sent on what depends on it. So nothing is
         taken before their groups have brought what they keep, through servers that come anew."""
-        if not layer.waits_for_groups or self.options.forward == "stable":
+        if not layer.waits_for_groups:
+            return
+        if layer.memory.batches:
+            come = {self.core.whom(layer, member.process) for member in event.joined}
+            layer.memory.batches |= {group for group in come if group is not None}
+        if self.options.forward == "stable":
             return
         stayed = [member for member in event.view.members if member not in event.joined]
         here = {self.core.whom(layer, member.process) for member in stayed}
@@ -102,7 +113,7 @@ class Views(Part):
         known = layer.memory.missed
         self.relay.spreading(layer).absorb(layer, memory, now)
         self.ahead.tell_lost(layer)
-        self.absence.tell_missed(layer, had)
+        self.absence.tell_missed(layer, now, had)
         self.absence.tell_doubtful(layer, now)
         self.absence.pass_on(layer, known, now)
         self.changes.give_way(layer, now)
