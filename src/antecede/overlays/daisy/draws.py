@@ -4,6 +4,9 @@ from antecede.drawn import BACK_S, Chance, Drawn, Fields, cut_off_s
 
 _CHANGES = {"split_above", "merge_below", "split_servers_above", "merge_servers_below"}
 """With these hardly any other goes."""
+_KEPT, _SUSPECT_S, _SOONEST_S = 10, 2.0, 0.6
+"""How many times as long messages are kept as it takes to suspect somebody: by default, and at the
+least that delays allow."""
 
 
 def draw(fields: Fields, chance: Chance) -> Drawn:
@@ -52,7 +55,18 @@ def need(fields: Fields) -> Drawn:
         needed["forget_after_s"] = BACK_S + cut_off_s(cuts)
     elif "split_servers_above" in options and "forget_after_s" not in options:
         needed["forget_after_s"] = BACK_S * 2 / 3
-    return needed
+    return needed | _hurried(options)
+
+
+def _hurried(options: Drawn) -> Drawn:
+    """Groups that change promise something to who is away only if they keep messages for ten times
+    as long as it takes to suspect somebody. Where they are to forget soon, they suspect soon."""
+    forget_s = options.get("forget_after_s", BACK_S)
+    if not options.keys() & {*_CHANGES, "split_rate"} or forget_s >= _KEPT * _SUSPECT_S:
+        return {}
+    forget_s = max(forget_s, _KEPT * _SOONEST_S)
+    times = {"suspect_after_s": forget_s / _KEPT, "flush_timeout_s": forget_s / _KEPT / 2}
+    return {"forget_after_s": forget_s, **times, "tick_s": 0.1}
 
 
 def fit(fields: Fields) -> Drawn:
