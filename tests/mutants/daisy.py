@@ -883,8 +883,8 @@ CONSENT = [
     ),
     Mutant(
         name="leaves-what-came-before",
-        old="self.node.processes | self.state.before\n",
-        new="self.node.processes\n",
+        old="self.node.processes | (self.state.before if self.memory.batches else 0)",
+        new="self.node.processes",
     ),
     Mutant(
         name="founders-say-nothing-of-changes",

@@ -152,7 +152,8 @@ def _follow(fields: Fields, moments: Moments, chance: Chance) -> None:
     """A neighbour of one that crashes, or that is cut off, crashes as well: at the same time, or at
     a moment after that. Neighbours come next in many protocols."""
     struck = [(crash["process"], crash["time_s"]) for crash in fields["crashes"]]
-    struck += [(chance.pick(cut["sides"][0]), cut["start_s"]) for cut in _cuts(fields)]
+    sides = [(cut["sides"][0], cut["start_s"]) for cut in _cuts(fields)]
+    struck += [(chance.pick(side), start_s) for side, start_s in sides if side]
     if not struck or len(fields["crashes"]) >= MOST_FAULTS:
         return
     process, time_s = chance.pick(struck)

@@ -265,12 +265,13 @@ class Layer:
 
     def to_bring(self, stored: Iterable[bytes]) -> list[bytes]:
         """Of what has not been delivered here, what one who comes back brings along: into a local
-        group what is from there, or from the group that gave way to it. All else is with the
-        servers, or with the groups of its senders: from here it would rise to the servers again,
-        ahead of what precedes it."""
+        group what is from there, and into one that has not begun what is from the group that gave
+        way to it. All else is with the servers, or with the groups of its senders: from here it
+        would rise to the servers again, ahead of what precedes it."""
         if self.node.level:
             return list(stored)
-        items, home = self.carries(map(unpack, stored)), self.node.processes | self.state.before
+        items = self.carries(map(unpack, stored))
+        home = self.node.processes | (self.state.before if self.memory.batches else 0)
         return [pack(item) for item in items if home >> item.sender & 1]
 
     def put_aside(self) -> list[bytes]:
