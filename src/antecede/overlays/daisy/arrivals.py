@@ -179,7 +179,7 @@ class Arrivals(Part):
                 owes.discard(whose)
                 absent = self.core.absent_below(layer)
                 self.core.do(layer, layer.bring(batch(layer, below, absent), now))
-            if ABOVE not in owes or not layer.is_server or above is None:
+            if ABOVE not in owes or not layer.is_server or above is None or above.is_lost:
                 continue
             is_last = layer.memory.batches <= {ABOVE}
             if is_last and not above.memory.batches and not above.is_merging():
