@@ -224,19 +224,17 @@ class Levels(Part):
 
     def unfreeze(self, layer: Layer, memory: Memory) -> None:
         """A group freezes for the length of a view: when somebody leaves or comes, it goes on, and
-        freezes again when its time has come."""
-        if layer.node.level:
+        freezes again when its time has come; unless it has ended."""
+        known = (*memory.pending.values(), *memory.changes)
+        if layer.node.level and not any(_ends(stored, layer) for stored in known):
             memory.frozen = False
             layer.state.moving.ready.clear()
             layer.state.moving.asked_in = NOTHING_SAID
 
     def on_view(self, layer: Layer, now: float) -> None:
         """Whoever is new has to hear that the group has ended."""
-        if layer not in self.core.layers or not layer.node.level:
-            return
-        for stored in layer.memory.changes:
-            change = unpack(stored)
-            if isinstance(change, Reshape) and change.gone == layer.node.index:
+        for stored in layer.memory.changes if layer.node.level else ():
+            if _ends(stored, layer):
                 self.end(layer, stored, now)
                 return
 
@@ -361,6 +359,12 @@ class Levels(Part):
             if parent is not None:
                 group = change.group(parent)
                 layer.state.above = Servers(group.epoch, process_set(group.founders))
+
+
+def _ends(stored: bytes, layer: Layer) -> bool:
+    """Whether a group of servers gives way by a change."""
+    change = unpack(stored)
+    return isinstance(change, Reshape) and change.gone == layer.node.index
 
 
 def _in(layer: Layer) -> tuple[int, ...]:

@@ -59,6 +59,8 @@ class Views(Part):
             absent(layer, present)
             self.arrivals.take_batches(layer, now)
         self.changes.apply(layer, sorted(layer.memory.pending), now)
+        if layer not in self.core.layers:  # it has ended
+            return
         self.changes.announce(layer, now)
         self.absence.note(layer, view, now)
         self.ahead.settle_early(layer, event, now)
