@@ -184,6 +184,7 @@ class Changes(Part):
             for index in made:  # it takes its founders so long to come
                 if index in layer.memory.away:
                     layer.memory.away[index] = now + 4 * self.options.suspect_after_s
+        self.absence.tell_missed(layer, now)
 
     def update(self, memory: Memory) -> None:
         """What groups have missed that have given way, as far as is known here."""

@@ -97,8 +97,8 @@ class Search(Part):
         seeking, since = layer.state.seeking, layer.state.seeking.since
         if layer.is_in:
             seeking.since = -1.0
+            self._fetch_founders(layer)
             if layer.is_lost:
-                self._fetch_founders(layer)
                 self.core.do(layer, layer.member.show(layer.node.processes, now))
         elif since < 0:
             seeking.since = now
@@ -108,10 +108,10 @@ class Search(Part):
             self.core.emit(Notice(Event.STOPPED, layer.node.name, members=others))
 
     def _fetch_founders(self, layer: Layer) -> None:
-        """Where a merged group cannot begin, for too few have come: those who are missing may be
-        stuck in a group that has given way, and others who belong here as well. The change by which
-        this one was made is told though the group is lost: all members of a group that gives way
-        know of it."""
+        """Where a group cannot begin, for not all have come: those who are missing may be stuck in
+        a group that has given way, and others who belong here as well. The change by which this one
+        was made is told though the group may be lost: all members of a group that gives way know of
+        it."""
         if layer.memory.batches - {ABOVE}:
             word = Moved(layer.node.index, tuple(layer.memory.changes))
             self.say(word, layer.node.processes)
