@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from antecede import groups
-from antecede.message import ProcessSet, members, process_set
+from antecede.message import ProcessSet, members, process_set, set_from_bytes, set_to_bytes
 from antecede.order import Event, Notice
 from antecede.overlays.daisy.absence import Absence
 from antecede.overlays.daisy.consent import Consent, is_asking
@@ -272,6 +272,14 @@ class Changes(Part):
         memory.forgotten &= children
         self.absence.note(layer, layer.view, now)
 
+    def moved_from(self, node: int) -> Moved:
+        """What one is told who asks for a group that has given way."""
+        local, changes = self.core.local, self.core.changes()
+        if local is None or local.state.founding.was_in != node:
+            return Moved(node, changes)
+        founding = local.state.founding
+        return Moved(node, changes, founding.last_view, set_to_bytes(founding.last_members))
+
     def on_moved(self, word: Moved, now: float) -> None:
         """Others have gone on: the local group is no more, or is next to others than before. Among
         servers, those who knew may have died."""
@@ -287,10 +295,13 @@ class Changes(Part):
             return
         view = 0 if local.view is None or word.node != local.node.index else local.view.number
         if local.is_lost or 0 < view <= word.view:
-            self._move(now, is_last=0 < view == word.view)
+            self._move(now, is_last=view > 0 and self._is_among(word.members))
         else:  # it gives way as one; whoever sleeps looks whether its server lives
             self._give_notice(local, now)
             local.state.sleep.busy_until = now + 2 * self.options.suspect_after_s
+
+    def _is_among(self, processes: bytes) -> bool:
+        return bool(set_from_bytes(processes) >> self.process & 1)
 
     def on_suspended(self, layer: Layer, now: float) -> None:
         """Who has lost its group, and knows that this has given way, follows by itself."""
@@ -334,6 +345,7 @@ class Changes(Part):
         if is_last and old.view is not None:
             founding = new.state.founding
             founding.was_in, founding.last_view = old.node.index, old.view.number
+            founding.last_members = old.view.processes
         new.state.before = old.node.processes
         new.state.out.resend = old.everything()
         if self.process not in node.founders:

@@ -107,8 +107,9 @@ class DaisyOptions(Options, frozen=True):
 
     @property
     def waits_s(self) -> float:
-        """On each level of servers a group that has died is waited for."""
-        return self.forget_after_s * max(1, len(self.sizes))
+        """On each level of servers a group that has died is waited for; and where groups change, so
+        is one that has died when it gave way."""
+        return self.forget_after_s * (max(1, len(self.sizes)) + self.evolves)
 
     @property
     def silences_back(self) -> int:

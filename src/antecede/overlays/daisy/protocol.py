@@ -208,11 +208,7 @@ class Daisy(Order):
                 return
         self._search.say_left(packet.group % EPOCHS, 1 << source)
         if any(packet.group in gone for gone in self._changes.gone()):
-            local = self.core.local
-            founding = None if local is None else local.state.founding
-            is_last = founding is not None and founding.was_in == packet.group
-            view = founding.last_view if founding is not None and is_last else 0
-            self._search.say(Moved(packet.group, self.core.changes(), view), 1 << source)
+            self._search.say(self._changes.moved_from(packet.group), 1 << source)
 
     def _check(self, payload: bytes) -> None:
         for item in decode_items(payload):

@@ -194,7 +194,9 @@ class Founding(msgspec.Struct, array_like=True):
     was_in: int | None = None
     """The local group that gave way to this one, if this process was in it to the end,"""
     last_view: int = 0
-    """and its last view."""
+    """and its last view"""
+    last_members: ProcessSet = 0
+    """with its members."""
 
     owes: set[int] = set()
     """The batches that are this process' to send: its own, `ABOVE`."""

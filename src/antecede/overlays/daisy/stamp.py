@@ -45,11 +45,12 @@ class Found(msgspec.Struct, frozen=True, array_like=True, tag=3):
 
 class Moved(msgspec.Struct, frozen=True, array_like=True, tag=4):
     """The group that you ask for is no more: this is how things have changed. `view`: in which I
-    left it, with all who were in it; 0 if I was out of it, or have forgotten."""
+    left it, with all its `members`; 0 if I was out of it, or have forgotten."""
 
     node: Count
     changes: tuple[bytes, ...]
     view: Count = 0
+    members: bytes = b""
 
 
 class Left(msgspec.Struct, frozen=True, array_like=True, tag=5):
