@@ -23,7 +23,7 @@ from antecede.groups import (
     View,
     founding_view,
 )
-from antecede.groups.packets import Body, Data, Decide, Packet, Report
+from antecede.groups.packets import Body, Data, Decide, Join, Packet, Report
 from antecede.message import MessageId, ProcessSet, process_set
 from antecede.overlays.daisy.items import (
     Ahead,
@@ -184,13 +184,21 @@ class Layer:
         has ended. What is malformed is refused, before anything changes."""
         view = self.member.core.view
         if view is None or packet.view != view.number:
-            return True
+            return type(packet.body) is not Join or not self._is_early(packet.source.process)
         if not self.member.knows(packet.source) and (
             self.options.quorum is Quorum.SURVIVORS or not isinstance(packet.content, Decide)
         ):
             return False
         self.member.check(packet)
         return True
+
+    def _is_early(self, process: int) -> bool:
+        """Whether a newcomer asks to be let into a group that has not begun: those in whose place
+        it is may not know of it, and keep nothing for it."""
+        memory = self.memory
+        if self.node.level or not memory.batches or process not in self.options.latecomers:
+            return False
+        return process not in memory.come and process not in memory.away
 
     def has_got(self, process: int, number: int) -> bool:
         """Whether a process has got what it was told under this number, or has left."""
