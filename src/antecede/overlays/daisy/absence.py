@@ -89,16 +89,14 @@ class Absence(Part):
     def look_after(self, layer: Layer, now: float) -> None:
         """Forget who has been away for too long; wake groups that have no server here, and members
         that may not know that they are out."""
-        memory, node = layer.memory, layer.node
+        memory = layer.memory
         self._hurry_batches(layer, now)
         for who, since in sorted(memory.away.items()) if memory.away else ():
             is_held_up = memory.kept or memory.frozen
             if now - since > self.options.forget_after_s and is_held_up:
                 self._forget(layer, who, now)
-            elif layer.keeps_for(self.core.those(layer, who)):
+            else:
                 self.search.call(layer, who)
-            elif not node.level:
-                self.search.tell_changes(node, 1 << who)
 
     def call_back(self, layer: Layer, now: float) -> None:
         """Call those who have missed something, ever more seldom until they are back: only then are

@@ -145,9 +145,6 @@ class Layer:
         kept = self.state.memory.kept
         return sorted(kept.values(), key=_place) if kept else []
 
-    def keeps_for(self, processes: ProcessSet) -> bool:
-        return any(kept.message.destinations & processes for kept in self.memory.kept.values())
-
     def kept_from(self, processes: ProcessSet) -> list[bytes]:
         """What is kept of any of these, as it is stored."""
         return [

@@ -240,9 +240,12 @@ class Levels(Part):
 
     def may_say(self, layer: Layer, change: Reshape, sender: int) -> bool:
         """In the group above, one that serves a group below speaks for it until the next one is
-        there: that one may have decided otherwise, and hears of no change that comes later."""
-        if layer.view is None or layer.memory.batches or change.gone == layer.node.index:
-            return change.gone == layer.node.index
+        there: that one may have decided otherwise, and hears of no change that comes later. In the
+        group itself, what was said in an earlier view is void."""
+        if change.gone == layer.node.index:
+            return layer.memory.frozen
+        if layer.view is None or layer.memory.batches:
+            return False
         serving = [
             member.process
             for member in layer.view.members
