@@ -8,14 +8,14 @@ from antecede.order import Event, Notice
 from antecede.overlays.daisy.absence import Absence
 from antecede.overlays.daisy.consent import Consent, is_asking
 from antecede.overlays.daisy.core import Core, Part
-from antecede.overlays.daisy.items import Change, Item, Ready, Reshape, pack, unpack
-from antecede.overlays.daisy.layer import Layer, founding_anew, joining
+from antecede.overlays.daisy.items import Batch, Change, Item, Ready, Reshape, pack, unpack
+from antecede.overlays.daisy.layer import Layer, founding_anew, joining, line
 from antecede.overlays.daisy.levels import Levels
 from antecede.overlays.daisy.load import QUIET, measure
-from antecede.overlays.daisy.records import Memory, Servers
+from antecede.overlays.daisy.records import Legacy, Memory, Servers
 from antecede.overlays.daisy.relay import Relay
 from antecede.overlays.daisy.splits import decide, is_under, roll
-from antecede.overlays.daisy.stamp import Moved
+from antecede.overlays.daisy.stamp import Brought, Moved, Wanted
 
 
 class Changes(Part):
@@ -274,11 +274,10 @@ class Changes(Part):
 
     def moved_from(self, node: int) -> Moved:
         """What one is told who asks for a group that has given way."""
-        local, changes = self.core.local, self.core.changes()
-        if local is None or local.state.founding.was_in != node:
+        changes, legacy = self.core.changes(), self.core.state.legacies.get(node)
+        if legacy is None:
             return Moved(node, changes)
-        founding = local.state.founding
-        return Moved(node, changes, founding.last_view, set_to_bytes(founding.last_members))
+        return Moved(node, changes, legacy.view, set_to_bytes(legacy.members))
 
     def on_moved(self, word: Moved, now: float) -> None:
         """Others have gone on: the local group is no more, or is next to others than before. Among
@@ -294,18 +293,35 @@ class Changes(Part):
         if local is None or not self.core.gives_way(local):
             return
         view = 0 if local.view is None or word.node != local.node.index else local.view.number
-        if local.is_lost or 0 < view <= word.view:
-            self._move(now, is_last=view > 0 and self._is_among(word.members))
-        else:  # it gives way as one; whoever sleeps looks whether its server lives
+        if 0 < view <= word.view:
+            self._move(now, is_last=self._is_among(word.members))
+        elif (
+            not local.is_lost
+        ):  # it gives way as one; whoever sleeps looks whether its server lives
             self._give_notice(local, now)
             local.state.sleep.busy_until = now + 2 * self.options.suspect_after_s
 
     def _is_among(self, processes: bytes) -> bool:
         return bool(set_from_bytes(processes) >> self.process & 1)
 
-    def on_suspended(self, layer: Layer, now: float) -> None:
+    def on_wanted(self, source: int, word: Wanted) -> None:
+        """A group begins in the place of one in which this process was to the end. It takes all
+        messages, whomever they are for: what is left out would count as had after a later one."""
+        legacy = self.core.state.legacies.get(word.node)
+        if legacy is not None:
+            messages = tuple(legacy.messages)
+            self.absence.search.say(Brought(word.node, messages), 1 << source)
+
+    def on_brought(self, word: Brought, now: float) -> None:
+        local = self.core.local
+        if local is not None and not local.is_lost and line(word.node) in local.memory.batches:
+            items = (Batch(was_in=word.node), *map(unpack, word.messages))
+            self.core.do(local, local.bring(items, now))
+
+    def move_if_lost(self, now: float) -> None:
         """Who has lost its group, and knows that this has given way, follows by itself."""
-        if layer is self.core.local and self.core.gives_way(layer):
+        local = self.core.local
+        if local is not None and local.is_lost and self.core.gives_way(local):
             self._move(now)
 
     def replan_all(self) -> None:
@@ -343,9 +359,8 @@ class Changes(Part):
             new = joining(self.process, node, self.options, 0, 0, node.contacts)
             new.state.memory = old.memory
         if is_last and old.view is not None:
-            founding = new.state.founding
-            founding.was_in, founding.last_view = old.node.index, old.view.number
-            founding.last_members = old.view.processes
+            new.state.founding.was_in = old.node.index
+            self._leave_behind(old, old.view, now)
         new.state.before = old.node.processes
         new.state.out.resend = old.everything()
         if self.process not in node.founders:
@@ -361,6 +376,13 @@ class Changes(Part):
             if self.process in node.founders and not is_server:  # it leaves the servers
                 new.state.out.resend += above.kept_from(node.processes)
         self.core.replace(old, new, now, is_server and above is not None)
+
+    def _leave_behind(self, old: Layer, view: groups.View, now: float) -> None:
+        """Others may come in the place of a group who were not in it to the end."""
+        legacies, since_s = self.core.state.legacies, now - self.options.forget_after_s
+        for node in [node for node, legacy in legacies.items() if legacy.since < since_s]:
+            del legacies[node]
+        legacies[old.node.index] = Legacy(now, view.number, view.processes, old.everything())
 
     def _gives_way_to(self, node: int) -> tuple[int, ...]:
         """The groups in whose place a local one is."""

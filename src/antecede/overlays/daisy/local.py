@@ -14,7 +14,6 @@ from antecede.order import Held
 from antecede.overlays.daisy.core import Core, Part
 from antecede.overlays.daisy.items import (
     Ahead,
-    Batch,
     Carry,
     Ids,
     Item,
@@ -23,7 +22,7 @@ from antecede.overlays.daisy.items import (
     encode_items,
     unpack,
 )
-from antecede.overlays.daisy.layer import ABOVE, Layer, line
+from antecede.overlays.daisy.layer import ABOVE, Layer
 from antecede.overlays.daisy.records import Kept, Memory
 
 if TYPE_CHECKING:
@@ -114,8 +113,6 @@ class Broadcast(Part):
             missing.sort(key=causal)
         for item in missing:
             self.relay.send(layer, item, now)
-        if founding.was_in is not None and line(founding.was_in) in memory.batches:
-            self.core.do(layer, layer.send_word(Batch(was_in=founding.was_in), now))
 
     def _risen(self, layer: Layer) -> list[Carry]:
         """At a server that is back among the servers, where messages are sent on early: what goes

@@ -49,7 +49,7 @@ from antecede.overlays.daisy.plan import plan
 from antecede.overlays.daisy.records import State
 from antecede.overlays.daisy.relay import Relay
 from antecede.overlays.daisy.search import Search
-from antecede.overlays.daisy.stamp import DaisyStamp, Left, Moved
+from antecede.overlays.daisy.stamp import Brought, DaisyStamp, Left, Moved, Talk, Wanted
 from antecede.overlays.daisy.views import Views
 from antecede.snapshot import freeze
 
@@ -175,13 +175,24 @@ class Daisy(Order):
                 self._work(now)
                 self._ahead.run_ahead(stamp.packet, now)
         elif stamp.talk is not None:
-            if isinstance(stamp.talk, Moved):
-                self._changes.on_moved(stamp.talk, now)
-            elif isinstance(stamp.talk, Left):
-                self._on_left(stamp.talk, now)
-            else:
-                self._search.on_talk(packet.source, stamp.talk, now)
+            self._on_talk(packet.source, stamp.talk, now)
         return self._settle(now)
+
+    def _on_talk(self, source: int, talk: Talk, now: float) -> None:
+        match talk:
+            case Moved():
+                self._changes.on_moved(talk, now)
+            case Left():
+                self._on_left(talk, now)
+            case Wanted():
+                self._changes.on_wanted(source, talk)
+            case Brought():
+                for message in talk.messages:
+                    self._check(message)
+                self._changes.on_brought(talk, now)
+            case _:
+                self._search.on_talk(source, talk, now)
+        self._changes.move_if_lost(now)
 
     def _on_left(self, talk: Left, now: float) -> None:
         layer = self.core.layer_of(talk.node)
@@ -311,7 +322,7 @@ class Daisy(Order):
             case groups.Suspended():
                 layer.state.stopped = True
                 self.core.emit(Notice(Event.STOPPED, layer.node.name))
-                self._changes.on_suspended(layer, now)
+                self._changes.move_if_lost(now)
             case groups.Resumed(view):
                 layer.state.stopped = False
                 self.core.emit(Notice(Event.RESUMED, layer.node.name, view))

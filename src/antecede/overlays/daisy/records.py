@@ -192,12 +192,7 @@ class Founding(msgspec.Struct, array_like=True):
     """How far a group is that was founded anew, and begins with batches."""
 
     was_in: int | None = None
-    """The local group that gave way to this one, if this process was in it to the end,"""
-    last_view: int = 0
-    """and its last view"""
-    last_members: ProcessSet = 0
-    """with its members."""
-
+    """The local group that gave way to this one, if this process was in it to the end."""
     owes: set[int] = set()
     """The batches that are this process' to send: its own, `ABOVE`."""
     batched: set[GroupMessageId] = set()
@@ -323,6 +318,15 @@ class LayerState(msgspec.Struct, array_like=True):
     epochs: Epochs = msgspec.field(default_factory=Epochs)
 
 
+class Legacy(msgspec.Struct, array_like=True):
+    """What a local group had that has given way, at one who was in its last view."""
+
+    since: float
+    view: int
+    members: ProcessSet
+    messages: list[bytes]
+
+
 class State(msgspec.Struct, array_like=True):
     """All that a process knows."""
 
@@ -334,6 +338,8 @@ class State(msgspec.Struct, array_like=True):
     """The local group, the group of its servers if this process is its server, and so on."""
     changes: list[bytes] = []
     """How the plan has changed."""
+    legacies: dict[int, Legacy] = {}
+    """By local group that has given way, for a while."""
     talk: dict[tuple[int, int], int] = {}
     """Who talks with whom how much in the local group."""
     beyond: int = 0

@@ -15,9 +15,19 @@ from antecede.message import ProcessSet, members, process_set
 from antecede.order import Event, Notice, Packet, Transmit
 from antecede.overlays.daisy.core import Core, Part
 from antecede.overlays.daisy.items import Reshape, unpack
-from antecede.overlays.daisy.layer import ABOVE, LEFT, Layer, founding_anew, joining
+from antecede.overlays.daisy.layer import ABOVE, LEFT, Layer, founding_anew, joining, line
 from antecede.overlays.daisy.plan import Node
-from antecede.overlays.daisy.stamp import DaisyStamp, Found, Left, Lost, Moved, Poke, Seek, Talk
+from antecede.overlays.daisy.stamp import (
+    DaisyStamp,
+    Found,
+    Left,
+    Lost,
+    Moved,
+    Poke,
+    Seek,
+    Talk,
+    Wanted,
+)
 
 _FOUNDERS = 1 << 16
 """An epoch has its founder in its lower bits: of two that are founded at once, one is the later."""
@@ -115,6 +125,10 @@ class Search(Part):
         if layer.memory.batches - {ABOVE}:
             word = Moved(layer.node.index, tuple(layer.memory.changes))
             self.say(word, layer.node.processes)
+        for who in sorted(layer.memory.batches) if layer.is_server else ():
+            if who < ABOVE:
+                gone = self.core.plan.nodes[line(who)]
+                self.say(Wanted(gone.index), gone.processes)
 
     def _own(self, node: Node) -> Node:
         plan = self.core.plan

@@ -60,7 +60,20 @@ class Left(msgspec.Struct, frozen=True, array_like=True, tag=5):
     change: bytes
 
 
-Talk = Poke | Seek | Lost | Found | Moved | Left
+class Wanted(msgspec.Struct, frozen=True, array_like=True, tag=6):
+    """A group begins in the place of this one, and nobody in it was there to the end: who was?"""
+
+    node: Count
+
+
+class Brought(msgspec.Struct, frozen=True, array_like=True, tag=7):
+    """I was, and it had these messages, as stored."""
+
+    node: Count
+    messages: tuple[bytes, ...]
+
+
+Talk = Poke | Seek | Lost | Found | Moved | Left | Wanted | Brought
 
 _CARRYING = (GroupData, Tell)
 """What has a payload."""

@@ -161,9 +161,6 @@ class Views(Part):
         again.state.epochs.epoch = old.epochs.epoch
         again.state.out.outbox = layer.to_bring(layer.unsent())
         again.state.above, again.state.before = old.above, old.before
-        again.state.founding.was_in = old.founding.was_in
-        again.state.founding.last_view = old.founding.last_view
-        again.state.founding.last_members = old.founding.last_members
         lost = [
             pack(item)
             for message in event.undelivered
