@@ -216,11 +216,9 @@ class Changes(Part):
         change = self.replan(stored)
         if change is None:
             return False
-        made = _makes(change) if isinstance(change, Change) else set()
-        known = [_makes(one) | _needs(one) for one in map(unpack, changes)]
-        place = next((at for at, groups in enumerate(known) if made & groups), len(changes))
-        changes.insert(place, stored)
-        if place < len(changes) - 1:
+        changes.append(stored)
+        if any(_precedes(change, one) for one in map(unpack, changes[:-1])):
+            changes[:] = _sorted(changes)
             self.replan_all()
         self._look_up_nodes()
         event = Event.SPLIT if len(change.made) > 1 else Event.MERGE
@@ -420,6 +418,27 @@ def _makes(change: Item) -> set[int]:
         return {index for index, _ in change.made}
     groups = (*change.made, *change.below) if isinstance(change, Reshape) else ()
     return {group.index for group in groups}
+
+
+def _precedes(first: Item, second: Item) -> bool:
+    """Whether a change takes, or names, what another one makes."""
+    named = _makes(second) if isinstance(first, Change) else set()
+    return bool(_makes(first) & (_needs(second) | named)) and first != second
+
+
+def _sorted(changes: list[bytes]) -> list[bytes]:
+    """In an order in which they can have come about; as they were heard, where that does not
+    matter."""
+    left, found = {stored: unpack(stored) for stored in changes}, []
+    while left:
+        free = (
+            stored
+            for stored, change in left.items()
+            if not any(_precedes(other, change) for other in left.values())
+        )
+        found.append(next(free, next(iter(left))))
+        del left[found[-1]]
+    return found
 
 
 def _needs(change: Item) -> set[int]:

@@ -101,7 +101,7 @@ class Consent(Part):
 
     def on_view(self, layer: Layer, now: float) -> None:
         """Who stays in a group has heard the same. Among servers all say again what their groups
-        have agreed to."""
+        have agreed to, if all members know."""
         moving = layer.state.moving
         if not layer.node.level:
             self.answer(layer, sorted(moving.asked), now)
@@ -110,8 +110,9 @@ class Consent(Part):
         below = self.core.below(layer)
         if below is None or not below.is_server or not agreement(below):
             return
-        change = unpack(below.memory.agreed)
-        if isinstance(change, Change) and not self.core.gives_way(below):
+        stored = below.memory.agreed
+        change, is_known = unpack(stored), stored not in below.state.moving.asked.values()
+        if isinstance(change, Change) and is_known and not self.core.gives_way(below):
             word = Proposal(change, below.node.index, agrees=True)
             self.core.do(layer, layer.send_word(word, now))
 
