@@ -481,8 +481,8 @@ FENCE = [
     ),
     Mutant(
         name="founders-stay-where-they-are",
-        old="                self._fetch_founders(layer)\n",
-        new="",
+        old="            self.say(word, layer.node.processes)\n",
+        new="            if not layer.is_lost:\n                self.say(word, layer.node.processes)\n",
     ),
     Mutant(
         name="waits-for-the-servers-for-ever",
@@ -511,7 +511,7 @@ FENCE = [
     ),
     Mutant(
         name="strangers-are-not-asked",
-        old="                self.core.do(layer, layer.member.show(layer.node.processes, now))\n",
+        old="            if layer.is_lost:\n                self.core.do(layer, layer.member.show(layer.node.processes, now))\n",
         new="",
     ),
     Mutant(
@@ -554,13 +554,28 @@ FENCE = [
     ),
     Mutant(
         name="the-last-that-is-heard-is-the-last",
-        old="        changes.insert(place, stored)\n",
-        new="        place = len(changes)\n        changes.append(stored)\n",
+        old="            changes[:] = _sorted(changes)\n            self.replan_all()\n",
+        new="            pass\n",
     ),
     Mutant(
         name="remembers-what-has-been-told",
         old="            self.relay.tell_beside(layer, Missed(who, (), beside=True), now)\n",
         new="",
+    ),
+    Mutant(
+        name="speaks-for-a-group-that-goes-on",
+        old="        return any(lower.is_lost for lower in self.layers[: self.layers.index(layer)])\n",
+        new="        return False\n",
+    ),
+    Mutant(
+        name="asks-above-though-lost-at-home",
+        old="        return not layer.is_in and self.is_home_lost(layer)\n",
+        new="        return False\n",
+    ),
+    Mutant(
+        name="brings-what-the-servers-have",
+        old="for item in items if home >> item.sender & 1]\n",
+        new="for item in items]\n",
     ),
 ]
 """`tests/overlays/test_daisy_cuts.py` has the schedules."""
@@ -745,7 +760,7 @@ EVOLVING = [
     Mutant(
         name="tells-founders-alone",
         old="            self.say(word, layer.node.processes)\n",
-        new="            self.say(word, process_set(layer.memory.batches - {ABOVE}))\n",
+        new="            self.say(word, process_set(who for who in layer.memory.batches if who > ABOVE))\n",
     ),
     Mutant(
         name="away-before-it-can-be-there",
@@ -848,7 +863,7 @@ CONSENT = [
     ),
     Mutant(
         name="a-line-waits-for-founders-alone",
-        old="            self.core.do(layer, layer.send_word(Batch(was_in=founding.was_in), now))\n",
+        old="            self.absence.search.say(Brought(word.node, messages), 1 << source)\n",
         new="            pass\n",
     ),
     Mutant(
@@ -858,18 +873,18 @@ CONSENT = [
     ),
     Mutant(
         name="stays-where-it-is-lost",
-        old="        if layer is self.core.local and self.core.gives_way(layer):\n            self._move(now)\n",
-        new="        pass\n",
+        old="        if local is not None and local.is_lost and self.core.gives_way(local):\n",
+        new="        if not self.core:\n",
     ),
     Mutant(
         name="moves-by-itself",
-        old="        if local.is_lost or 0 < view <= word.view:\n",
-        new="        if local.is_lost or view >= 0:\n",
+        old="        if 0 < view <= word.view:\n",
+        new="        if view >= 0:\n",
     ),
     Mutant(
         name="waits-for-who-has-left",
-        old="        if local.is_lost or 0 < view <= word.view:\n",
-        new="        if local.is_lost:\n",
+        old="        if 0 < view <= word.view:\n",
+        new="        if view < 0:\n",
     ),
     Mutant(
         name="forgotten-for-good",
@@ -890,6 +905,51 @@ CONSENT = [
         name="founders-say-nothing-of-changes",
         old="        changes=() if below is None else tuple(below.memory.changes),\n",
         new="",
+    ),
+    Mutant(
+        name="says-again-what-not-all-know",
+        old="unpack(stored), stored not in below.state.moving.asked.values()",
+        new="unpack(stored), True",
+    ),
+    Mutant(
+        name="says-what-was-said-in-an-earlier-view",
+        old="            return layer.memory.frozen\n",
+        new="            return True\n",
+    ),
+    Mutant(
+        name="lets-newcomers-in-before-it-begins",
+        old="            return type(packet.body) is not Join or not self._is_early(packet.source.process)\n",
+        new="            return True\n",
+    ),
+    Mutant(
+        name="brings-what-lost-servers-had",
+        old=" or above is None or above.is_lost:\n",
+        new=" or above is None:\n",
+    ),
+    Mutant(
+        name="relabelled-in-silence",
+        old="                    layer.memory.away[index] = now + 4 * self.options.suspect_after_s\n        self.absence.tell_missed(layer, now)\n",
+        new="                    layer.memory.away[index] = now + 4 * self.options.suspect_after_s\n",
+    ),
+    Mutant(
+        name="founds-with-one-alone",
+        old="        speakers |= {child: process for child, (process, _) in self._looking(layer, now).items()}\n",
+        new="        looking = self._looking(layer, now)\n        speakers |= {child: who for child, (who, at) in looking.items() if at == now}\n",
+    ),
+    Mutant(
+        name="stays-in-an-earlier-epoch",
+        old="        if state.epoch < bound < LEFT:\n",
+        new="        if state.epoch < bound < 0:\n",
+    ),
+    Mutant(
+        name="calls-only-for-what-is-kept",
+        old="            else:\n                self.search.call(layer, who)\n",
+        new="            elif is_held_up:\n                self.search.call(layer, who)\n",
+    ),
+    Mutant(
+        name="proposes-two-changes-at-once",
+        old="        if is_asking(layer) or (self.levels.is_too_large(layer) and not memory.away):\n",
+        new="        if self.levels.is_too_large(layer) and not memory.away:\n",
     ),
 ]
 """Groups that agree to give way, and what is brought from one to the next."""
