@@ -54,8 +54,9 @@ class Changes(Part):
         is_under_way = memory.batches or layer.member.queued() or memory.pending or memory.frozen
         if layer.view is None or not layer.is_server or is_under_way:
             return
-        if is_asking(layer) or (self.levels.is_too_large(layer) and not memory.away):
-            return  # that comes first
+        is_first = self.levels.is_too_large(layer) and not memory.away
+        if is_first or is_asking(layer) or not self.core.stays(layer):
+            return
         present = [self.core.whom(layer, member.process) for member in layer.view.members]
         rolls = {child: memory.rolls[child] for child in present if child in memory.rolls}
         version = 1 + sum(is_under(stored, layer.node.index) for stored in self.core.state.changes)

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from antecede import groups
 from antecede.message import MessageId, ProcessSet
 from antecede.order import Effect, Event, Notice
+from antecede.overlays.daisy.items import Reshape, unpack
 from antecede.overlays.daisy.layer import Layer
 from antecede.overlays.daisy.options import DaisyOptions
 from antecede.overlays.daisy.plan import Plan
@@ -130,6 +131,19 @@ class Core:
         """Whether a local group is about to end, as far as this process knows: its server knows
         before the others do."""
         return not layer.node.level and layer.node.index in self.plan.gone
+
+    def ending(self, layer: Layer) -> Reshape | None:
+        """The change that ends a group of servers, if the one above it knows of one."""
+        above = self.above(layer)
+        changes = () if above is None else map(unpack, above.memory.changes)
+        ends = (one for one in changes if isinstance(one, Reshape))
+        return next((one for one in ends if one.gone == layer.node.index), None)
+
+    def stays(self, layer: Layer) -> bool:
+        """Whether a group of servers is known to stay: else no group below it splits or merges."""
+        above = self.above(layer)
+        is_sure = layer.node.parent is None or (above is not None and not above.is_lost)
+        return is_sure and self.ending(layer) is None
 
     def changes(self) -> tuple[bytes, ...]:
         """How the plan has changed, as far as the groups remember that this process is in. What it
