@@ -119,7 +119,8 @@ class Arrivals(Part):
                 case Forget(who):
                     self._forget(layer, who, now)
                 case Missed(who, ids, beside=False):
-                    self.absence.on_missed(layer, who, ids, now)
+                    for heir in self.changes.heirs(who) if layer.node.level else [who]:
+                        self.absence.on_missed(layer, heir, ids, now)
                 case Missed():
                     self.absence.on_missed_beside(layer, item, now)
                 case Bind():

@@ -193,6 +193,15 @@ class Changes(Part):
             if isinstance(change, Change | Reshape):
                 memory.carry_over(*_succession(change))
 
+    def heirs(self, group: int) -> list[int]:
+        """The groups in the place of one that may have given way."""
+        found = [group]
+        for change in map(unpack, self.core.state.changes):
+            if isinstance(change, Change | Reshape):
+                gone, made = _succession(change)
+                found = [heir for one in found for heir in (made if one in gone else (one,))]
+        return list(dict.fromkeys(found))
+
     def move_if_ready(self, layer: Layer, now: float) -> None:
         """When all who are in the group have sent all that they send in it."""
         view = layer.view
