@@ -764,8 +764,8 @@ EVOLVING = [
     ),
     Mutant(
         name="rises-from-a-group-that-gives-way",
-        old="        if self.core.gives_way(layer) or not above.takes_from(layer.node.index):\n",
-        new="        if not above.takes_from(layer.node.index):\n",
+        old="        if self.core.gives_way(layer) or not above.is_open:\n",
+        new="        if not above.is_open:\n",
     ),
     Mutant(
         name="ready-though-its-group-gives-way",

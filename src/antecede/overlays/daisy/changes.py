@@ -8,7 +8,16 @@ from antecede.order import Event, Notice
 from antecede.overlays.daisy.absence import Absence
 from antecede.overlays.daisy.consent import Consent, is_asking
 from antecede.overlays.daisy.core import Core, Part
-from antecede.overlays.daisy.items import Batch, Change, Item, Ready, Reshape, pack, unpack
+from antecede.overlays.daisy.items import (
+    Batch,
+    Change,
+    Item,
+    Ready,
+    Reshape,
+    pack,
+    succession,
+    unpack,
+)
 from antecede.overlays.daisy.layer import Layer, founding_anew, joining, line
 from antecede.overlays.daisy.levels import Levels
 from antecede.overlays.daisy.load import QUIET, measure
@@ -172,7 +181,7 @@ class Changes(Part):
 
     def _relabel(self, layer: Layer, change: Change | Reshape, now: float) -> None:
         """What the old groups were done with, so are the new ones; and what they have missed."""
-        gone, made = _succession(change)
+        gone, made = succession(change)
         for kept in layer.memory.kept.values():
             self.relay.carry_over(kept, change)
         layer.memory.carry_over(gone, made)
@@ -191,14 +200,14 @@ class Changes(Part):
         """What groups have missed that have given way, as far as is known here."""
         for change in map(unpack, self.core.state.changes):
             if isinstance(change, Change | Reshape):
-                memory.carry_over(*_succession(change))
+                memory.carry_over(*succession(change))
 
     def heirs(self, group: int) -> list[int]:
         """The groups in the place of one that may have given way."""
         found = [group]
         for change in map(unpack, self.core.state.changes):
             if isinstance(change, Change | Reshape):
-                gone, made = _succession(change)
+                gone, made = succession(change)
                 found = [heir for one in found for heir in (made if one in gone else (one,))]
         return list(dict.fromkeys(found))
 
@@ -266,7 +275,7 @@ class Changes(Part):
         """Whether a group gives way by a change that one of these is in, or below."""
         if not isinstance(change, Change | Reshape):
             return False
-        gone, _ = _succession(change)
+        gone, _ = succession(change)
         return any(self.core.plan.nodes[index].processes & processes for index in gone)
 
     def go_by_batches(self, layer: Layer, now: float) -> None:
@@ -384,6 +393,8 @@ class Changes(Part):
             if self.process in node.founders and not is_server:  # it leaves the servers
                 new.state.out.resend += above.kept_from(node.processes)
         self.core.replace(old, new, now, is_server and above is not None)
+        if is_server and above is not None:  # batches may be missing of which it brings more now
+            above.state.founding.owes |= self.relay.inner.owed(above)
 
     def _leave_behind(self, old: Layer, view: groups.View, now: float) -> None:
         """Others may come in the place of a group who were not in it to the end."""
@@ -413,13 +424,6 @@ class Changes(Part):
         """The local groups that have given way to others."""
         changes = map(unpack, self.core.state.changes)
         return [change.gone for change in changes if isinstance(change, Change)]
-
-
-def _succession(change: Change | Reshape) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """The groups that give way, and those in their place."""
-    if isinstance(change, Change):
-        return change.gone, tuple(index for index, _ in change.made)
-    return (change.gone,), tuple(group.index for group in change.made or change.below)
 
 
 def _makes(change: Item) -> set[int]:

@@ -87,6 +87,8 @@ class Batch(msgspec.Struct, frozen=True, array_like=True, tag=5):
     changes: tuple[bytes, ...] = ()
     was_in: Count | None = None
     """The local group that gave way to this one, if its sender was in it to the end."""
+    of: Count | None = None
+    """My group, among servers."""
     absent: tuple[Count, ...] = ()
     """Who is away from my groups."""
 
@@ -228,6 +230,13 @@ class Reshape(msgspec.Struct, frozen=True, array_like=True, tag=18):
         if self.above is not None and self.above.index == index:
             return self.above
         return {group.index: group for group in self.made}[index]
+
+
+def succession(change: Change | Reshape) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The groups that give way, and those in their place."""
+    if isinstance(change, Change):
+        return change.gone, tuple(index for index, _ in change.made)
+    return (change.gone,), tuple(group.index for group in change.made or change.below)
 
 
 class Has(msgspec.Struct, frozen=True, array_like=True, tag=19):

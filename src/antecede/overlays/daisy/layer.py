@@ -135,10 +135,11 @@ class Layer:
         is_early = options.forward != "stable" or options.reshapes
         return self.node.level > 0 and (is_early or options.quorum is Quorum.MAJORITY)
 
-    def takes_from(self, child: int) -> bool:
+    @property
+    def is_open(self) -> bool:
         """Whether messages of a group below are sent up now: else they come with its batch, or go
         into the group after this one."""
-        return child not in self.state.founding.owes and not self.memory.frozen
+        return not self.state.founding.owes - {ABOVE} and not self.memory.frozen
 
     def in_order(self) -> list[Kept]:
         """What is kept, as it was delivered."""
