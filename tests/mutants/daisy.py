@@ -522,7 +522,7 @@ FENCE = [
     ),
     Mutant(
         name="leaves-the-servers-empty-handed",
-        old="                new.state.out.resend += above.kept_from(node.processes)\n",
+        old="                new.state.out.resend += _kept_from(above, node.processes)\n",
         new="                pass\n",
     ),
     Mutant(

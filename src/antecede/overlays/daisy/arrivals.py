@@ -79,7 +79,7 @@ class Arrivals(Part):
         memory = layer.memory
         for item in items:
             if isinstance(item, Batch) and item.of is not None:
-                self.changes.learn(item.changes)
+                self.changes.history.learn(item.changes)
                 memory.brought.add(item.of)
                 here = [who for who in memory.batches if who >= 0]
                 memory.batches -= {who for who in here if self.core.is_brought(who, memory.brought)}
@@ -133,7 +133,7 @@ class Arrivals(Part):
                 case Forget(who):
                     self._forget(layer, who, now)
                 case Missed(who, ids, beside=False):
-                    for heir in self.changes.heirs(who) if layer.node.level else [who]:
+                    for heir in self.changes.history.heirs(who) if layer.node.level else [who]:
                         self.absence.on_missed(layer, heir, ids, now)
                 case Missed():
                     self.absence.on_missed_beside(layer, item, now)

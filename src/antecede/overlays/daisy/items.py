@@ -294,8 +294,10 @@ def pack(item: Item) -> bytes:
 
 
 def unpack(stored: bytes) -> Item:
-    (item,) = decode_items(stored)
-    return item
+    items = decode_items(stored)
+    if len(items) != 1:
+        raise MalformedStamp("item", f"is stored as {len(items)}, not as one")
+    return items[0]
 
 
 @lru_cache(maxsize=4096)

@@ -146,14 +146,6 @@ class Layer:
         kept = self.state.memory.kept
         return sorted(kept.values(), key=_place) if kept else []
 
-    def kept_from(self, processes: ProcessSet) -> list[bytes]:
-        """What is kept of any of these, as it is stored."""
-        return [
-            pack(carry(kept.message, kept.clock))
-            for kept in self.in_order()
-            if processes >> kept.message.id.sender & 1
-        ]
-
     def is_merging(self) -> bool:
         """Whether some of what came in batches is not stable."""
         merged = self.state.founding.merged
