@@ -522,7 +522,7 @@ FENCE = [
     ),
     Mutant(
         name="leaves-the-servers-empty-handed",
-        old="                new.state.out.resend += above.kept_from(node.processes)\n",
+        old="                new.state.out.resend += _kept_from(above, node.processes)\n",
         new="                pass\n",
     ),
     Mutant(
@@ -779,8 +779,8 @@ EVOLVING = [
     ),
     Mutant(
         name="rises-from-a-group-that-gives-way",
-        old="        if self.core.gives_way(layer) or not above.takes_from(layer.node.index):\n",
-        new="        if not above.takes_from(layer.node.index):\n",
+        old="        if self.core.gives_way(layer) or not above.is_open:\n",
+        new="        if not above.is_open:\n",
     ),
     Mutant(
         name="ready-though-its-group-gives-way",

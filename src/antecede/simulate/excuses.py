@@ -123,16 +123,15 @@ class Excuses:
     @cached_property
     def halted(self) -> ProcessSet:
         """Who has stopped in a group that has lost its majority, or is cut off from it. One that
-        could reach those who go on without it has to find its way back, where it is let in; but not
-        to those who have left that group for another and have stopped there themselves."""
+        can reach all who go on without it has to find its way back, where it is let in; but not to
+        those who have left that group for another and have stopped there themselves."""
         found, known = 0, -1
         while found != known:
             known = found
             for process, where in self._chronicle.stops:
                 bit, quorum = 1 << process & self._living, self._quorum(where)
-                parts = _parts(quorum | bit, self._cuts) if quorum else []
                 near = quorum & ~bit & ~(self._gone_from(where) & known)
-                is_near = any(part & bit and part & near for part in parts)
+                is_near = bool(near) and not quorum & ~bit & ~_reach(process, self._cuts)
                 if not (is_near if self._lets_back else quorum & bit):
                     found |= bit
         return found
@@ -276,15 +275,17 @@ def _lasting_cuts(scenario: Scenario, over_s: float) -> list[tuple[ProcessSet, .
 def _parts(processes: ProcessSet, cuts: Iterable[tuple[ProcessSet, ...]]) -> list[ProcessSet]:
     """Those who can reach each other, through others of them where a link is cut."""
     cuts = list(cuts)
-    near = []
-    for process in members(processes):
-        reached = processes
-        for sides in cuts:
-            own = sum(side for side in sides if side >> process & 1)
-            if own:
-                reached &= own | ~sum(sides)
-        near.append(reached)
-    return _united(near)
+    return _united(processes & _reach(process, cuts) for process in members(processes))
+
+
+def _reach(process: int, cuts: Iterable[tuple[ProcessSet, ...]]) -> ProcessSet:
+    """To whom a process has a link that is not cut."""
+    reached: ProcessSet = -1
+    for sides in cuts:
+        own = sum(side for side in sides if side >> process & 1)
+        if own:
+            reached &= own | ~sum(sides)
+    return reached
 
 
 def _united(sets: Iterable[ProcessSet]) -> list[ProcessSet]:

@@ -42,6 +42,7 @@ The core and the parts over it:
 `views`, `absence`   when views change; who is away, and who is back
 `search`             how servers find each other, and found their group anew
 `changes`, `splits`  local groups that split and merge; `load`: because of what they carry
+`consent`, `history` how these agree to it; all changes that a process knows of
 `levels`             groups of servers that split and dissolve: levels come and go
 `plan`, `options`    the tree of groups; what can be chosen
 `items`, `stamp`     what travels; `matrix`, `epochs`: for `local_recipients`

@@ -13,6 +13,7 @@ from antecede.overlays.daisy.fence import Fencing
 from antecede.overlays.daisy.items import (
     Above,
     Ahead,
+    Batch,
     Bind,
     Carry,
     Change,
@@ -20,6 +21,7 @@ from antecede.overlays.daisy.items import (
     Forget,
     Freeze,
     Has,
+    Item,
     Merged,
     Missed,
     Own,
@@ -64,11 +66,23 @@ class Arrivals(Part):
         if items and isinstance(items[0], Merged):
             self.relay.spreading(layer).on_merged(layer, message, now)
         elif layer.memory.batches:
+            self._note_groups(layer, items)
             left = self._take_at_once(layer, arrivals, now)
             gather(layer, left, whose, self.core.present(layer), now)
             self.take_batches(layer, now)
         else:
             self._take(layer, arrivals, now)
+
+    def _note_groups(self, layer: Layer, items: Iterable[Item]) -> None:
+        """Which groups bring a batch into one of servers. They may have given way to others since
+        it was founded."""
+        memory = layer.memory
+        for item in items:
+            if isinstance(item, Batch) and item.of is not None:
+                self.changes.history.learn(item.changes)
+                memory.brought.add(item.of)
+                here = [who for who in memory.batches if who >= 0]
+                memory.batches -= {who for who in here if self.core.is_brought(who, memory.brought)}
 
     def take_batches(self, layer: Layer, now: float) -> None:
         """When all batches are here, or will not come: these first, then what came meanwhile."""
@@ -119,7 +133,8 @@ class Arrivals(Part):
                 case Forget(who):
                     self._forget(layer, who, now)
                 case Missed(who, ids, beside=False):
-                    self.absence.on_missed(layer, who, ids, now)
+                    for heir in self.changes.history.heirs(who) if layer.node.level else [who]:
+                        self.absence.on_missed(layer, heir, ids, now)
                 case Missed():
                     self.absence.on_missed_beside(layer, item, now)
                 case Bind():
@@ -174,9 +189,9 @@ class Arrivals(Part):
             is_gathered = below is None or (
                 below.memory.batches <= {ABOVE} and self.relay.spreading(below).is_gathered(below)
             )
-            whose = self.core.whom(layer, self.process)
-            if whose in owes and is_gathered and self.fencing.holds(layer, now):
-                owes.discard(whose)
+            own = owes - {ABOVE}
+            if own and is_gathered and self.fencing.holds(layer, now):
+                owes -= own
                 absent = self.core.absent_below(layer)
                 self.core.do(layer, layer.bring(batch(layer, below, absent), now))
             if ABOVE not in owes or not layer.is_server or above is None or above.is_lost:

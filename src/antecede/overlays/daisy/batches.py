@@ -47,6 +47,7 @@ def batch(layer: Layer, below: Layer | None, absent: ProcessSet = 0) -> tuple[It
         beside=_listed(beside),
         changes=() if below is None else tuple(below.memory.changes),
         was_in=layer.state.founding.was_in,
+        of=None if below is None else below.node.index,
         absent=tuple(members(absent)),
     )
     return (head, *sorted(items.values(), key=causal))
@@ -84,7 +85,7 @@ def gather(
     memory = layer.memory
     for sender, within, item in arrivals:
         if isinstance(item, Batch):
-            memory.batches -= {ABOVE if item.above else whose}
+            memory.batches -= {ABOVE} if item.above else set() if item.of is not None else {whose}
             memory.batches -= set() if item.was_in is None else {line(item.was_in)}
             if item.above:
                 layer.state.founding.owes.discard(ABOVE)

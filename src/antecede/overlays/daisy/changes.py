@@ -4,15 +4,25 @@ from collections.abc import Iterable
 
 from antecede import groups
 from antecede.message import ProcessSet, members, process_set, set_from_bytes, set_to_bytes
-from antecede.order import Event, Notice
 from antecede.overlays.daisy.absence import Absence
 from antecede.overlays.daisy.consent import Consent, is_asking
 from antecede.overlays.daisy.core import Core, Part
-from antecede.overlays.daisy.items import Batch, Change, Item, Ready, Reshape, pack, unpack
+from antecede.overlays.daisy.history import History
+from antecede.overlays.daisy.items import (
+    Batch,
+    Change,
+    Ready,
+    Reshape,
+    carries,
+    carry,
+    pack,
+    succession,
+    unpack,
+)
 from antecede.overlays.daisy.layer import Layer, founding_anew, joining, line
 from antecede.overlays.daisy.levels import Levels
 from antecede.overlays.daisy.load import QUIET, measure
-from antecede.overlays.daisy.records import Legacy, Memory, Servers
+from antecede.overlays.daisy.records import Legacy, Servers
 from antecede.overlays.daisy.relay import Relay
 from antecede.overlays.daisy.splits import decide, is_under, roll
 from antecede.overlays.daisy.stamp import Brought, Moved, Wanted
@@ -29,6 +39,7 @@ class Changes(Part):
         self.absence = absence
         self.levels = levels
         self.consent = consent
+        self.history = History(core)
 
     def call_roll(self, layer: Layer, now: float) -> None:
         """The servers have to know how large the groups are."""
@@ -54,8 +65,9 @@ class Changes(Part):
         is_under_way = memory.batches or layer.member.queued() or memory.pending or memory.frozen
         if layer.view is None or not layer.is_server or is_under_way:
             return
-        if is_asking(layer) or (self.levels.is_too_large(layer) and not memory.away):
-            return  # that comes first
+        is_first = self.levels.is_too_large(layer) and not memory.away
+        if is_first or is_asking(layer) or not self.core.stays(layer):
+            return
         present = [self.core.whom(layer, member.process) for member in layer.view.members]
         rolls = {child: memory.rolls[child] for child in present if child in memory.rolls}
         version = 1 + sum(is_under(stored, layer.node.index) for stored in self.core.state.changes)
@@ -88,7 +100,7 @@ class Changes(Part):
             if self.levels.may_say(layer, change, sender):
                 layer.memory.pending[within] = pack(change)
         else:
-            self.learn([pack(change)])
+            self.history.learn([pack(change)])
             if any(group.index == node for group in change.below):
                 self.levels.follow(layer, change, within)
             elif pack(change) not in layer.memory.changes:
@@ -109,7 +121,7 @@ class Changes(Part):
         if stored in layer.memory.changes or not (is_end or change.gone in layer.node.children):
             return
         layer.memory.changes.append(stored)
-        self.learn([stored])
+        self.history.learn([stored])
         if is_end:
             self.levels.end(layer, stored, now)
             return
@@ -152,7 +164,7 @@ class Changes(Part):
         if stored in layer.memory.changes or (layer.node.level and not (is_here or is_known)):
             return
         layer.memory.changes.append(stored)
-        self.learn([stored])
+        self.history.learn([stored])
         if layer.node.level:
             self.consent.settle(layer, stored)
             self._relabel(layer, change, now)
@@ -171,7 +183,7 @@ class Changes(Part):
 
     def _relabel(self, layer: Layer, change: Change | Reshape, now: float) -> None:
         """What the old groups were done with, so are the new ones; and what they have missed."""
-        gone, made = _succession(change)
+        gone, made = succession(change)
         for kept in layer.memory.kept.values():
             self.relay.carry_over(kept, change)
         layer.memory.carry_over(gone, made)
@@ -186,12 +198,6 @@ class Changes(Part):
                     layer.memory.away[index] = now + 4 * self.options.suspect_after_s
         self.absence.tell_missed(layer, now)
 
-    def update(self, memory: Memory) -> None:
-        """What groups have missed that have given way, as far as is known here."""
-        for change in map(unpack, self.core.state.changes):
-            if isinstance(change, Change | Reshape):
-                memory.carry_over(*_succession(change))
-
     def move_if_ready(self, layer: Layer, now: float) -> None:
         """When all who are in the group have sent all that they send in it."""
         view = layer.view
@@ -200,71 +206,12 @@ class Changes(Part):
         if {member.process for member in view.members} <= layer.state.moving.ready:
             self._move(now, is_last=True)
 
-    def learn(self, changes: Iterable[bytes]) -> list[Change | Reshape]:
-        """Take note of the changes that are news."""
-        news: list[Change | Reshape] = []
-        left = [one for one in dict.fromkeys(changes) if one not in self.core.state.changes]
-        while left:
-            known = [stored for stored in left if self._learn_one(stored, news)]
-            left = [stored for stored in left if stored not in known] if known else []
-        return news
-
-    def _learn_one(self, stored: bytes, news: list[Change | Reshape]) -> bool:
-        """Whether it is understood: it may speak of groups that others have to tell of first. One
-        that is heard after those which take what it made comes before them all the same."""
-        changes = self.core.state.changes
-        change = self.replan(stored)
-        if change is None:
-            return False
-        changes.append(stored)
-        if any(_precedes(change, one) for one in map(unpack, changes[:-1])):
-            changes[:] = _sorted(changes)
-            self.replan_all()
-        self._look_up_nodes()
-        event = Event.SPLIT if len(change.made) > 1 else Event.MERGE
-        if isinstance(change, Change):
-            where = " and ".join(self.core.plan.nodes[index].name for index in change.gone)
-            self.core.emit(Notice(event, where, change.version))
-        else:
-            self.core.emit(Notice(event, f"servers {change.gone}"))
-        news.append(change)
-        return True
-
-    def _look_up_nodes(self) -> None:
-        """A group goes by what it remembers of the one above it, and by the plan otherwise."""
-        plan = self.core.plan
-        for layer in self.core.layers:
-            if layer.node.index not in plan.gone:
-                parent = layer.node.parent
-                layer.node = plan.nodes.get(layer.node.index, layer.node)
-                if layer.memory.follows:
-                    layer.follow(parent)
-
-    def go_by(self, remembered: Iterable[bytes], present: ProcessSet) -> None:
-        """Go by what groups remember, some processes of which are here. Servers that were may have
-        decided on a change that never came about: then a group that it ends does not remember
-        it."""
-        told = list(dict.fromkeys(remembered))
-        known = self.core.state.changes
-        kept = [one for one in known if one in told or not self._ends_any(unpack(one), present)]
-        if len(kept) < len(known):
-            self.core.plan, self.core.state.changes = self.core.first_plan, []
-        self.learn([*kept, *told])
-        self._look_up_nodes()
-
-    def _ends_any(self, change: Item, processes: ProcessSet) -> bool:
-        """Whether a group gives way by a change that one of these is in, or below."""
-        if not isinstance(change, Change | Reshape):
-            return False
-        gone, _ = _succession(change)
-        return any(self.core.plan.nodes[index].processes & processes for index in gone)
-
     def go_by_batches(self, layer: Layer, now: float) -> None:
         """What local groups remember they have brought along."""
         if layer.view is None:
             return
         remembered = [one for each in self.core.layers for one in each.memory.changes]
-        self.go_by(remembered, layer.view.processes)
+        self.history.go_by(remembered, layer.view.processes)
         memory, children = layer.memory, {*layer.node.children}
         memory.away = {who: since for who, since in memory.away.items() if who in children}
         memory.forgotten &= children
@@ -280,7 +227,7 @@ class Changes(Part):
     def on_moved(self, word: Moved, now: float) -> None:
         """Others have gone on: the local group is no more, or is next to others than before. Among
         servers, those who knew may have died."""
-        for change in self.learn(word.changes):
+        for change in self.history.learn(word.changes):
             above = change.above.index if isinstance(change, Reshape) and change.above else -1
             parent = change.parent if isinstance(change, Change) else above
             for layer in self.core.layers:
@@ -293,9 +240,7 @@ class Changes(Part):
         view = 0 if local.view is None or word.node != local.node.index else local.view.number
         if 0 < view <= word.view:
             self._move(now, is_last=self._is_among(word.members))
-        elif (
-            not local.is_lost
-        ):  # it gives way as one; whoever sleeps looks whether its server lives
+        elif not local.is_lost:  # it gives way as one; whoever sleeps looks around
             self._give_notice(local, now)
             local.state.sleep.busy_until = now + 2 * self.options.suspect_after_s
 
@@ -313,32 +258,14 @@ class Changes(Part):
     def on_brought(self, word: Brought, now: float) -> None:
         local = self.core.local
         if local is not None and not local.is_lost and line(word.node) in local.memory.batches:
-            items = (Batch(was_in=word.node), *map(unpack, word.messages))
-            self.core.do(local, local.bring(items, now))
+            messages = carries(map(unpack, word.messages))
+            self.core.do(local, local.bring((Batch(was_in=word.node), *messages), now))
 
     def move_if_lost(self, now: float) -> None:
         """Who has lost its group, and knows that this has given way, follows by itself."""
         local = self.core.local
         if local is not None and local.is_lost and self.core.gives_way(local):
             self._move(now)
-
-    def replan_all(self) -> None:
-        """Go through all changes, from the first plan on."""
-        self.core.plan = self.core.first_plan
-        for stored in self.core.state.changes:
-            self.replan(stored)
-
-    def replan(self, stored: bytes) -> Change | Reshape | None:
-        change = unpack(stored)
-        if isinstance(change, Reshape):
-            self.core.plan = self.core.plan.reshaped(change)
-            return change
-        if not isinstance(change, Change) or not set(change.gone) <= self.core.plan.nodes.keys():
-            return None
-        if change.parent not in self.core.plan.nodes and not change.raised:
-            return None
-        self.core.plan = self.core.plan.changed(change.parent, change.gone, change.made)
-        return change
 
     def _move(self, now: float, *, is_last: bool = False) -> None:
         """From a group that has given way to the one in its place. Who leaves the servers by this
@@ -347,7 +274,7 @@ class Changes(Part):
         old, node = self.core.layers[0], self.core.plan.leaf(self.process)
         if self.process in node.founders:
             whose = {founder: founder for founder in node.founders}
-            gone = self._gives_way_to(node.index)
+            gone = self.history.gives_way_to(node.index)
             new = founding_anew(self.process, node, self.options, 0, node.founders, whose, gone)
             new.memory.inherit(old.memory)
             new.state.sleep.patient_until = now + 3 * self.options.suspect_after_s
@@ -363,7 +290,7 @@ class Changes(Part):
         new.state.out.resend = old.everything()
         if self.process not in node.founders:
             new.state.out.resend = old.to_bring(new.state.out.resend)
-        new.state.memory.changes = self._lineage(node.index, old.memory.changes)
+        new.state.memory.changes = self.history.lineage(node.index, old.memory.changes)
         new.state.above = old.state.above
         above = self.core.above(old)
         is_server = self.process in node.founders[:1]
@@ -372,8 +299,10 @@ class Changes(Part):
             above.state.out.had.clear()
             new.state.above = Servers(above.state.epoch, above.view.processes)
             if self.process in node.founders and not is_server:  # it leaves the servers
-                new.state.out.resend += above.kept_from(node.processes)
+                new.state.out.resend += _kept_from(above, node.processes)
         self.core.replace(old, new, now, is_server and above is not None)
+        if is_server and above is not None:  # batches may be missing of which it brings more now
+            above.state.founding.owes |= self.relay.inner.owed(above)
 
     def _leave_behind(self, old: Layer, view: groups.View, now: float) -> None:
         """Others may come in the place of a group who were not in it to the end."""
@@ -382,65 +311,11 @@ class Changes(Part):
             del legacies[node]
         legacies[old.node.index] = Legacy(now, view.number, view.processes, old.everything())
 
-    def _gives_way_to(self, node: int) -> tuple[int, ...]:
-        """The groups in whose place a local one is."""
-        changes = [one for one in map(unpack, self.core.state.changes) if isinstance(one, Change)]
-        return next((one.gone for one in changes if node in _makes(one)), ())
 
-    def _lineage(self, node: int, known: list[bytes]) -> list[bytes]:
-        """What a group remembers, and the changes by which it came about, in whatever order they
-        were heard: who was told of them may be the first to come here."""
-        left = {stored: unpack(stored) for stored in self.core.state.changes}
-        wanted, found = {node}, set()
-        while news := {
-            stored for stored, change in left.items() if stored in known or wanted & _makes(change)
-        }:
-            wanted.update(*(_needs(left.pop(stored)) for stored in news))
-            found |= news
-        return [stored for stored in self.core.state.changes if stored in found]
-
-    def gone(self) -> list[tuple[int, ...]]:
-        """The local groups that have given way to others."""
-        changes = map(unpack, self.core.state.changes)
-        return [change.gone for change in changes if isinstance(change, Change)]
-
-
-def _succession(change: Change | Reshape) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """The groups that give way, and those in their place."""
-    if isinstance(change, Change):
-        return change.gone, tuple(index for index, _ in change.made)
-    return (change.gone,), tuple(group.index for group in change.made or change.below)
-
-
-def _makes(change: Item) -> set[int]:
-    """The groups that one knows of who has heard of a change."""
-    if isinstance(change, Change):
-        return {index for index, _ in change.made}
-    groups = (*change.made, *change.below) if isinstance(change, Reshape) else ()
-    return {group.index for group in groups}
-
-
-def _precedes(first: Item, second: Item) -> bool:
-    """Whether a change takes, or names, what another one makes."""
-    named = _makes(second) if isinstance(first, Change) else set()
-    return bool(_makes(first) & (_needs(second) | named)) and first != second
-
-
-def _sorted(changes: list[bytes]) -> list[bytes]:
-    """In an order in which they can have come about; as they were heard, where that does not
-    matter."""
-    left, found = {stored: unpack(stored) for stored in changes}, []
-    while left:
-        free = (
-            stored
-            for stored, change in left.items()
-            if not any(_precedes(other, change) for other in left.values())
-        )
-        found.append(next(free, next(iter(left))))
-        del left[found[-1]]
-    return found
-
-
-def _needs(change: Item) -> set[int]:
-    """The groups that one has to know of before."""
-    return {*change.gone, change.parent} if isinstance(change, Change) else set()
+def _kept_from(layer: Layer, processes: ProcessSet) -> list[bytes]:
+    """What a group keeps of any of these, as it is stored."""
+    return [
+        pack(carry(kept.message, kept.clock))
+        for kept in layer.in_order()
+        if processes >> kept.message.id.sender & 1
+    ]

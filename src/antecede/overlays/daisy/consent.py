@@ -54,7 +54,8 @@ class Consent(Part):
             if within in layer.state.founding.settled:
                 self.answer(layer, [within], now)
         elif item.node is not None:
-            if layer.is_server and layer.state.moving.asked_in[0] != Reshape.__name__:
+            is_ending = layer.state.moving.asked_in[0] == Reshape.__name__
+            if layer.is_server and not is_ending and self.core.stays(layer):
                 self._count(layer, item, item.node, now)
         else:
             below = self.core.below(layer)

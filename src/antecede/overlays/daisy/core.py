@@ -3,10 +3,12 @@ upwards, and the effects of the input at hand."""
 
 from collections import deque
 from collections.abc import Iterable
+from typing import TypeGuard
 
 from antecede import groups
 from antecede.message import MessageId, ProcessSet
 from antecede.order import Effect, Event, Notice
+from antecede.overlays.daisy.items import Change, Item, Reshape, succession, unpack
 from antecede.overlays.daisy.layer import Layer
 from antecede.overlays.daisy.options import DaisyOptions
 from antecede.overlays.daisy.plan import Plan
@@ -131,6 +133,27 @@ class Core:
         before the others do."""
         return not layer.node.level and layer.node.index in self.plan.gone
 
+    def ending(self, layer: Layer) -> Reshape | None:
+        """The change that ends a group of servers, if the one above it knows of one."""
+        above = self.above(layer)
+        changes = () if above is None else map(unpack, above.memory.changes)
+        ends = (one for one in changes if isinstance(one, Reshape))
+        return next((one for one in ends if one.gone == layer.node.index), None)
+
+    def stays(self, layer: Layer) -> bool:
+        """Whether a group of servers is known to stay: else no group below it splits or merges."""
+        above = self.above(layer)
+        is_sure = layer.node.parent is None or (above is not None and not above.is_lost)
+        return is_sure and self.ending(layer) is None
+
+    def is_brought(self, group: int, brought: set[int]) -> bool:
+        """Whether a group has brought its batch; or all have in the place of which it is, or all
+        that are in its place."""
+        steps = [succession(one) for one in map(unpack, self.state.changes) if _is_step(one)]
+        return _is_covered(group, brought, [(made, gone) for gone, made in steps]) or (
+            _is_covered(group, brought, steps)
+        )
+
     def changes(self) -> tuple[bytes, ...]:
         """How the plan has changed, as far as the groups remember that this process is in. What it
         has heard from servers that were may never have come about."""
@@ -198,3 +221,18 @@ class Part:
         self.core = core
         self.process = core.process
         self.options = core.options
+
+
+Steps = list[tuple[tuple[int, ...], tuple[int, ...]]]
+
+
+def _is_step(change: Item) -> TypeGuard[Change | Reshape]:
+    return isinstance(change, Change | Reshape)
+
+
+def _is_covered(group: int, brought: set[int], steps: Steps) -> bool:
+    """Whether a group is among these, or all that one gets to from it by such steps are."""
+    others = next((there for here, there in steps if group in here), ())
+    return group in brought or (
+        bool(others) and all(_is_covered(one, brought, steps) for one in others)
+    )

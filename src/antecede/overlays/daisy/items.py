@@ -87,6 +87,8 @@ class Batch(msgspec.Struct, frozen=True, array_like=True, tag=5):
     changes: tuple[bytes, ...] = ()
     was_in: Count | None = None
     """The local group that gave way to this one, if its sender was in it to the end."""
+    of: Count | None = None
+    """My group, among servers."""
     absent: tuple[Count, ...] = ()
     """Who is away from my groups."""
 
@@ -230,6 +232,13 @@ class Reshape(msgspec.Struct, frozen=True, array_like=True, tag=18):
         return {group.index: group for group in self.made}[index]
 
 
+def succession(change: Change | Reshape) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The groups that give way, and those in their place."""
+    if isinstance(change, Change):
+        return change.gone, tuple(index for index, _ in change.made)
+    return (change.gone,), tuple(group.index for group in change.made or change.below)
+
+
 class Has(msgspec.Struct, frozen=True, array_like=True, tag=19):
     """This group has these messages for all in it or below whom they are for; some are away."""
 
@@ -285,8 +294,10 @@ def pack(item: Item) -> bytes:
 
 
 def unpack(stored: bytes) -> Item:
-    (item,) = decode_items(stored)
-    return item
+    items = decode_items(stored)
+    if len(items) != 1:
+        raise MalformedStamp("item", f"is stored as {len(items)}, not as one")
+    return items[0]
 
 
 @lru_cache(maxsize=4096)

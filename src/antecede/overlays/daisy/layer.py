@@ -135,23 +135,16 @@ class Layer:
         is_early = options.forward != "stable" or options.reshapes
         return self.node.level > 0 and (is_early or options.quorum is Quorum.MAJORITY)
 
-    def takes_from(self, child: int) -> bool:
+    @property
+    def is_open(self) -> bool:
         """Whether messages of a group below are sent up now: else they come with its batch, or go
         into the group after this one."""
-        return child not in self.state.founding.owes and not self.memory.frozen
+        return not self.state.founding.owes - {ABOVE} and not self.memory.frozen
 
     def in_order(self) -> list[Kept]:
         """What is kept, as it was delivered."""
         kept = self.state.memory.kept
         return sorted(kept.values(), key=_place) if kept else []
-
-    def kept_from(self, processes: ProcessSet) -> list[bytes]:
-        """What is kept of any of these, as it is stored."""
-        return [
-            pack(carry(kept.message, kept.clock))
-            for kept in self.in_order()
-            if processes >> kept.message.id.sender & 1
-        ]
 
     def is_merging(self) -> bool:
         """Whether some of what came in batches is not stable."""

@@ -59,7 +59,7 @@ class Levels(Part):
                 self._split_alone(layer, now)
             elif layer.memory.frozen:
                 self._go_if_drained(layer, now)
-            elif self._decided(layer) or (self._is_calm(layer) and self._is_due(layer)):
+            elif self.core.ending(layer) or (self._is_calm(layer) and self._is_due(layer)):
                 self._say_once(layer, layer, Freeze(), now)
 
     def go_on(self, now: float) -> None:
@@ -119,13 +119,6 @@ class Levels(Part):
             return False
         return not limit or len(above.node.children) + count - 1 <= limit
 
-    def _decided(self, layer: Layer) -> Reshape | None:
-        """The change that ends this group, if the one above knows of it."""
-        above = self.core.above(layer)
-        changes = () if above is None else map(unpack, above.memory.changes)
-        ends = (one for one in changes if isinstance(one, Reshape))
-        return next((one for one in ends if one.gone == layer.node.index), None)
-
     def _go_if_drained(self, layer: Layer, now: float) -> None:
         view, memory, node = layer.view, layer.memory, layer.node
         ready = layer.state.moving.ready
@@ -138,7 +131,7 @@ class Levels(Part):
         own = [kept for kept in memory.kept.values() if node.contains(kept.message)]
         if not all(self.relay.is_had(layer, kept) for kept in own):
             return
-        decided, above = self._decided(layer), self.core.above(layer)
+        decided, above = self.core.ending(layer), self.core.above(layer)
         present = {self.core.whom(layer, member.process) for member in view.members}
         if not {*node.children} <= present | (memory.forgotten if decided else set()):
             return

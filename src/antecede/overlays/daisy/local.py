@@ -98,7 +98,7 @@ class Broadcast(Part):
         out.last, state.unstable, out.reported, state.ahead = {}, {}, set(), set()
         out.had = set()
         founding.settled, founding.batched = {within for _, within, _ in memory.aside}, set()
-        founding.owes = memory.batches & self._owed(layer)
+        founding.owes = self.owed(layer)
         for kept in layer.in_order():
             kept.stable = True
             if not layer.node.level:
@@ -131,11 +131,14 @@ class Broadcast(Part):
             and self.relay.may_rise(below, layer, kept)
         ]
 
-    def _owed(self, layer: Layer) -> set[int]:
-        """The batches that one who joins may still have to bring: that from above, and the one of
-        its group, if the server before it has not."""
+    def owed(self, layer: Layer) -> set[int]:
+        """The batches that this process may still have to bring into a group that has not begun:
+        that from above, and the one of its group."""
+        memory = layer.memory
         whose = self.core.whom(layer, self.process) if layer.waits_for_groups else None
-        return {ABOVE} if whose is None else {ABOVE, whose}
+        is_due = whose not in memory.brought and any(who > ABOVE for who in memory.batches)
+        own = {whose} if whose is not None and is_due else set()
+        return memory.batches & {ABOVE} | own
 
 
 class PointToPoint(Broadcast):

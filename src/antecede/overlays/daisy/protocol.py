@@ -122,7 +122,7 @@ class Daisy(Order):
     def resume(self) -> None:
         core = self.core
         core.state = self.state
-        self._changes.replan_all()
+        self._changes.history.replan_all()
         core.layers = [
             Layer(self.process, core.plan.nodes[layer.node], self.options, layer)
             for layer in self.state.layers
@@ -197,7 +197,7 @@ class Daisy(Order):
     def _on_left(self, talk: Left, now: float) -> None:
         layer = self.core.layer_of(talk.node)
         if layer is not None:
-            self._changes.learn([talk.change])
+            self._changes.history.learn([talk.change])
             self._levels.end(layer, talk.change, now)
 
     def _receive(self, source: int, packet: groups.Packet, busy: bool, now: float) -> None:
@@ -218,7 +218,7 @@ class Daisy(Order):
                     layer.hear_busy(now)
                 return
         self._search.say_left(packet.group % EPOCHS, 1 << source)
-        if any(packet.group in gone for gone in self._changes.gone()):
+        if any(packet.group in gone for gone in self._changes.history.gone()):
             self._search.say(self._changes.moved_from(packet.group), 1 << source)
 
     def _check(self, payload: bytes) -> None:

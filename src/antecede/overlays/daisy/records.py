@@ -84,6 +84,8 @@ class Memory(msgspec.Struct, array_like=True):
     batches: set[int] = set()
     """From which processes (among servers: groups) batches are missing, or `ABOVE`; and of which
     groups that gave way to this one (`line`)."""
+    brought: set[int] = set()
+    """The groups that have brought theirs, among servers."""
     aside: list[tuple[int, GroupMessageId, bytes]] = []
     """What came before the last batch: its sender, the message that it came in, and itself."""
     ended: dict[int, dict[int, int]] = {}

@@ -186,7 +186,7 @@ class Relay(Part):
         until the servers have had it, or until that is given up. From a local group that gives way
         nothing rises: it comes from the next one, with what was for this group alone and precedes
         it."""
-        if self.core.gives_way(layer) or not above.takes_from(layer.node.index):
+        if self.core.gives_way(layer) or not above.is_open:
             return False
         message, strays = kept.message.id, layer.memory.strays
         if self.options.forward == "stable":

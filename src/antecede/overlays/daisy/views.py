@@ -105,10 +105,10 @@ class Views(Part):
         memory = thaw(content, Memory)
         self.changes.levels.unfreeze(layer, memory)
         if layer.node.level:
-            self.changes.learn(memory.changes)
-            self.changes.update(memory)
+            self.changes.history.learn(memory.changes)
+            self.changes.history.update(memory)
         else:
-            self.changes.go_by(memory.changes, layer.node.processes)
+            self.changes.history.go_by(memory.changes, layer.node.processes)
         if memory.follows:
             self.changes.levels.come_under(layer, memory.follows)
         had = {} if layer.node.level else dict(self.core.state.delivered)

@@ -1,0 +1,166 @@
+"""How the plan of groups has changed, as far as a process knows: what was split, merged, dissolved.
+
+Changes are heard in any order, from servers, from one's own groups and from whoever has gone on.
+All that have come about are one history (docs/daisy.md): they are put in an order in which they can
+have happened, and the plan follows from the first one by them.
+"""
+
+from collections.abc import Iterable
+
+from antecede.message import ProcessSet
+from antecede.order import Event, Notice
+from antecede.overlays.daisy.core import Part
+from antecede.overlays.daisy.items import Change, Item, Reshape, succession, unpack
+from antecede.overlays.daisy.records import Memory
+
+
+class History(Part):
+    """What a process knows of how groups have given way to others."""
+
+    def learn(self, changes: Iterable[bytes]) -> list[Change | Reshape]:
+        """Take note of the changes that are news."""
+        news: list[Change | Reshape] = []
+        left = [one for one in dict.fromkeys(changes) if one not in self.core.state.changes]
+        while left:
+            known = [stored for stored in left if self._learn_one(stored, news)]
+            left = [stored for stored in left if stored not in known] if known else []
+        return news
+
+    def _learn_one(self, stored: bytes, news: list[Change | Reshape]) -> bool:
+        """Whether it is understood: it may speak of groups that others have to tell of first. One
+        that is heard after those which take what it made comes before them all the same."""
+        changes = self.core.state.changes
+        change = self.replan(stored)
+        if change is None:
+            return False
+        changes.append(stored)
+        if any(_precedes(change, one) for one in map(unpack, changes[:-1])):
+            changes[:] = _sorted(changes)
+            self.replan_all()
+        self._look_up_nodes()
+        event = Event.SPLIT if len(change.made) > 1 else Event.MERGE
+        if isinstance(change, Change):
+            where = " and ".join(self.core.plan.nodes[index].name for index in change.gone)
+            self.core.emit(Notice(event, where, change.version))
+        else:
+            self.core.emit(Notice(event, f"servers {change.gone}"))
+        news.append(change)
+        return True
+
+    def _look_up_nodes(self) -> None:
+        """A group goes by what it remembers of the one above it, and by the plan otherwise."""
+        plan = self.core.plan
+        for layer in self.core.layers:
+            if layer.node.index not in plan.gone:
+                parent = layer.node.parent
+                layer.node = plan.nodes.get(layer.node.index, layer.node)
+                if layer.memory.follows:
+                    layer.follow(parent)
+
+    def go_by(self, remembered: Iterable[bytes], present: ProcessSet) -> None:
+        """Go by what groups remember, some processes of which are here. Servers that were may have
+        decided on a change that never came about: then a group that it ends does not remember
+        it."""
+        told = list(dict.fromkeys(remembered))
+        known = self.core.state.changes
+        kept = [one for one in known if one in told or not self._ends_any(unpack(one), present)]
+        if len(kept) < len(known):
+            self.core.plan, self.core.state.changes = self.core.first_plan, []
+        self.learn([*kept, *told])
+        self._look_up_nodes()
+
+    def _ends_any(self, change: Item, processes: ProcessSet) -> bool:
+        """Whether a group gives way by a change that one of these is in, or below."""
+        if not isinstance(change, Change | Reshape):
+            return False
+        gone, _ = succession(change)
+        return any(self.core.plan.nodes[index].processes & processes for index in gone)
+
+    def replan_all(self) -> None:
+        """Go through all changes, from the first plan on."""
+        self.core.plan = self.core.first_plan
+        for stored in self.core.state.changes:
+            self.replan(stored)
+
+    def replan(self, stored: bytes) -> Change | Reshape | None:
+        change = unpack(stored)
+        if isinstance(change, Reshape):
+            self.core.plan = self.core.plan.reshaped(change)
+            return change
+        if not isinstance(change, Change) or not set(change.gone) <= self.core.plan.nodes.keys():
+            return None
+        if change.parent not in self.core.plan.nodes and not change.raised:
+            return None
+        self.core.plan = self.core.plan.changed(change.parent, change.gone, change.made)
+        return change
+
+    def gives_way_to(self, node: int) -> tuple[int, ...]:
+        """The groups in whose place a local one is."""
+        changes = [one for one in map(unpack, self.core.state.changes) if isinstance(one, Change)]
+        return next((one.gone for one in changes if node in _makes(one)), ())
+
+    def lineage(self, node: int, known: list[bytes]) -> list[bytes]:
+        """What a group remembers, and the changes by which it came about, in whatever order they
+        were heard: who was told of them may be the first to come here."""
+        left = {stored: unpack(stored) for stored in self.core.state.changes}
+        wanted, found = {node}, set()
+        while news := {
+            stored for stored, change in left.items() if stored in known or wanted & _makes(change)
+        }:
+            wanted.update(*(_needs(left.pop(stored)) for stored in news))
+            found |= news
+        return [stored for stored in self.core.state.changes if stored in found]
+
+    def gone(self) -> list[tuple[int, ...]]:
+        """The local groups that have given way to others."""
+        changes = map(unpack, self.core.state.changes)
+        return [change.gone for change in changes if isinstance(change, Change)]
+
+    def heirs(self, group: int) -> list[int]:
+        """The groups in the place of one that may have given way."""
+        found = [group]
+        for change in map(unpack, self.core.state.changes):
+            if isinstance(change, Change | Reshape):
+                gone, made = succession(change)
+                found = [heir for one in found for heir in (made if one in gone else (one,))]
+        return list(dict.fromkeys(found))
+
+    def update(self, memory: Memory) -> None:
+        """What groups have missed that have given way, as far as is known here."""
+        for change in map(unpack, self.core.state.changes):
+            if isinstance(change, Change | Reshape):
+                memory.carry_over(*succession(change))
+
+
+def _makes(change: Item) -> set[int]:
+    """The groups that one knows of who has heard of a change."""
+    if isinstance(change, Change):
+        return {index for index, _ in change.made}
+    groups = (*change.made, *change.below) if isinstance(change, Reshape) else ()
+    return {group.index for group in groups}
+
+
+def _precedes(first: Item, second: Item) -> bool:
+    """Whether a change takes, or names, what another one makes."""
+    named = _makes(second) if isinstance(first, Change) else set()
+    return bool(_makes(first) & (_needs(second) | named)) and first != second
+
+
+def _sorted(changes: list[bytes]) -> list[bytes]:
+    """In an order in which they can have come about; as they were heard, where that does not
+    matter."""
+    left, found = {stored: unpack(stored) for stored in changes}, []
+    while left:
+        free = (
+            stored
+            for stored, change in left.items()
+            if not any(_precedes(other, change) for other in left.values())
+        )
+        found.append(next(free, next(iter(left))))
+        del left[found[-1]]
+    return found
+
+
+def _needs(change: Item) -> set[int]:
+    """The groups that one has to know of before."""
+    return {*change.gone, change.parent} if isinstance(change, Change) else set()
