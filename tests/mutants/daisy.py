@@ -948,8 +948,8 @@ CONSENT = [
     ),
     Mutant(
         name="proposes-two-changes-at-once",
-        old="        if is_asking(layer) or (self.levels.is_too_large(layer) and not memory.away):\n",
-        new="        if self.levels.is_too_large(layer) and not memory.away:\n",
+        old="        if is_first or is_asking(layer) or not self.core.stays(layer):\n",
+        new="        if is_first or not self.core.stays(layer):\n",
     ),
 ]
 """Groups that agree to give way, and what is brought from one to the next."""
