@@ -68,6 +68,13 @@ class Search(Part):
         if layer.view is not None and layer.state.epoch:
             self.say(_found(layer, layer.view), child.processes)
 
+    def call_through_others(self, layer: Layer, who: int) -> None:
+        """Wake a member through other servers: its links to the members of its own group may be
+        cut."""
+        above = self.core.above(layer)
+        if above is not None and above.view is not None:
+            self.say(Poke(layer.node.index, who), above.view.processes)
+
     # One that looks for the group above.
 
     def tick(self, layer: Layer, now: float) -> None:
@@ -185,6 +192,8 @@ class Search(Part):
 
     def on_talk(self, source: int, talk: Talk, now: float) -> None:
         match talk:
+            case Poke(node, to) if to is not None:
+                self.say(Poke(node), 1 << to)
             case Poke(node):
                 self._look(now)
                 self._pass_on_call(node, now)
