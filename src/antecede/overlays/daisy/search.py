@@ -32,6 +32,9 @@ from antecede.overlays.daisy.stamp import (
 _FOUNDERS = 1 << 16
 """An epoch has its founder in its lower bits: of two that are founded at once, one is the later."""
 
+_SPELL = 30
+"""Calls come ever more seldom: those that are at most so many times `suspect_after_s` apart are one
+call that lasts."""
 _IN_VAIN = 5
 """After how many times `suspect_after_s` a process says that nobody lets it in."""
 
@@ -217,7 +220,7 @@ class Search(Part):
         if layer is None or layer.is_lost or layer.is_server or layer.view is None:
             return
         sleep = layer.state.sleep
-        if now - sleep.called_at > self._patience_s:
+        if now - sleep.called_at > _SPELL * self._patience_s:
             sleep.called_since = now
         sleep.called_at = now
         if now - sleep.called_since > 3 * self._patience_s:
