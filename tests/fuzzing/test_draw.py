@@ -177,8 +177,17 @@ def test_crowds_of_newcomers_are_more_than_a_group_lets_in() -> None:
     assert any("split_servers_above" in one.options for one in crowds)
 
 
-def test_a_rate_that_does_not_fit_goes_with_its_window_or_without() -> None:
+def test_a_window_goes_with_its_rate() -> None:
     kept = {"split_servers_above": 3}
-    for window in ({}, {"load_window_s": 2.0}):
-        fields = {"processes": 4, "network": {}, "options": kept | {"split_rate": 1.0} | window}
-        assert DaisyOptions.fitting(fields) == kept
+    fields = {"processes": 4, "network": {}, "options": kept | {"load_window_s": 2.0}}
+    assert DaisyOptions.fitting(fields) == kept
+
+
+def test_groups_that_change_and_forget_soon_suspect_soon() -> None:
+    changing = [
+        one.order_options
+        for seed in range(1, 301)
+        if (one := draw("daisy", seed)).options.keys() & {"split_above", "merge_servers_below"}
+    ]
+    assert all(one.forget_after_s >= 9.99 * one.suspect_after_s for one in changing)
+    assert any(one.suspect_after_s < 1.0 for one in changing)

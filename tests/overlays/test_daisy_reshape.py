@@ -225,10 +225,6 @@ def test_they_fail_without_the_rule(rule: Mutant) -> None:
         ({"split_servers_above": 2}, "split_servers_above=2: .* make it 3 or more"),
         ({"merge_servers_below": 1}, "merge_servers_below=1: no group is smaller"),
         ({"split_servers_above": 4, "merge_servers_below": 3}, "make it 2 or less"),
-        (
-            {"split_rate": 3.0, "split_servers_above": 3},
-            "split_rate=3: does not go with groups of servers",
-        ),
     ],
 )
 def test_limits_that_cannot_work_are_refused(options: dict[str, Any], words: str) -> None:

@@ -112,6 +112,8 @@ class Absence(Part):
         absent = sorted(who for who in wanted if who not in present)
         for who in absent:
             self.search.call(layer, who)
+            if not layer.node.level:
+                self.search.call_through_others(layer, who)
         if absent:
             wait_s = 2 * sleep.call_after_s if sleep.call_at >= 0 else self.options.suspect_after_s
             sleep.call_after_s, sleep.call_at = wait_s, now + wait_s

@@ -33,9 +33,9 @@ def draw(fields: Fields, chance: Chance) -> Drawn:
         drawn["pack_s"] = chance.between(0.001, 0.3)
     if cuts and chance.happens(0.15):
         drawn["forget_after_s"] = chance.within(3.0, 10.0)
-    if evolves and chance.happens(0.25):  # which does not go with levels that come and go
+    if evolves and chance.happens(0.25):
         drawn |= {"split_rate": chance.within(0.5, 20.0), "load_window_s": chance.within(0.3, 3.0)}
-    elif evolves and chance.happens(0.5):
+    if evolves and chance.happens(0.4):
         drawn |= {"split_servers_above": chance.whole(3, 4), "merge_servers_below": 2}
     return drawn
 
@@ -76,9 +76,8 @@ def fit(fields: Fields) -> Drawn:
         del options["forget_after_s"]
     if cuts and options.get("quorum") == "survivors":
         del options["quorum"]
-    if "split_rate" in options and "split_servers_above" in options:
-        del options["split_rate"]
-        options.pop("load_window_s", None)  # what is shrunk or mutated may have the default
+    if "split_rate" not in options:
+        options.pop("load_window_s", None)
     if cuts and options.get("local") == "server":
         del options["local"]
     if options.get("local") == "recipients":

@@ -163,12 +163,6 @@ def check_options(options: DaisyOptions) -> None:
 def _check_servers(options: DaisyOptions) -> None:
     """Of groups of servers that come and go."""
     limit, least = options.split_servers_above, options.merge_servers_below
-    if options.reshapes and options.split_rate:
-        raise Misuse(
-            f"split_rate={options.split_rate:g}: does not go with groups of servers that come and "
-            "go (split_servers_above, merge_servers_below); a server that is cut off in the middle "
-            "of both may never be found again; drop the one or the other"
-        )
     if 0 < limit < _LEAST_SPLIT:
         raise Misuse(
             f"split_servers_above={limit}: a group has 2 members or more, so that 4 are the fewest "

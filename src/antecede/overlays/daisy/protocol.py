@@ -49,7 +49,7 @@ from antecede.overlays.daisy.plan import plan
 from antecede.overlays.daisy.records import State
 from antecede.overlays.daisy.relay import Relay
 from antecede.overlays.daisy.search import Search
-from antecede.overlays.daisy.stamp import Brought, DaisyStamp, Left, Moved, Talk, Wanted
+from antecede.overlays.daisy.stamp import Brought, DaisyStamp, Left, Moved, Poke, Talk, Wanted
 from antecede.overlays.daisy.views import Views
 from antecede.snapshot import freeze
 
@@ -184,6 +184,8 @@ class Daisy(Order):
                 self._changes.on_moved(talk, now)
             case Left():
                 self._on_left(talk, now)
+            case Poke(to=to) if to is not None and to >= self.membership.size:
+                raise MalformedStamp("to", f"is {to}")
             case Wanted():
                 self._changes.on_wanted(source, talk)
             case Brought():

@@ -32,6 +32,9 @@ from antecede.overlays.daisy.stamp import (
 _FOUNDERS = 1 << 16
 """An epoch has its founder in its lower bits: of two that are founded at once, one is the later."""
 
+_SPELL = 30
+"""Calls come ever more seldom: those that are at most so many times `suspect_after_s` apart are one
+call that lasts."""
 _IN_VAIN = 5
 """After how many times `suspect_after_s` a process says that nobody lets it in."""
 
@@ -67,6 +70,13 @@ class Search(Part):
         self.say(Poke(child.index), child.processes)
         if layer.view is not None and layer.state.epoch:
             self.say(_found(layer, layer.view), child.processes)
+
+    def call_through_others(self, layer: Layer, who: int) -> None:
+        """Wake a member through other servers: its links to the members of its own group may be
+        cut."""
+        above = self.core.above(layer)
+        if above is not None and above.view is not None:
+            self.say(Poke(layer.node.index, who), above.view.processes)
 
     # One that looks for the group above.
 
@@ -185,6 +195,8 @@ class Search(Part):
 
     def on_talk(self, source: int, talk: Talk, now: float) -> None:
         match talk:
+            case Poke(node, to) if to is not None:
+                self.say(Poke(node), 1 << to)
             case Poke(node):
                 self._look(now)
                 self._pass_on_call(node, now)
@@ -208,7 +220,7 @@ class Search(Part):
         if layer is None or layer.is_lost or layer.is_server or layer.view is None:
             return
         sleep = layer.state.sleep
-        if now - sleep.called_at > self._patience_s:
+        if now - sleep.called_at > _SPELL * self._patience_s:
             sleep.called_since = now
         sleep.called_at = now
         if now - sleep.called_since > 3 * self._patience_s:

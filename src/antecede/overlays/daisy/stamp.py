@@ -12,9 +12,11 @@ from antecede.overlays.daisy.matrix import integers_in
 
 
 class Poke(msgspec.Struct, frozen=True, array_like=True, tag=0):
-    """Your group has no server in the group above: look after it."""
+    """Your group has no server in the group above, or has gone on without you: look after it. Or
+    say so to one whom I do not reach."""
 
     node: Count
+    to: Count | None = None
 
 
 class Seek(msgspec.Struct, frozen=True, array_like=True, tag=1):
