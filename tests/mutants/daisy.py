@@ -44,23 +44,6 @@ RULES = [
         new="            pass\n",
     ),
     Mutant(
-        name="done-is-not-said-after-a-merge",
-        old="            if message.destinations & node.processes:\n"
-        "                self._report_done(",
-        new="            if not node.processes >> message.id.sender & 1:\n"
-        "                self._report_done(",
-    ),
-    Mutant(
-        name="moves-before-all-know",
-        old="        if layer.node.level or change.raised:\n            layer.memory.pending",
-        new="        if change.raised:\n            layer.memory.pending",
-    ),
-    Mutant(
-        name="moves-empty-handed",
-        old="        new.state.out.resend = old.everything()\n",
-        new="        new.state.out.resend = []\n",
-    ),
-    Mutant(
         name="origin-keeps-nothing",
         old="            return\n        message, node = kept.message, layer.node\n",
         new="            return\n        message, node = kept.message, layer.node\n"
@@ -367,11 +350,6 @@ TOLD = [
 
 FOUND_BY_CHANCE = [
     Mutant(
-        name="merges-without-followers",
-        old="new.memory.away[who] = now",
-        new="pass",
-    ),
-    Mutant(
         name="released-by-who-never-had-it",
         old=" and (lower.node.level or self.is_done(lower, kept)):",
         new=":",
@@ -380,22 +358,6 @@ FOUND_BY_CHANCE = [
         name="from-above-is-not-last",
         old="            is_last = layer.memory.batches <= {ABOVE}\n",
         new="            is_last = True\n",
-    ),
-    Mutant(
-        name="stable-before-all-have-merged",
-        old="            awaited = min(layer.state.founding.batched, default=None)\n",
-        new="            awaited = None\n",
-    ),
-    Mutant(
-        name="remembers-half-of-its-past",
-        old="    groups = (*change.made, *change.below) if isinstance(change, Reshape) else ()\n",
-        new="    groups = change.made if isinstance(change, Reshape) else ()\n",
-    ),
-    Mutant(
-        name="stays-in-a-group-that-gives-way",
-        old="        self.absence.pass_on(layer, known, now)\n"
-        "        self.changes.give_way(layer, now)\n",
-        new="        self.absence.pass_on(layer, known, now)\n",
     ),
 ]
 """`tests/overlays/test_daisy_found.py` has the schedule."""
@@ -475,29 +437,9 @@ FENCE = [
         new="                if layer.view is not None:\n",
     ),
     Mutant(
-        name="misses-groups-that-never-were",
-        old="                if not layer.node.level or is_below:\n",
-        new="                if who >= 0:\n",
-    ),
-    Mutant(
-        name="founders-stay-where-they-are",
-        old="            self.say(word, layer.node.processes)\n",
-        new="            if not layer.is_lost:\n                self.say(word, layer.node.processes)\n",
-    ),
-    Mutant(
-        name="waits-for-the-servers-for-ever",
-        old=" or missing <= lines | {ABOVE})",
-        new=" or missing <= lines)",
-    ),
-    Mutant(
         name="half-of-the-groups-are-none",
         old=" + (min(children) in groups)",
         new="",
-    ),
-    Mutant(
-        name="frozen-for-ever",
-        old="memory.kept or memory.frozen",
-        new="memory.kept",
     ),
     Mutant(
         name="calls-groups-that-never-were",
@@ -521,41 +463,14 @@ FENCE = [
         new="            packet.view\n",
     ),
     Mutant(
-        name="leaves-the-servers-empty-handed",
-        old="                new.state.out.resend += _kept_from(above, node.processes)\n",
-        new="                pass\n",
-    ),
-    Mutant(
-        name="rises-though-it-came-down",
-        old='        if self.options.forward == "stable":\n            return True\n'
-        "        if not layer.node",
-        new='        if self.options.forward != "":\n            return True\n'
-        "        if not layer.node",
-    ),
-    Mutant(
         name="is-called-once",
         old="            sleep.call_after_s, sleep.call_at = wait_s, now + wait_s\n",
         new="            sleep.call_after_s, sleep.call_at = wait_s, now + 1e9\n",
     ),
     Mutant(
-        name="forgets-before-it-is-told",
-        old="        is_told = not memory.batches and not layer.node.level\n",
-        new="        is_told = not layer.node.level\n",
-    ),
-    Mutant(
-        name="keeps-to-itself-what-others-missed",
-        old="        self.absence.pass_on(layer, known, now)\n",
-        new="",
-    ),
-    Mutant(
         name="what-was-let-go-dies-with-the-servers",
         old="tell_beside(layer, Missed(who, (kept.message.id,), beside=True), now)\n",
         new="tell_beside(layer, Missed(who, ()), now)\n",
-    ),
-    Mutant(
-        name="the-last-that-is-heard-is-the-last",
-        old="            changes[:] = _sorted(changes)\n            self.replan_all()\n",
-        new="            pass\n",
     ),
     Mutant(
         name="remembers-what-has-been-told",
@@ -566,16 +481,6 @@ FENCE = [
         name="speaks-for-a-group-that-goes-on",
         old="        return any(lower.is_lost for lower in self.layers[: self.layers.index(layer)])\n",
         new="        return False\n",
-    ),
-    Mutant(
-        name="asks-above-though-lost-at-home",
-        old="        return not layer.is_in and self.is_home_lost(layer)\n",
-        new="        return False\n",
-    ),
-    Mutant(
-        name="brings-what-the-servers-have",
-        old="for item in items if home >> item.sender & 1]\n",
-        new="for item in items]\n",
     ),
 ]
 """`tests/overlays/test_daisy_cuts.py` has the schedules."""
@@ -657,11 +562,6 @@ BACK = [
         new="            pass\n",
     ),
     Mutant(
-        name="leaves-one-in-a-later-epoch",
-        old="                self._found_with(layer, layer.view, now)\n",
-        new="                pass\n",
-    ),
-    Mutant(
         name="sends-down-though-replaced",
         old="        if self._is_replaced(layer, kept, now):\n",
         new="        if not kept:\n",
@@ -685,16 +585,6 @@ BACK = [
         name="comes-without-its-batch",
         old="            layer.memory.batches |= {group for group in come if group is not None}\n",
         new="            layer.memory.batches |= {group for group in come if group == ABOVE}\n",
-    ),
-    Mutant(
-        name="told-to-one-that-was-replaced",
-        old="        is_told = not memory.batches and not layer.node.level\n",
-        new="        is_told = not memory.batches\n",
-    ),
-    Mutant(
-        name="has-stopped-where-it-never-comes-back",
-        old="            new.state.stopped = old.state.stopped\n",
-        new="            pass\n",
     ),
     Mutant(
         name="names-groups-alone",
@@ -732,15 +622,188 @@ BACK = [
 
 EVOLVING = [
     Mutant(
+        name="only-the-server-calls",
+        old="        if view is None or now < sleep.call_at:\n",
+        new="        if view is None or not layer.is_server or now < sleep.call_at:\n",
+    ),
+    Mutant(
+        name="has-stopped-for-ever",
+        old="        if layer.state.stopped:\n            number",
+        new="        if not layer:\n            number",
+    ),
+    Mutant(
+        name="missed-under-a-name-that-was",
+        old="            names = {name for one in gone for name in known.pop(one, ())}\n",
+        new="            names = set[MessageId]()\n",
+    ),
+    Mutant(
+        name="moves-empty-handed",
+        old="        new.state.out.resend = old.everything()\n",
+        new="        new.state.out.resend = []\n",
+    ),
+    Mutant(
+        name="done-is-not-said-after-a-merge",
+        old="            if message.destinations & node.processes:\n"
+        "                self._report_done(",
+        new="            if not node.processes >> message.id.sender & 1:\n"
+        "                self._report_done(",
+    ),
+    Mutant(
+        name="moves-before-all-know",
+        old="        if layer.node.level or change.raised:\n            layer.memory.pending",
+        new="        if change.raised:\n            layer.memory.pending",
+    ),
+    Mutant(
+        name="merges-without-followers",
+        old="new.memory.away[who] = now",
+        new="pass",
+    ),
+    Mutant(
+        name="stable-before-all-have-merged",
+        old="            awaited = min(layer.state.founding.batched, default=None)\n",
+        new="            awaited = None\n",
+    ),
+    Mutant(
+        name="stays-in-a-group-that-gives-way",
+        old="        self.absence.pass_on(layer, known, now)\n"
+        "        self.changes.give_way(layer, now)\n",
+        new="        self.absence.pass_on(layer, known, now)\n",
+    ),
+    Mutant(
+        name="founders-stay-where-they-are",
+        old="            self.say(word, layer.node.processes)\n",
+        new="            if not layer.is_lost:\n                self.say(word, layer.node.processes)\n",
+    ),
+    Mutant(
+        name="waits-for-the-servers-for-ever",
+        old=" or missing <= lines | {ABOVE})",
+        new=" or missing <= lines)",
+    ),
+    Mutant(
+        name="forgets-before-it-is-told",
+        old="        is_told = not memory.batches and not layer.node.level\n",
+        new="        is_told = not layer.node.level\n",
+    ),
+    Mutant(
+        name="keeps-to-itself-what-others-missed",
+        old="        self.absence.pass_on(layer, known, now)\n",
+        new="",
+    ),
+]
+
+CONSENT = [
+    Mutant(
+        name="agrees-before-all-know",
+        old="            if within in layer.state.founding.settled:\n",
+        new="            if within is not None:\n",
+    ),
+    Mutant(
+        name="splits-before-all-know",
+        old="        if layer.node.level or change.raised:\n            layer.memory.pending",
+        new="        if layer.node.level:\n            layer.memory.pending",
+    ),
+    Mutant(
+        name="frozen-from-view-to-view",
+        old="            memory.frozen = False\n",
+        new="            pass\n",
+    ),
+    Mutant(
+        name="goes-on-without-a-line",
+        old="    layer.memory.batches.update(map(line, gone))\n",
+        new="",
+    ),
+    Mutant(
+        name="a-line-is-awaited-for-ever",
+        old=" or missing <= lines | {ABOVE})",
+        new=" or missing <= {ABOVE})",
+    ),
+    Mutant(
+        name="stays-where-it-is-lost",
+        old="        if local is not None and local.is_lost and self.core.gives_way(local):\n",
+        new="        if not self.core:\n",
+    ),
+    Mutant(
+        name="moves-by-itself",
+        old="        if 0 < view <= word.view:\n",
+        new="        if view >= 0:\n",
+    ),
+    Mutant(
+        name="waits-for-who-has-left",
+        old="        if 0 < view <= word.view:\n",
+        new="        if view < 0:\n",
+    ),
+    Mutant(
+        name="forgotten-for-good",
+        old="wanted = (wanted | memory.forgotten) & {*layer.node.children}",
+        new="wanted = wanted & {*layer.node.children}",
+    ),
+    Mutant(
+        name="says-again-what-not-all-know",
+        old="unpack(stored), stored not in below.state.moving.asked.values()",
+        new="unpack(stored), True",
+    ),
+    Mutant(
+        name="says-what-was-said-in-an-earlier-view",
+        old="            return layer.memory.frozen\n",
+        new="            return True\n",
+    ),
+    Mutant(
+        name="brings-what-lost-servers-had",
+        old=" or above is None or above.is_lost:\n",
+        new=" or above is None:\n",
+    ),
+]
+"""Groups that agree to give way, and what is brought from one to the next:
+`tests/overlays/test_daisy_consent.py` has the schedules."""
+
+UNSHOWN = [
+    Mutant(
+        name="leaves-one-in-a-later-epoch",
+        old="                self._found_with(layer, layer.view, now)\n",
+        new="                pass\n",
+    ),
+    Mutant(
+        name="told-to-one-that-was-replaced",
+        old="        is_told = not memory.batches and not layer.node.level\n",
+        new="        is_told = not memory.batches\n",
+    ),
+    Mutant(
+        name="has-stopped-where-it-never-comes-back",
+        old="            new.state.stopped = old.state.stopped\n",
+        new="            pass\n",
+    ),
+    Mutant(
+        name="misses-groups-that-never-were",
+        old="                if not layer.node.level or is_below:\n",
+        new="                if who >= 0:\n",
+    ),
+    Mutant(
+        name="frozen-for-ever",
+        old="memory.kept or memory.frozen",
+        new="memory.kept",
+    ),
+    Mutant(
+        name="leaves-the-servers-empty-handed",
+        old="                new.state.out.resend += _kept_from(above, node.processes)\n",
+        new="                pass\n",
+    ),
+    Mutant(
+        name="rises-though-it-came-down",
+        old='        if self.options.forward == "stable":\n            return True\n'
+        "        if not layer.node",
+        new='        if self.options.forward != "":\n            return True\n'
+        "        if not layer.node",
+    ),
+    Mutant(
+        name="the-last-that-is-heard-is-the-last",
+        old="            changes[:] = _sorted(changes)\n            self.replan_all()\n",
+        new="            pass\n",
+    ),
+    Mutant(
         name="comes-below-again",
         old="new = [group for group in change.made or change.below if group.index not in gone]",
         new="new = [one for one in change.made or change.below "
         "if not one.level or one.index not in gone]",
-    ),
-    Mutant(
-        name="only-the-server-calls",
-        old="        if view is None or now < sleep.call_at:\n",
-        new="        if view is None or not layer.is_server or now < sleep.call_at:\n",
     ),
     Mutant(
         name="splits-below-those-it-has-not-left",
@@ -788,18 +851,20 @@ EVOLVING = [
         new="not (below.memory.batches or agreement(below) or below.state.moving.change)",
     ),
     Mutant(
-        name="has-stopped-for-ever",
-        old="        if layer.state.stopped:\n            number",
-        new="        if not layer:\n            number",
+        name="remembers-half-of-its-past",
+        old="    groups = (*change.made, *change.below) if isinstance(change, Reshape) else ()\n",
+        new="    groups = change.made if isinstance(change, Reshape) else ()\n",
     ),
     Mutant(
-        name="missed-under-a-name-that-was",
-        old="            names = {name for one in gone for name in known.pop(one, ())}\n",
-        new="            names = set[MessageId]()\n",
+        name="asks-above-though-lost-at-home",
+        old="        return not layer.is_in and self.is_home_lost(layer)\n",
+        new="        return False\n",
     ),
-]
-
-CONSENT = [
+    Mutant(
+        name="brings-what-the-servers-have",
+        old="for item in items if home >> item.sender & 1]\n",
+        new="for item in items]\n",
+    ),
     Mutant(
         name="agrees-twice",
         old="        if not agreement(layer) and not memory.batches and _suits(layer, change):",
@@ -809,11 +874,6 @@ CONSENT = [
         name="agrees-for-who-is-not-there",
         old="    return is_ours and view is not None and named == view.processes\n",
         new="    return is_ours\n",
-    ),
-    Mutant(
-        name="agrees-before-all-know",
-        old="            if within in layer.state.founding.settled:\n",
-        new="            if within is not None:\n",
     ),
     Mutant(
         name="agreed-for-ever",
@@ -842,54 +902,9 @@ CONSENT = [
         new=" or layer.is_merging():\n            return False",
     ),
     Mutant(
-        name="splits-before-all-know",
-        old="        if layer.node.level or change.raised:\n            layer.memory.pending",
-        new="        if layer.node.level:\n            layer.memory.pending",
-    ),
-    Mutant(
         name="new-servers-keep-changes-to-themselves",
         old="            self.changes.tell_servers(layer, now)\n",
         new="            pass\n",
-    ),
-    Mutant(
-        name="frozen-from-view-to-view",
-        old="            memory.frozen = False\n",
-        new="            pass\n",
-    ),
-    Mutant(
-        name="goes-on-without-a-line",
-        old="    layer.memory.batches.update(map(line, gone))\n",
-        new="",
-    ),
-    Mutant(
-        name="a-line-waits-for-founders-alone",
-        old="            self.absence.search.say(Brought(word.node, messages), 1 << source)\n",
-        new="            pass\n",
-    ),
-    Mutant(
-        name="a-line-is-awaited-for-ever",
-        old=" or missing <= lines | {ABOVE})",
-        new=" or missing <= {ABOVE})",
-    ),
-    Mutant(
-        name="stays-where-it-is-lost",
-        old="        if local is not None and local.is_lost and self.core.gives_way(local):\n",
-        new="        if not self.core:\n",
-    ),
-    Mutant(
-        name="moves-by-itself",
-        old="        if 0 < view <= word.view:\n",
-        new="        if view >= 0:\n",
-    ),
-    Mutant(
-        name="waits-for-who-has-left",
-        old="        if 0 < view <= word.view:\n",
-        new="        if view < 0:\n",
-    ),
-    Mutant(
-        name="forgotten-for-good",
-        old="wanted = (wanted | memory.forgotten) & {*layer.node.children}",
-        new="wanted = wanted & {*layer.node.children}",
     ),
     Mutant(
         name="believes-servers-that-were",
@@ -907,26 +922,6 @@ CONSENT = [
         new="",
     ),
     Mutant(
-        name="says-again-what-not-all-know",
-        old="unpack(stored), stored not in below.state.moving.asked.values()",
-        new="unpack(stored), True",
-    ),
-    Mutant(
-        name="says-what-was-said-in-an-earlier-view",
-        old="            return layer.memory.frozen\n",
-        new="            return True\n",
-    ),
-    Mutant(
-        name="lets-newcomers-in-before-it-begins",
-        old="            return type(packet.body) is not Join or not self._is_early(packet.source.process)\n",
-        new="            return True\n",
-    ),
-    Mutant(
-        name="brings-what-lost-servers-had",
-        old=" or above is None or above.is_lost:\n",
-        new=" or above is None:\n",
-    ),
-    Mutant(
         name="relabelled-in-silence",
         old="                    layer.memory.away[index] = now + 4 * self.options.suspect_after_s\n        self.absence.tell_missed(layer, now)\n",
         new="                    layer.memory.away[index] = now + 4 * self.options.suspect_after_s\n",
@@ -942,14 +937,24 @@ CONSENT = [
         new="        if state.epoch < bound < 0:\n",
     ),
     Mutant(
-        name="calls-only-for-what-is-kept",
-        old="            else:\n                self.search.call(layer, who)\n",
-        new="            elif is_held_up:\n                self.search.call(layer, who)\n",
-    ),
-    Mutant(
         name="proposes-two-changes-at-once",
         old="        if is_first or is_asking(layer) or not self.core.stays(layer):\n",
         new="        if is_first or not self.core.stays(layer):\n",
     ),
+    Mutant(
+        name="lets-newcomers-in-before-it-begins",
+        old="            return type(packet.body) is not Join or not self._is_early(packet.source.process)\n",
+        new="            return True\n",
+    ),
+    Mutant(
+        name="a-line-waits-for-founders-alone",
+        old="            self.absence.search.say(Brought(word.node, messages), 1 << source)\n",
+        new="            pass\n",
+    ),
+    Mutant(
+        name="calls-only-for-what-is-kept",
+        old="            else:\n                self.search.call(layer, who)\n",
+        new="            elif is_held_up:\n                self.search.call(layer, who)\n",
+    ),
 ]
-"""Groups that agree to give way, and what is brought from one to the next."""
+"""Rules for which no schedule is known: docs/daisy.md lists them."""

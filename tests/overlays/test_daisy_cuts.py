@@ -15,7 +15,6 @@ from antecede.simulate import make_scenario
 from tests.mutants import Mutant, mutated
 from tests.mutants.daisy import FENCE as RULES
 from tests.overlays.daisy_lab import Copy, Lab, carried
-from tests.overlays.test_daisy_found import TWO_LEVELS_GO_DURING_A_CUT
 
 
 def cut(start_s: float, end_s: float, *sides: list[int], packets: str = "lost") -> dict[str, Any]:
@@ -543,31 +542,21 @@ SCHEDULES: dict[str, Callable[[type[Order] | None], Any]] = {
     "founded-by-most": drawn(TWO_CUTS),
     "nobody-hands-on": drawn(ONE_LINK),
     "asks-those-it-knew-for-ever": drawn(ALL_IT_KNEW_ARE_DEAD),
-    "misses-groups-that-never-were": drawn(A_SPLIT_THAT_NEVER_WAS),
     "the-fence-waits-for-batches": drawn(THREE_LEVELS),
     "the-batch-dies-with-its-founder": a_founder_dies,
     "waits-for-a-batch-for-ever": a_founding_group_dies,
-    "rises-though-it-came-down": drawn(COMES_BACK_WITH_A_SERVER),
     "is-called-once": lambda order: not is_told(let_go(order)),
-    "forgets-before-it-is-told": drawn(MERGED_WHEN_ONE_IS_BACK),
-    "keeps-to-itself-what-others-missed": drawn(LEFT_OUT_OF_A_MERGED_GROUP),
     "what-was-let-go-dies-with-the-servers": lambda order: not is_told(let_go(order, 0)),
     "remembers-what-has-been-told": remembered,
-    "the-last-that-is-heard-is-the-last": drawn({**TWO_LEVELS_GO_DURING_A_CUT, "seed": 25}),
     "newcomers-are-not-missed": drawn(A_NEWCOMER_IS_CUT_OFF),
     "waits-for-those-above-for-ever": nobody_is_above,
-    "founders-stay-where-they-are": drawn(MERGED_WITH_ONE_THAT_IS_STUCK),
-    "waits-for-the-servers-for-ever": drawn(NO_SERVERS_ARE_LEFT),
     "half-of-the-groups-are-none": half_of_the_groups_are_left,
-    "decides-without-all-groups": drawn(A_MERGE_THAT_NEW_SERVERS_DO_NOT_KNOW_OF),
-    "gives-a-number-twice": drawn({**A_MERGE_THAT_NEW_SERVERS_DO_NOT_KNOW_OF, "seed": 39}),
     "calls-groups-that-never-were": drawn(A_GROUP_THAT_NEVER_WAS_HAS_MISSED_SOMETHING),
     "brings-its-batch-unbound": a_founder_that_its_group_has_replaced,
     "strangers-are-not-asked": all_whom_one_knows_die,
     "strangers-are-not-believed": all_whom_one_knows_die,
-    "leaves-the-servers-empty-handed": drawn(A_SERVER_LEAVES_BY_A_MERGE),
-    "frozen-for-ever": drawn(FROZEN_WITHOUT_ONE),
     "forgets-though-lost-at-home": drawn(A_SERVER_ALONE),
+    "speaks-for-a-group-that-goes-on": drawn(A_SERVER_ALONE),
     "founds-anew-in-silence": back_in_silence,
     "says-that-it-is-in": founded_without_one_that_is_back,
     "asks-in-silence": nobody_is_left,
@@ -583,6 +572,17 @@ SCHEDULES: dict[str, Callable[[type[Order] | None], Any]] = {
         pytest.param(TWO_SERVERS_DIE, id="two servers die"),
         pytest.param(HELD_BACK, id="held back"),
         pytest.param(A_SERVER_THAT_WAS_IS_BACK_HOME, id="back home"),
+        pytest.param(A_SPLIT_THAT_NEVER_WAS, id="a split that never was"),
+        pytest.param(COMES_BACK_WITH_A_SERVER, id="comes back with a server"),
+        pytest.param(MERGED_WHEN_ONE_IS_BACK, id="merged when one is back"),
+        pytest.param(LEFT_OUT_OF_A_MERGED_GROUP, id="left out of a merged group"),
+        pytest.param(MERGED_WITH_ONE_THAT_IS_STUCK, id="merged with one that is stuck"),
+        pytest.param(NO_SERVERS_ARE_LEFT, id="no servers are left"),
+        pytest.param(
+            A_MERGE_THAT_NEW_SERVERS_DO_NOT_KNOW_OF, id="a merge that new servers do not know of"
+        ),
+        pytest.param(A_SERVER_LEAVES_BY_A_MERGE, id="a server leaves by a merge"),
+        pytest.param(FROZEN_WITHOUT_ONE, id="frozen without one"),
     ],
 )
 def test_whatever_is_cut_everything_is_delivered_in_order(fields: dict[str, Any]) -> None:

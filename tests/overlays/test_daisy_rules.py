@@ -3,7 +3,9 @@
 import re
 from pathlib import Path
 
-from tests.mutants import daisy
+import pytest
+
+from tests.mutants import Mutant, daisy, mutated
 
 PAGE = Path(__file__).parents[2] / "docs" / "daisy.md"
 RULES = [
@@ -20,6 +22,7 @@ RULES = [
     *daisy.RESHAPE,
     *daisy.BACK,
     *daisy.EVOLVING,
+    *daisy.CONSENT,
 ]
 
 
@@ -33,5 +36,11 @@ def test_the_page_has_every_rule_once() -> None:
 def test_no_list_of_rules_is_left_out() -> None:
     lists = {name for name, value in vars(daisy).items() if isinstance(value, list)}
     known = {"RULES", "AHEAD", "STAR", "LEVELS", "DIRECT", "TOLD", "FOUND_BY_CHANCE", "STOPS"}
-    known |= {"FENCE", "LOAD", "RESHAPE", "BACK", "EVOLVING"}
+    known |= {"FENCE", "LOAD", "RESHAPE", "BACK", "EVOLVING", "CONSENT", "UNSHOWN"}
     assert lists == known | {"MUTANTS"}
+
+
+@pytest.mark.parametrize("rule", daisy.UNSHOWN, ids=lambda rule: rule.name)
+def test_a_rule_without_a_schedule_is_still_there(rule: Mutant) -> None:
+    assert mutated("daisy", rule)
+    assert f"`{rule.name}`" in PAGE.read_text("utf-8")
