@@ -365,8 +365,12 @@ FOUND_BY_CHANCE = [
 STOPS = [
     Mutant(
         name="the-junior-goes-on",
-        old="        present = [self.core.whom(layer, member.process) for member in layer.view.members]\n        rolls",
-        new="        present = [self.core.whom(layer, one.process) for one in layer.view.members[::-1]]\n        rolls",
+        old="        present = [self.core.whom(layer, member.process) for member "
+        "in layer.view.members]\n"
+        "        rolls",
+        new="        present = [self.core.whom(layer, one.process) for one in "
+        "layer.view.members[::-1]]\n"
+        "        rolls",
     ),
 ]
 """`tests/overlays/test_daisy_found.py` has the schedule."""
@@ -396,7 +400,9 @@ FENCE = [
     ),
     Mutant(
         name="waits-for-those-above-for-ever",
-        old="        if ABOVE in missing and (len(missing) > 1 or (above is not None and not above.is_lost)):\n            missing.discard(ABOVE)\n",
+        old="        if ABOVE in missing and (len(missing) > 1 or (above is not "
+        "None and not above.is_lost)):\n"
+        "            missing.discard(ABOVE)\n",
         new="        missing.discard(ABOVE)\n",
     ),
     Mutant(
@@ -453,7 +459,9 @@ FENCE = [
     ),
     Mutant(
         name="strangers-are-not-asked",
-        old="            if layer.is_lost:\n                self.core.do(layer, layer.member.show(layer.node.processes, now))\n",
+        old="            if layer.is_lost:\n"
+        "                self.core.do(layer, "
+        "layer.member.show(layer.node.processes, now))\n",
         new="",
     ),
     Mutant(
@@ -479,7 +487,8 @@ FENCE = [
     ),
     Mutant(
         name="speaks-for-a-group-that-goes-on",
-        old="        return any(lower.is_lost for lower in self.layers[: self.layers.index(layer)])\n",
+        old="        return any(lower.is_lost for lower in self.layers[: "
+        "self.layers.index(layer)])\n",
         new="        return False\n",
     ),
 ]
@@ -627,11 +636,6 @@ EVOLVING = [
         new="        if view is None or not layer.is_server or now < sleep.call_at:\n",
     ),
     Mutant(
-        name="has-stopped-for-ever",
-        old="        if layer.state.stopped:\n            number",
-        new="        if not layer:\n            number",
-    ),
-    Mutant(
         name="missed-under-a-name-that-was",
         old="            names = {name for one in gone for name in known.pop(one, ())}\n",
         new="            names = set[MessageId]()\n",
@@ -672,7 +676,8 @@ EVOLVING = [
     Mutant(
         name="founders-stay-where-they-are",
         old="            self.say(word, layer.node.processes)\n",
-        new="            if not layer.is_lost:\n                self.say(word, layer.node.processes)\n",
+        new="            if not layer.is_lost:\n"
+        "                self.say(word, layer.node.processes)\n",
     ),
     Mutant(
         name="waits-for-the-servers-for-ever",
@@ -823,7 +828,8 @@ UNSHOWN = [
     Mutant(
         name="tells-founders-alone",
         old="            self.say(word, layer.node.processes)\n",
-        new="            self.say(word, process_set(who for who in layer.memory.batches if who > ABOVE))\n",
+        new="            self.say(word, process_set(who for who in "
+        "layer.memory.batches if who > ABOVE))\n",
     ),
     Mutant(
         name="away-before-it-can-be-there",
@@ -877,7 +883,8 @@ UNSHOWN = [
     ),
     Mutant(
         name="agreed-for-ever",
-        old='            if layer.memory.agreed == stored:\n                layer.memory.agreed = b""\n',
+        old="            if layer.memory.agreed == stored:\n"
+        '                layer.memory.agreed = b""\n',
         new="",
     ),
     Mutant(
@@ -923,13 +930,19 @@ UNSHOWN = [
     ),
     Mutant(
         name="relabelled-in-silence",
-        old="                    layer.memory.away[index] = now + 4 * self.options.suspect_after_s\n        self.absence.tell_missed(layer, now)\n",
-        new="                    layer.memory.away[index] = now + 4 * self.options.suspect_after_s\n",
+        old="                    layer.memory.away[index] = now + 4 * "
+        "self.options.suspect_after_s\n"
+        "        self.absence.tell_missed(layer, now)\n",
+        new="                    layer.memory.away[index] = now + 4 * "
+        "self.options.suspect_after_s\n",
     ),
     Mutant(
         name="founds-with-one-alone",
-        old="        speakers |= {child: process for child, (process, _) in self._looking(layer, now).items()}\n",
-        new="        looking = self._looking(layer, now)\n        speakers |= {child: who for child, (who, at) in looking.items() if at == now}\n",
+        old="        speakers |= {child: process for child, (process, _) in "
+        "self._looking(layer, now).items()}\n",
+        new="        looking = self._looking(layer, now)\n"
+        "        speakers |= {child: who for child, (who, at) in "
+        "looking.items() if at == now}\n",
     ),
     Mutant(
         name="stays-in-an-earlier-epoch",
@@ -943,7 +956,8 @@ UNSHOWN = [
     ),
     Mutant(
         name="lets-newcomers-in-before-it-begins",
-        old="            return type(packet.body) is not Join or not self._is_early(packet.source.process)\n",
+        old="            return type(packet.body) is not Join or not "
+        "self._is_early(packet.source.process)\n",
         new="            return True\n",
     ),
     Mutant(
@@ -955,6 +969,11 @@ UNSHOWN = [
         name="calls-only-for-what-is-kept",
         old="            else:\n                self.search.call(layer, who)\n",
         new="            elif is_held_up:\n                self.search.call(layer, who)\n",
+    ),
+    Mutant(
+        name="has-stopped-for-ever",
+        old="        if layer.state.stopped:\n            number",
+        new="        if not layer:\n            number",
     ),
 ]
 """Rules for which no schedule is known: docs/daisy.md lists them."""

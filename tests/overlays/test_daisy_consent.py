@@ -1,5 +1,5 @@
-"""Groups that agree to give way, and what is brought from one to the next: schedules that chance has
-found.
+"""Groups that agree to give way, and what is brought from one to the next: schedules that chance
+has found.
 
 Each passes with all rules, and fails without the one that it is named after."""
 
@@ -40,7 +40,7 @@ AGREED_IN_A_CUT: dict[str, Any] = {
         ],
     },
 }
-"""Seven in groups that merge and split during two cuts; a server speaks before its group knows."""
+"""Seven processes, two cuts."""
 SPLIT_IN_A_CUT: dict[str, Any] = {
     "processes": 9,
     "seed": 6100000058,
@@ -76,7 +76,7 @@ SPLIT_IN_A_CUT: dict[str, Any] = {
         ],
     },
 }
-"""Two cuts while a lone group is split: not all of it have heard."""
+"""Nine processes, two cuts, four newcomers."""
 FROZEN_DURING_TWO_CUTS: dict[str, Any] = {
     "processes": 8,
     "seed": 6000000613,
@@ -105,7 +105,7 @@ FROZEN_DURING_TWO_CUTS: dict[str, Any] = {
         ],
     },
 }
-"""Who comes or goes while a group of servers is frozen ends that."""
+"""Eight processes, two cuts, three crashes."""
 THE_LAST_VIEW_IS_SMALL: dict[str, Any] = {
     "processes": 9,
     "seed": 9900310717,
@@ -138,7 +138,7 @@ THE_LAST_VIEW_IS_SMALL: dict[str, Any] = {
         ],
     },
 }
-"""Nine, four cuts: founders of the next group were not in the last view of the one before."""
+"""Nine processes, four cuts, two newcomers."""
 NOBODY_HAS_THE_LINE: dict[str, Any] = {
     "processes": 8,
     "seed": 9800302747,
@@ -162,7 +162,7 @@ NOBODY_HAS_THE_LINE: dict[str, Any] = {
     "workload": {"cascade": 0.0, "kind": "multicast", "size": 4},
     "network": {"delay": {"kind": "exponential", "mean_s": 0.0323}},
 }
-"""Nobody who was in the last view of a group answers any more."""
+"""Eight processes, one crash."""
 OTHERS_HAVE_LEFT: dict[str, Any] = {
     "processes": 12,
     "seed": 9600206439,
@@ -197,7 +197,7 @@ OTHERS_HAVE_LEFT: dict[str, Any] = {
         ],
     },
 }
-"""Twelve, three cuts: one stays in a group which the others have left."""
+"""Twelve processes, three cuts, one crash."""
 FORGOTTEN_AND_BELOW_OTHERS: dict[str, Any] = {
     "processes": 16,
     "seed": 9600301994,
@@ -229,7 +229,7 @@ FORGOTTEN_AND_BELOW_OTHERS: dict[str, Any] = {
         ],
     },
 }
-"""Sixteen, four cuts: a group that was forgotten is back."""
+"""16 processes, four cuts."""
 AGREED_WHEN_SERVERS_COME: dict[str, Any] = {
     "processes": 7,
     "seed": 9900036428,
@@ -256,7 +256,7 @@ AGREED_WHEN_SERVERS_COME: dict[str, Any] = {
         ],
     },
 }
-"""As before; the servers have a new view when one of their groups is still being told."""
+"""Seven processes, two cuts."""
 SAID_IN_AN_EARLIER_VIEW: dict[str, Any] = {
     "processes": 8,
     "seed": 9900302331,
@@ -283,7 +283,7 @@ SAID_IN_AN_EARLIER_VIEW: dict[str, Any] = {
         ],
     },
 }
-"""Eight, four cuts: word that a group of servers ends comes after it has gone on."""
+"""Eight processes, four cuts."""
 LOST_TO_THE_SERVERS: dict[str, Any] = {
     "processes": 7,
     "seed": 9700300010,
@@ -307,7 +307,7 @@ LOST_TO_THE_SERVERS: dict[str, Any] = {
         ],
     },
 }
-"""Seven, two cuts: a new group is served by one that has lost the servers."""
+"""Seven processes, two cuts."""
 
 SCHEDULES: dict[str, dict[str, Any]] = {
     "agrees-before-all-know": AGREED_IN_A_CUT,

@@ -453,7 +453,7 @@ TOLD_OF_A_MERGE_IN_A_CUT: dict[str, Any] = {
         ],
     },
 }
-"""Six, three cuts: those who wait in a merged group are too few to go on."""
+"""Six processes, three cuts, one crash."""
 SERVERS_DIE_IN_A_SPLIT: dict[str, Any] = {
     "processes": 5,
     "seed": 6000001875,
@@ -478,7 +478,7 @@ SERVERS_DIE_IN_A_SPLIT: dict[str, Any] = {
     "workload": {"cascade": 0.12, "kind": "multicast", "size": 4},
     "network": {"delay": {"kind": "exponential", "mean_s": 0.0304}},
 }
-"""0 dies when newcomers have come and groups have been split: nobody serves above."""
+"""Five processes, one crash, two newcomers."""
 MERGED_AND_BACK_IN_TIME: dict[str, Any] = {
     "processes": 10,
     "seed": 6100013928,
@@ -507,7 +507,7 @@ MERGED_AND_BACK_IN_TIME: dict[str, Any] = {
         ],
     },
 }
-"""Ten, one cut: groups are merged that have missed something."""
+"""Ten processes, one cut, one crash."""
 MERGED_ONE_BY_ONE: dict[str, Any] = {
     "processes": 5,
     "seed": 31001181,
@@ -531,7 +531,7 @@ MERGED_ONE_BY_ONE: dict[str, Any] = {
         ],
     },
 }
-"""Those who have merged first go on while others lack some of what was brought."""
+"""Five processes, two cuts."""
 COMES_AS_ITS_GROUP_GIVES_WAY: dict[str, Any] = {
     "processes": 17,
     "seed": 9400000364,
@@ -584,7 +584,7 @@ COMES_AS_ITS_GROUP_GIVES_WAY: dict[str, Any] = {
         {"process": 16, "time_s": 0.626, "talks_with": [0, 1]},
     ],
 }
-"""Seventeen, nine of them newcomers, and four cuts."""
+"""17 processes, four cuts, two crashes, nine newcomers."""
 MISSED_BEHIND_TWO_CUTS: dict[str, Any] = {
     "processes": 7,
     "seed": 309741592,
@@ -610,7 +610,7 @@ MISSED_BEHIND_TWO_CUTS: dict[str, Any] = {
         ],
     },
 }
-"""Seven, three cuts: a group has missed something, and gives way."""
+"""Seven processes, three cuts, one crash."""
 KNOWS_WHAT_OTHERS_MISSED: dict[str, Any] = {
     "processes": 7,
     "seed": 9900036428,
@@ -637,10 +637,9 @@ KNOWS_WHAT_OTHERS_MISSED: dict[str, Any] = {
         ],
     },
 }
-"""Seven, two cuts: one comes in that knows what another group has missed."""
+"""Seven processes, two cuts."""
 SCHEDULES: dict[str, dict[str, Any]] = {
     "only-the-server-calls": THE_ONE_WHO_CALLS_DIES,
-    "has-stopped-for-ever": STOPPED_AMONG_SERVERS_THAT_WERE,
     "missed-under-a-name-that-was": MISSED_BEHIND_TWO_CUTS,
     "moves-empty-handed": A_CROWD_WAITS_FOR_A_SPLIT,
     "done-is-not-said-after-a-merge": BACK_WHEN_THE_SERVERS_HAVE_ENDED,
@@ -663,6 +662,7 @@ OTHERS = [
     SPLIT_BEHIND_A_CUT,
     MERGED_AND_DISSOLVED_AT_ONCE,
     MERGED_WHEN_IT_HAS_MISSED,
+    STOPPED_AMONG_SERVERS_THAT_WERE,
     ALL_OF_A_MERGED_GROUP_DIE,
 ]
 """They show no rule any more, or never did."""
