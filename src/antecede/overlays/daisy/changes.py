@@ -252,14 +252,17 @@ class Changes(Part):
         messages, whomever they are for: what is left out would count as had after a later one."""
         legacy = self.core.state.legacies.get(word.node)
         if legacy is not None:
-            messages = tuple(legacy.messages)
-            self.absence.search.say(Brought(word.node, messages), 1 << source)
+            followers, messages = set_to_bytes(legacy.followers), tuple(legacy.messages)
+            self.absence.search.say(Brought(word.node, followers, messages), 1 << source)
 
     def on_brought(self, word: Brought, now: float) -> None:
         local = self.core.local
         if local is not None and not local.is_lost and line(word.node) in local.memory.batches:
+            here = 0 if local.view is None else local.view.processes
+            away = set_from_bytes(word.followers) & local.node.processes & ~here
+            head = Batch(away=tuple(members(away)), was_in=word.node)
             messages = carries(map(unpack, word.messages))
-            self.core.do(local, local.bring((Batch(was_in=word.node), *messages), now))
+            self.core.do(local, local.bring((head, *messages), now))
 
     def move_if_lost(self, now: float) -> None:
         """Who has lost its group, and knows that this has given way, follows by itself."""
@@ -309,7 +312,9 @@ class Changes(Part):
         legacies, since_s = self.core.state.legacies, now - self.options.forget_after_s
         for node in [node for node, legacy in legacies.items() if legacy.since < since_s]:
             del legacies[node]
-        legacies[old.node.index] = Legacy(now, view.number, view.processes, old.everything())
+        everybody, messages = old.followers(), old.everything()
+        legacy = Legacy(now, view.number, view.processes, everybody, messages)
+        legacies[old.node.index] = legacy
 
 
 def _kept_from(layer: Layer, processes: ProcessSet) -> list[bytes]:

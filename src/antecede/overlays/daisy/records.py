@@ -326,6 +326,8 @@ class Legacy(msgspec.Struct, array_like=True):
     since: float
     view: int
     members: ProcessSet
+    followers: ProcessSet
+    """These, and who was away."""
     messages: list[bytes]
 
 

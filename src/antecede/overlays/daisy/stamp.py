@@ -69,9 +69,10 @@ class Wanted(msgspec.Struct, frozen=True, array_like=True, tag=6):
 
 
 class Brought(msgspec.Struct, frozen=True, array_like=True, tag=7):
-    """I was, and it had these messages, as stored."""
+    """I was, and it had these messages, as stored. `followers`: who was in it, or away from it."""
 
     node: Count
+    followers: bytes
     messages: tuple[bytes, ...]
 
 
