@@ -962,7 +962,7 @@ UNSHOWN = [
     ),
     Mutant(
         name="a-line-waits-for-founders-alone",
-        old="            self.absence.search.say(Brought(word.node, messages), 1 << source)\n",
+        old="            self.absence.search.say(Brought(word.node, followers, messages), 1 << source)\n",
         new="            pass\n",
     ),
     Mutant(
