@@ -757,6 +757,12 @@ CONSENT = [
         old=" or above is None or above.is_lost:\n",
         new=" or above is None:\n",
     ),
+    Mutant(
+        name="a-line-waits-for-founders-alone",
+        old="            self.absence.search.say("
+        "Brought(word.node, followers, messages), 1 << source)\n",
+        new="            pass\n",
+    ),
 ]
 """Groups that agree to give way, and what is brought from one to the next:
 `tests/overlays/test_daisy_consent.py` has the schedules."""
@@ -959,11 +965,6 @@ UNSHOWN = [
         old="            return type(packet.body) is not Join or not "
         "self._is_early(packet.source.process)\n",
         new="            return True\n",
-    ),
-    Mutant(
-        name="a-line-waits-for-founders-alone",
-        old="            self.absence.search.say(Brought(word.node, followers, messages), 1 << source)\n",
-        new="            pass\n",
     ),
     Mutant(
         name="calls-only-for-what-is-kept",

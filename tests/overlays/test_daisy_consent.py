@@ -314,6 +314,7 @@ SCHEDULES: dict[str, dict[str, Any]] = {
     "splits-before-all-know": SPLIT_IN_A_CUT,
     "frozen-from-view-to-view": FROZEN_DURING_TWO_CUTS,
     "goes-on-without-a-line": THE_LAST_VIEW_IS_SMALL,
+    "a-line-waits-for-founders-alone": THE_LAST_VIEW_IS_SMALL,
     "a-line-is-awaited-for-ever": NOBODY_HAS_THE_LINE,
     "stays-where-it-is-lost": SPLIT_WHEN_THE_SERVERS_ARE_LEFT,
     "moves-by-itself": THOSE_WHO_KNEW_DIE,
