@@ -150,7 +150,8 @@ cuts](daisy.md#one-quorum-for-the-servers) before its rules were made, or that t
 leave, one at a time, and lets fuzzing look for them, guided and blind, from seed 1 on; nobody tells
 it the schedule. The table has the runs until the first one in which the mutant fails and the daisy
 does not. It goes on from BOOK where it stopped. The other mutants of these rules have not been
-looked for in this way.
+looked for in this way. Read it with care: the stories were written by somebody who knew these nine
+faults, and what circumstances they take, though not when and to whom.
 
 {guided}
 ## Planted bugs
