@@ -93,6 +93,17 @@ class Consent(Part):
         if below is not None and below.is_server and below.memory.agreed == stored:
             self.core.do(below, below.send_word(word, now))
 
+    def give_up(self, layer: Layer, now: float) -> None:
+        """At the server of servers that end, as those above know: whatever groups have agreed to
+        under them does not come about, and its own group is free."""
+        below, moving = self.core.below(layer), layer.state.moving
+        if below is None or not below.is_server or self.core.ending(layer) is None:
+            return
+        moving.proposed, moving.agreed = b"", {}
+        change = unpack(agreement(below)) if agreement(below) else None
+        if isinstance(change, Change) and not self.core.gives_way(below):
+            self.core.do(below, below.send_word(Void(change), now))
+
     def settle(self, layer: Layer, stored: bytes) -> None:
         """It is decided or void."""
         moving = layer.state.moving

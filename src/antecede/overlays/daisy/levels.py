@@ -18,7 +18,7 @@ joins the one above, as a new server does.
 from antecede.groups import GroupMessageId
 from antecede.message import MessageId, process_set
 from antecede.overlays.daisy.absence import Absence
-from antecede.overlays.daisy.consent import agreement, is_asking
+from antecede.overlays.daisy.consent import Consent, agreement, is_asking
 from antecede.overlays.daisy.core import Core, Part
 from antecede.overlays.daisy.fence import Fencing
 from antecede.overlays.daisy.items import (
@@ -40,8 +40,11 @@ from antecede.overlays.daisy.relay import Relay
 class Levels(Part):
     """A process in its groups, as far as groups of servers come and go."""
 
-    def __init__(self, core: Core, relay: Relay, absence: Absence, fencing: Fencing) -> None:
+    def __init__(
+        self, core: Core, relay: Relay, absence: Absence, fencing: Fencing, consent: Consent
+    ) -> None:
         super().__init__(core)
+        self.consent = consent
         self.relay = relay
         self.absence = absence
         self.fencing = fencing
@@ -66,6 +69,7 @@ class Levels(Part):
         """Look at all groups that give way, after every input."""
         for layer in list(self.core.layers):
             if layer.memory.frozen or layer.state.moving.going:
+                self.consent.give_up(layer, now)
                 self._say_ready(layer, now)
                 self.look(layer, now)
 
