@@ -53,7 +53,7 @@ ABOVE = -1
 
 def line(group: int) -> int:
     """Among those who bring batches: anybody who was in a local group to the end that gave way to
-    this one, and has all that was sent there. Its own line; backwards, `group_of`."""
+    this one. Of such a number, the group."""
     return -2 - group
 
 

@@ -6,9 +6,11 @@ one above it from then on. A lone local group that is too large is split under a
 servers; a group of servers over a single group dissolves.
 
 How (docs/daisy.md has the argument): its server says that it *freezes*; members send nothing more
-up into it, and say so (`Ready`). It is *drained* when it keeps nothing of its own any more, that
-is, nothing whose sender and destinations are all below it and that a group there lacks (one that
-has it keeps it for who is away); and when all that goes beyond is with all of the group above. Then
+up into it, and say so (`Ready`). That lasts for one view: if somebody leaves or comes before the
+end is decided, the group goes on, and freezes again in its time. It is *drained* when it keeps
+nothing of its own any more, that is, nothing whose sender and destinations are all below it and
+that a group there lacks (one that has it keeps it for who is away); and when all that goes beyond
+is with all of the group above. Then
 its server tells that group what comes in its place (`Reshape`), and, when all there know, the group
 itself. A member leaves when all groups that it serves below are bound never to take part in it
 again. It founds the next group as one that is founded anew, with a batch of each group below; or

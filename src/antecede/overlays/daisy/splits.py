@@ -2,8 +2,9 @@
 
 The server of a local group tells the servers who its members are (`Roll`), with those that talk
 much with each other side by side, so that a cut in the middle parts few of them. The server of the
-servers decides, alone and one change at a time, and tells all (`Change`). A change reaches the
-servers in causal order, hence before anything that depends on it, and from them their groups.
+servers proposes a change; when all groups have agreed that it ends (`consent`), it tells all
+(`Change`). A change reaches the servers in causal order, hence before anything that depends on it,
+and from them their groups.
 
 A group that gives way is emptied first: its members send no more in it (`Ready`), and leave it when
 they have all that was sent. Then they found the new one with those whom the change names. As in a
