@@ -236,6 +236,6 @@ def test_newcomers_follow_those_whom_they_talk_with_when_groups_split() -> None:
     first = plan(8, (4,), (), (6, 7), ((1,), (0, 3)))
     change = Change(1, 9, (0,), ((10, (0, 2)), (11, (1, 3))))
     split = first.changed(change.parent, change.gone, change.made)
-    assert split.leaves[6] == 11
-    assert split.leaves[7] == 10
+    assert split.leaf(6).index == 11
+    assert split.leaf(7).index == 10
     assert split.nodes[9].children == (10, 11)

@@ -86,22 +86,21 @@ class Core:
     def suspected(self, rank: int) -> bool:
         """Whether a member of the view seems to have failed: it is silent or deaf, or its
         process is back in another life. It may be wrong."""
-        state = self.state
-        if rank == self.rank:
-            return False
-        peer = state.peers[rank]
+        return rank != self.rank and (self._seems_failed(rank) or self._is_back(rank))
+
+    def _seems_failed(self, rank: int) -> bool:
+        peer = self.state.peers[rank]
         if self.now - peer.heard_at > self._suspect_after_s and self._is_silent(rank):
             return True
         if peer.missing and self._is_deaf(rank):
             return True
-        if not self.config.trusts and self._has_failed(rank):
-            return True
-        if not state.joining:
-            return False
-        member = state.view.members[rank]
+        return not self.config.trusts and self._has_failed(rank)
+
+    def _is_back(self, rank: int) -> bool:
+        member = self.state.view.members[rank]
         return any(
             other.process == member.process and other.incarnation > member.incarnation
-            for other in state.joining
+            for other in self.state.joining
         )
 
     def _is_silent(self, rank: int) -> bool:
@@ -197,9 +196,11 @@ class Core:
                     break
             else:
                 return self.everybody
+        asking = {member.process for member in state.joining}
         reached = 0
-        for rank in range(len(state.peers)):
-            if not self.suspected(rank):
+        for rank, member in enumerate(state.view.members):
+            is_back = member.process in asking and self._is_back(rank)
+            if rank == self.rank or not (self._seems_failed(rank) or is_back):
                 reached |= 1 << rank
         return reached
 

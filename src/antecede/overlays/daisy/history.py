@@ -6,6 +6,7 @@ have happened, and the plan follows from the first one by them.
 """
 
 from collections.abc import Iterable
+from functools import lru_cache
 
 from antecede.message import ProcessSet
 from antecede.order import Event, Notice
@@ -20,7 +21,8 @@ class History(Part):
     def learn(self, changes: Iterable[bytes]) -> list[Change | Reshape]:
         """Take note of the changes that are news."""
         news: list[Change | Reshape] = []
-        left = [one for one in dict.fromkeys(changes) if one not in self.core.state.changes]
+        old = set(self.core.state.changes)
+        left = [one for one in dict.fromkeys(changes) if one not in old]
         while left:
             known = [stored for stored in left if self._learn_one(stored, news)]
             left = [stored for stored in left if stored not in known] if known else []
@@ -34,7 +36,7 @@ class History(Part):
         if change is None:
             return False
         changes.append(stored)
-        if any(_precedes(change, one) for one in map(unpack, changes[:-1])):
+        if any(_precedes(stored, one) for one in changes[:-1]):
             changes[:] = _sorted(changes)
             self.replan_all()
         self._look_up_nodes()
@@ -96,19 +98,17 @@ class History(Part):
 
     def gives_way_to(self, node: int) -> tuple[int, ...]:
         """The groups in whose place a local one is."""
-        changes = [one for one in map(unpack, self.core.state.changes) if isinstance(one, Change)]
-        return next((one.gone for one in changes if node in _makes(one)), ())
+        makers = (unpack(one) for one in self.core.state.changes if node in _makes(one))
+        return next((one.gone for one in makers if isinstance(one, Change)), ())
 
     def lineage(self, node: int, known: list[bytes]) -> list[bytes]:
         """What a group remembers, and the changes by which it came about, in whatever order they
         were heard: who was told of them may be the first to come here."""
-        left = {stored: unpack(stored) for stored in self.core.state.changes}
-        wanted, found = {node}, set()
-        while news := {
-            stored for stored, change in left.items() if stored in known or wanted & _makes(change)
-        }:
-            wanted.update(*(_needs(left.pop(stored)) for stored in news))
+        left, wanted, found = set(self.core.state.changes), {node}, set(known)
+        while news := {one for one in left if one in found or wanted & _makes(one)}:
+            wanted.update(*map(_needs, news))
             found |= news
+            left -= news
         return [stored for stored in self.core.state.changes if stored in found]
 
     def gone(self) -> list[tuple[int, ...]]:
@@ -132,35 +132,48 @@ class History(Part):
                 memory.carry_over(*succession(change))
 
 
-def _makes(change: Item) -> set[int]:
+@lru_cache(maxsize=4096)
+def _makes(stored: bytes) -> frozenset[int]:
     """The groups that one knows of who has heard of a change."""
+    change = unpack(stored)
     if isinstance(change, Change):
-        return {index for index, _ in change.made}
+        return frozenset(index for index, _ in change.made)
     groups = (*change.made, *change.below) if isinstance(change, Reshape) else ()
-    return {group.index for group in groups}
+    return frozenset(group.index for group in groups)
 
 
-def _precedes(first: Item, second: Item) -> bool:
+@lru_cache(maxsize=4096)
+def _needs(stored: bytes) -> frozenset[int]:
+    """The groups that one has to know of before."""
+    change = unpack(stored)
+    return frozenset((*change.gone, change.parent) if isinstance(change, Change) else ())
+
+
+def _precedes(first: bytes, second: bytes) -> bool:
     """Whether a change takes, or names, what another one makes."""
-    named = _makes(second) if isinstance(first, Change) else set()
-    return bool(_makes(first) & (_needs(second) | named)) and first != second
+    made = _makes(first)
+    is_taken = not made.isdisjoint(_needs(second))
+    is_named = not made.isdisjoint(_makes(second)) and isinstance(unpack(first), Change)
+    return (is_taken or is_named) and unpack(first) != unpack(second)
 
 
 def _sorted(changes: list[bytes]) -> list[bytes]:
     """In an order in which they can have come about; as they were heard, where that does not
     matter."""
-    left, found = {stored: unpack(stored) for stored in changes}, []
+    makers: dict[int, list[bytes]] = {}
+    for stored in changes:
+        for group in _makes(stored):
+            makers.setdefault(group, []).append(stored)
+    left, found = {stored: _before(stored, makers) for stored in changes}, []
     while left:
-        free = (
-            stored
-            for stored, change in left.items()
-            if not any(_precedes(other, change) for other in left.values())
-        )
+        free = (stored for stored, before in left.items() if left.keys().isdisjoint(before))
         found.append(next(free, next(iter(left))))
         del left[found[-1]]
     return found
 
 
-def _needs(change: Item) -> set[int]:
-    """The groups that one has to know of before."""
-    return {*change.gone, change.parent} if isinstance(change, Change) else set()
+def _before(stored: bytes, makers: dict[int, list[bytes]]) -> set[bytes]:
+    """The changes that precede one, of those which make groups that it speaks of."""
+    groups = _needs(stored) | _makes(stored)
+    others = {other for group in groups for other in makers.get(group, ())}
+    return {other for other in others if _precedes(other, stored)}

@@ -49,19 +49,24 @@ class Node(msgspec.Struct, frozen=True):
 
 
 class Plan(msgspec.Struct, frozen=True):
-    """The tree: its groups by number, and by process its leaf."""
+    """The tree: its groups by number, and by process its first leaf."""
 
     nodes: dict[int, Node]
     leaves: tuple[int, ...]
+    moves: tuple[tuple[int, ProcessSet], ...] = ()
+    """The local groups made since, and who has belonged to each from then on."""
     gone: frozenset[int] = frozenset()
     """The groups that have given way."""
     raised: dict[int, tuple[int, ...]] = {}
     """The groups of servers that are new, and the groups over which they were raised."""
     near: dict[int, ProcessSet] = {}
     """By latecomer: those with whom it will talk most."""
+    named: dict[int, ProcessSet] = {}
+    """The same the other way round: by process, the latecomers that will talk with it."""
 
     def leaf(self, process: int) -> Node:
-        return self.nodes[self.leaves[process]]
+        homes = (index for index, processes in reversed(self.moves) if processes >> process & 1)
+        return self.nodes[next(homes, self.leaves[process])]
 
     def child_of(self, node: Node, process: int) -> int | None:
         """The group below this one that a process lives in or under."""
@@ -79,31 +84,40 @@ class Plan(msgspec.Struct, frozen=True):
         or yet to come, belongs to the one of those with whom it talks, or else to the last, which
         is no smaller than the others: it would wait in vain if all founders died."""
         nodes, raised = dict(self.nodes), dict(self.raised)
+        indices = tuple(index for index, _ in made)
         if parent not in nodes:
             everybody = sum(nodes[index].processes for index in gone)
             first = tuple(founders[0] for _, founders in made)
             nodes[parent] = Node(parent, 1, None, (), everybody, first)
-            raised[parent] = tuple(index for index, _ in made)
-        lives = [process_set(founders) for _, founders in made]
-        founding = list(lives)
-        rest = sum(nodes[index].processes for index in gone) & ~sum(lives)
-        for process in members(rest & process_set(self.near)):
+            raised[parent] = indices
+        founding = [process_set(founders) for _, founders in made]
+        rest = sum(nodes[index].processes for index in gone) & ~sum(founding)
+        named = [self._named(founders) for _, founders in made]
+        once = twice = 0
+        for those in named:
+            twice |= once & those
+            once |= those
+        lives = [
+            home | (rest & those & ~twice) for home, those in zip(founding, named, strict=True)
+        ]
+        for process in members(rest & twice):
             talk = [(group & self.near[process]).bit_count() for group in founding]
-            if any(talk):
-                lives[talk.index(max(talk))] |= 1 << process
+            lives[talk.index(max(talk))] |= 1 << process
         lives[-1] |= rest & ~sum(lives)
         children = [child for child in nodes[parent].children if child not in gone]
-        leaves = list(self.leaves)
         for (index, founders), processes in zip(made, lives, strict=True):
             nodes[index] = Node(index, 0, parent, (), processes, founders)
-            children.append(index)
-            for process in members(processes):
-                leaves[process] = index
-        nodes[parent] = msgspec.structs.replace(nodes[parent], children=tuple(children))
+        nodes[parent] = msgspec.structs.replace(nodes[parent], children=(*children, *indices))
+        moves = (*self.moves, *zip(indices, lives, strict=True))
         over = self.gone.union(gone)
-        return msgspec.structs.replace(
-            self, nodes=nodes, leaves=tuple(leaves), raised=raised, gone=over
-        )
+        return msgspec.structs.replace(self, nodes=nodes, moves=moves, raised=raised, gone=over)
+
+    def _named(self, founders: tuple[int, ...]) -> ProcessSet:
+        """The latecomers that will talk with any of these."""
+        latecomers = 0
+        for founder in founders:
+            latecomers |= self.named.get(founder, 0)
+        return latecomers
 
     def reshaped(self, change: Reshape) -> "Plan":
         """The plan in which a group of servers has given way. What was below it goes by what it
@@ -174,7 +188,11 @@ def plan(
         for process in members(processes):
             leaves[process] = index
     friends = {latecomers[place]: process_set(one) for place, one in enumerate(talks_with) if one}
-    return Plan(dict(enumerate(nodes)), tuple(leaves), near=friends)
+    named: dict[int, ProcessSet] = {}
+    for latecomer, those in friends.items():
+        for process in members(those):
+            named[process] = named.get(process, 0) | 1 << latecomer
+    return Plan(dict(enumerate(nodes)), tuple(leaves), near=friends, named=named)
 
 
 def _raise_levels(nodes: list[Node], sizes: tuple[int, ...]) -> None:
