@@ -129,7 +129,7 @@ class Excuses:
         while found != known:
             known = found
             for process, where in self._chronicle.stops:
-                bit, quorum = 1 << process & self._living, self._quorum(where)
+                bit, quorum = 1 << process & self._living, self._quorum(where, known)
                 near = quorum & ~bit & ~(self._gone_from(where) & known)
                 is_near = bool(near) and not quorum & ~bit & ~_reach(process, self._cuts)
                 if not (is_near if self._lets_back else quorum & bit):
@@ -138,11 +138,14 @@ class Excuses:
 
     def _gone_from(self, where: str) -> ProcessSet:
         """Who has told that this group has given way to others."""
-        ends = (Event.SPLIT, Event.MERGE)
+        return self._movers(lambda notice, _: where in notice.where.split(" and "))
+
+    def _movers(self, counts: Callable[[Notice, float], bool]) -> ProcessSet:
+        """Who has told that a group has given way, of those notices (and times) that count."""
         told = [
             seen.processes
             for notice, seen in self._chronicle.notices.items()
-            if notice.event in ends and where in notice.where.split(" and ")
+            if notice.event in (Event.SPLIT, Event.MERGE) and counts(notice, seen.first_s)
         ]
         return reduce(or_, told, 0)
 
@@ -157,13 +160,24 @@ class Excuses:
         knew of a later one, the others are where they were."""
         return self._last_views(inf, self._living)
 
-    def _quorum(self, where: str) -> ProcessSet:
-        """Those of the last view of a group who are most of it and hear each other, if any."""
-        view = self._views[where].members if where in self._views else 0
-        for part in _parts(view & self._living, self._cuts):
-            if 2 * part.bit_count() > view.bit_count():
+    def _quorum(self, where: str, halted: ProcessSet) -> ProcessSet:
+        """Those of the last view of a group who are most of it and hear each other, if any. Who
+        served there for a group that has given way since, and has halted in the next one, speaks
+        for nobody: it has left, and does not come back."""
+        if where not in self._views:
+            return 0
+        view = self._views[where]
+        there = view.members & self._living & ~(halted & self._moved_since(view))
+        for part in _parts(there, self._cuts):
+            if 2 * part.bit_count() > view.members.bit_count():
                 return part
         return 0
+
+    def _moved_since(self, view: Notice) -> ProcessSet:
+        """Who was in a group that gave way after this view was installed."""
+        seen = self._chronicle.notices.get(view)
+        installed_s = 0.0 if seen is None else seen.first_s
+        return self._movers(lambda notice, first_s: first_s > installed_s)
 
     @cached_property
     def _connected(self) -> list[ProcessSet]:
@@ -175,7 +189,7 @@ class Excuses:
         joined = [
             everybody & self._living & ~self.stopped
             for where, everybody in groups.items()
-            if self._quorum(where) & ~self._gone_from(where)
+            if self._quorum(where, self.halted) & ~self._gone_from(where)
         ]
         return _united(joined)
 
