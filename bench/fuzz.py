@@ -154,8 +154,8 @@ looked for in this way. Read it with care: the stories were written by somebody 
 faults, and what circumstances they take, though not when and to whom.
 
 {guided}
-Two of these searches were taken further at revision a7c37f5: guided, F4 is found after 6,649 runs, and F2 is not within
-8,192.
+Two of these searches were taken further at revision a7c37f5: guided, F4 is found after 6,649 runs,
+and F2 is not within 8,192.
 
 ## Planted bugs
 
