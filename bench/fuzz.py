@@ -71,8 +71,9 @@ is left is a scenario file:
 `simulate` shows an early or missing delivery (exit status 1) or the error; `antecede fuzz --replay
 FILE` gives the judgement, which also covers state bounds and total order. The folder keeps what was
 done: the same command resumes where it stopped, and with a larger `--runs` or with `--minutes` runs
-more. Failures found before still count, even if the protocol has been mended since: then take a new
-folder.
+more. A failure is counted in the line of progress and has a file in `failures/as-drawn/` as soon as
+it is found; it is shrunk at the end. Failures found before still count, even if the protocol has
+been mended since: then take a new folder.
 
 With crashes, for a protocol that survives them: every message of a survivor reaches every survivor
 that it is addressed to, once and in causal order, and what one survivor has delivered of a process

@@ -65,6 +65,7 @@ def test_a_failure_can_be_replayed(
     plain = json.loads(outcome.out)
     assert plain["runs"] == plain["runs_now"] == 20
     assert plain["failures"] == len(plain["found"]) > 0
+    assert all(Path(one["as_drawn"]).exists() for one in plain["found"])
     (file,) = [one["file"] for one in plain["found"] if one["kind"] == kind and one["file"]]
     simulated = antecede("simulate", "--scenario", file, "--json")
     assert simulated.status == 1

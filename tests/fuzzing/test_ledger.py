@@ -6,9 +6,11 @@ from pathlib import Path
 import pytest
 
 from antecede.errors import BadFile, CannotWrite
-from antecede.fuzzing.ledger import FAILURES, SLICES, Ledger
+from antecede.fuzzing import judge
+from antecede.fuzzing.ledger import AS_DRAWN, FAILURES, SLICES, Ledger
 from antecede.fuzzing.slices import Done, Found, Slice
 from antecede.pipeline.campaigns.fuzz import SHRUNK, fuzz
+from antecede.simulate import load_scenario
 from tests.fuzzing.planted import planted_bugs
 
 FOUND = Found("fifo", 7, "early", "p1 delivered p0:2 before p0:1")
@@ -82,7 +84,7 @@ def test_failures_are_shrunk_once(tmp_path: Path) -> None:
     ledger = Ledger(tmp_path)
     findings = fuzz(None, ["none"], ledger, runs=20, shrink_runs=50, order_type=planted.order)
     assert len(ledger.found) > len(findings) == SHRUNK
-    files = sorted(file.name for file in (tmp_path / FAILURES).iterdir())
+    files = sorted(file.name for file in (tmp_path / FAILURES).glob("*.toml"))
     assert files == sorted(finding.file_name for finding in findings)
     for finding in findings:
         text = (tmp_path / FAILURES / finding.file_name).read_text("utf-8")
@@ -92,3 +94,23 @@ def test_failures_are_shrunk_once(tmp_path: Path) -> None:
         None, ["none"], Ledger(tmp_path), runs=20, shrink_runs=50, order_type=planted.order
     )
     assert [finding.file_name for finding in again] == files[:1]
+
+
+def test_a_failure_has_a_file_when_it_is_found(tmp_path: Path) -> None:
+    """Long before the search is over, and whether or not it is shrunk then."""
+    planted = next(one for one in planted_bugs() if str(one) == "none-delivered-twice")
+    seen: list[int] = []
+    drawn = tmp_path / FAILURES / AS_DRAWN
+
+    def look(runs: int, events: int) -> None:
+        seen.append(len(list(drawn.iterdir())))
+
+    ledger = Ledger(tmp_path)
+    fuzz(None, ["none"], ledger, runs=20, size=5, order_type=planted.order, tell=look)
+    assert 0 < seen[0] < seen[-1] == len(ledger.found)
+    found = ledger.found[-1]
+    file = ledger.file_of(found, AS_DRAWN)
+    assert file is not None
+    failure = judge(load_scenario(file), planted.order).failure
+    assert failure is not None
+    assert (failure.kind, failure.sentence) == (found.kind, found.sentence)

@@ -22,7 +22,7 @@ from antecede.cli._shared import (
 from antecede.errors import Misuse, counted
 from antecede.fuzzing.finding import Finding
 from antecede.fuzzing.judging import judge
-from antecede.fuzzing.ledger import Ledger, reserved
+from antecede.fuzzing.ledger import AS_DRAWN, Ledger, reserved
 from antecede.pipeline.spread import HERE
 from antecede.protocols import find, names, parse_options
 from antecede.simulate import load_scenario
@@ -141,11 +141,17 @@ def _run(
                 minutes=minutes,
                 options=options,
                 is_guided=is_guided,
-                tell=lambda done, events: tick(done, runs),
+                tell=lambda done, events: tick(done, runs, _so_far(ledger)),
             )
     finally:
         if spark is not None:
             spark.stop()
+
+
+def _so_far(ledger: Ledger) -> str:
+    """What failed, for who watches: a search takes hours, and a failure may end it."""
+    found = ledger.found
+    return counted(len(found), "failure") if found else ""
 
 
 def tell(ledger: Ledger, findings: list[Finding], before: int, took_s: float) -> None:
@@ -175,7 +181,7 @@ def tell(ledger: Ledger, findings: list[Finding], before: int, took_s: float) ->
     for one in found[:SHOWN]:
         lineage = f" (lineage {'/'.join(map(str, one.lineage))})" if one.lineage else ""
         print(f"  {one.protocol}, seed {one.seed}{lineage}: {one.kind}: {one.sentence}")
-        if file := ledger.file_of(one):
+        if file := ledger.file_of(one) or ledger.file_of(one, AS_DRAWN):
             print(f"    replay: antecede simulate --scenario {file}")
         elif one in fresh:
             finding = fresh[one]
@@ -205,6 +211,7 @@ def _as_json(ledger: Ledger, findings: list[Finding], before: int, took_s: float
                 "kind": one.kind,
                 "sentence": one.sentence,
                 "file": None if (file := ledger.file_of(one)) is None else str(file),
+                "as_drawn": None if (raw := ledger.file_of(one, AS_DRAWN)) is None else str(raw),
                 "scenario": fresh[one].scenario if one in fresh else None,
             }
             for one in ledger.found

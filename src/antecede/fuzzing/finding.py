@@ -42,11 +42,22 @@ def find_smallest(
         scenario.applications.size,
         scenario.message_limit,
         shrunk.failure.sentence,
-        f"# {found.kind}: {_one_line(shrunk.failure.sentence)}\n"
-        f"# Found by {_how(found)}, and made as small as it gets.\n"
+        _file(found, shrunk.failure.sentence, "made as small as it gets", scenario),
+    )
+
+
+def as_drawn(found: Found) -> str:
+    """The text of the file of a failure that has not been shrunk."""
+    return _file(found, found.sentence, "not shrunk", scenario_of(found))
+
+
+def _file(found: Found, sentence: str, state: str, scenario: Scenario) -> str:
+    return (
+        f"# {found.kind}: {_one_line(sentence)}\n"
+        f"# Found by {_how(found)}, and {state}.\n"
         f"# Replay it: antecede simulate --scenario FILE\n"
         f"# Judge it:  antecede fuzz --replay FILE\n"
-        f"{scenario.to_toml()}",
+        f"{scenario.to_toml()}"
     )
 
 

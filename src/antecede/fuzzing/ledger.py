@@ -1,8 +1,9 @@
 """What has been run and found, in a folder: so that no seed is run twice.
 
 ``slices.jsonl`` has a line for every slice that is done; it is written when the slice comes back,
-and a last line that a kill has cut short does not count. ``failures/`` has a scenario file for
-every failure that was shrunk. In a store, where no file grows, ``slices/`` has a file a line.
+and a last line that a kill has cut short does not count. ``failures/as-drawn/`` has a scenario file
+for every failure, from the moment at which it is found, ``failures/`` for those that were shrunk.
+In a store, where no file grows, ``slices/`` has a file a line.
 """
 
 import os
@@ -14,11 +15,12 @@ import msgspec
 
 from antecede.errors import BadFile
 from antecede.files import complaining, is_stored, locked, make_folder, write_whole
-from antecede.fuzzing.finding import Finding, file_name
+from antecede.fuzzing.finding import Finding, as_drawn, file_name
 from antecede.fuzzing.slices import Done, Found
 
 SLICES = "slices.jsonl"
 FAILURES = "failures"
+AS_DRAWN = "as-drawn"
 
 
 class Ledger:
@@ -30,15 +32,18 @@ class Ledger:
         if folder is None:
             return
         with complaining(folder):
-            (folder / FAILURES).mkdir(parents=True, exist_ok=True)
+            (folder / FAILURES / AS_DRAWN).mkdir(parents=True, exist_ok=True)
             if not is_stored(folder):
                 (folder / SLICES).touch()
         self.done = _read(folder / SLICES)
 
     def add(self, done: Done) -> None:
-        """Note a slice."""
+        """Note a slice, and write the scenarios that failed: somebody may be waiting for one."""
         self.done.append(done)
         if self._folder is not None:
+            for found in done.found:
+                file = self._folder / FAILURES / AS_DRAWN / file_name(found)
+                write_whole(file, as_drawn(found))
             line = msgspec.json.encode(done) + b"\n"
             if is_stored(self._folder):
                 name = f"{len(self.done):08}-{sha256(line).hexdigest()[:8]}.jsonl"
@@ -54,9 +59,9 @@ class Ledger:
         write_whole(file, finding.scenario)
         return file
 
-    def file_of(self, found: Found) -> Path | None:
-        """The scenario file of a failure, if it was shrunk."""
-        file = self._folder and self._folder / FAILURES / file_name(found)
+    def file_of(self, found: Found, within: str = "") -> Path | None:
+        """The scenario file of a failure, if it was shrunk; or, within `AS_DRAWN`, as it was."""
+        file = self._folder and self._folder / FAILURES / within / file_name(found)
         return file if file and file.exists() else None
 
     @property
