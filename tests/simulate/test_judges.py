@@ -297,6 +297,27 @@ def test_who_was_in_and_finds_nobody_who_lets_it_back_has_stopped() -> None:
     assert Excuses(scenario, chronicle, 0b110000, 50.0, dict).stopped == 0
 
 
+@pytest.mark.parametrize(
+    ("sides", "end_s", "stopped"),
+    [
+        ([[3], [4]], 1000.0, 0b001000),
+        ([[3], [4]], 40.0, 0),  # that is over
+        ([[3], [5]], 1000.0, 0),  # 4 can let it in
+        ([[4], [5]], 1000.0, 0),
+    ],
+)
+def test_who_is_cut_off_for_good_from_all_that_live_and_it_has_asked_has_stopped(
+    sides: list[list[int]], end_s: float, stopped: int
+) -> None:
+    """3 asked 4 and 5, and 5 is dead."""
+    chronicle = Chronicle()
+    cut = {"start_s": 1.0, "end_s": end_s, "sides": sides}
+    network = {"partitions": [cut]}
+    scenario = make_scenario({"protocol": "daisy", "processes": 6, "network": network})
+    chronicle.add(3, Notice(Event.STOPPED, "group 1", members=0b110000), 20.0)
+    assert Excuses(scenario, chronicle, 0b100000, 50.0, dict).stopped == stopped
+
+
 def test_who_stops_in_the_group_that_it_founded_has_no_excuse_if_most_of_it_live() -> None:
     """Nobody tells of the views that all begin with."""
     scenario = make_scenario({"protocol": "daisy", "processes": 3, "options": {"sizes": [3]}})

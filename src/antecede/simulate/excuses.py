@@ -4,7 +4,7 @@ Three things do. A *loss*: an application has crashed, and so has a router that 
 only copy of what it sent. That copy is excused, and so is what has arrived where it is missing: a
 message may wait for more than what precedes it. A *stop*: a group has lost its majority for good,
 says so, and the copy has no other way; or nobody is left in a group who could let one in that asks
-for it, and says so. That is judged from the views that were told, who lives and which cuts last,
+for it, and says so, or nobody whom it can reach. That is judged from the views that were told, who lives and which cuts last,
 not from the mere word of who has stopped. A *gap*: it was told that a message is lost, its sender
 is dead, and none of the survivors had it when that was told: what is told of a message that
 somebody has excuses nothing, even if that one lets it go later. That is looked up: the run is
@@ -106,9 +106,11 @@ class Excuses:
         return bool(has_come and self._lacking >> process & 1)
 
     def outside(self, process: int, others: ProcessSet) -> bool:
-        """Whether one who is never let in, like others, has said so, and all it asked are dead."""
+        """Whether one who is never let in, like others, has said so, and all it asked are dead, or
+        cut off from it for good."""
         asked = self._chronicle.asked.get(process)
-        return asked is not None and not asked & self._living & ~others
+        reached = self._living & _reach(process, self._cuts)
+        return asked is not None and not asked & reached & ~others
 
     @cached_property
     def stopped(self) -> ProcessSet:
