@@ -823,6 +823,16 @@ GIVING_WAY = [
 """More of groups that give way, and of who has missed something:
 `tests/overlays/test_daisy_giving_way.py` has the schedules, as chance has found them."""
 
+STAYING = [
+    Mutant(
+        name="looks-for-a-lone-stray",
+        old="        return any(stray.sender == sender and stray.number <= number "
+        "for stray in strays)\n",
+        new="        return any(stray == message for stray in strays)\n",
+    ),
+]
+"""`tests/overlays/test_daisy_staying.py` has the schedules."""
+
 UNSHOWN = [
     Mutant(
         name="leaves-one-in-a-later-epoch",

@@ -1,0 +1,47 @@
+"""Groups that stay, in which messages do not take the usual way or who is missing does not come
+back: schedules as chance has found them.
+
+Each passes with all rules, and fails without the one that it is named after."""
+
+from typing import Any
+
+import pytest
+
+from antecede.fuzzing import judge
+from antecede.simulate import make_scenario
+from tests.mutants import Mutant, mutated
+from tests.mutants.daisy import STAYING
+
+
+def _cut(start_s: float, end_s: float, *side: int) -> dict[str, Any]:
+    return {"start_s": start_s, "end_s": end_s, "sides": [list(side)], "packets": "lost"}
+
+
+SCHEDULES: dict[str, dict[str, Any]] = {
+    "looks-for-a-lone-stray": {
+        "options": {
+            "local": "recipients",
+            "forward": "delivered",
+            "sizes": [3, 2],
+            "forget_after_s": 44.945,
+            "copies": 12,
+        },
+        "processes": 12,
+        "seed": 7,
+        "messages": 55,
+        "workload": {"cascade": 0.12, "kind": "unicast"},
+        "rate": 0.247,
+        "network": {
+            "delay": "exponential:0.1",
+            "partitions": [_cut(2.272, 7.954, 4, 5, 7, 8, 10, 11)],
+        },
+        "patience_s": 119.89,
+    },
+}
+
+
+@pytest.mark.parametrize("rule", STAYING, ids=lambda rule: rule.name)
+def test_every_rule_is_needed(rule: Mutant) -> None:
+    scenario = make_scenario({"protocol": "daisy", **SCHEDULES[rule.name]})
+    assert judge(scenario).failure is None
+    assert judge(scenario, mutated("daisy", rule)).failure is not None
