@@ -830,6 +830,11 @@ STAYING = [
         "for stray in strays)\n",
         new="        return any(stray == message for stray in strays)\n",
     ),
+    Mutant(
+        name="waits-for-servers-that-have-stopped",
+        old="        if is_begun or (above is not None and not above.is_lost):\n",
+        new="        if is_begun or above is not None:\n",
+    ),
 ]
 """`tests/overlays/test_daisy_staying.py` has the schedules."""
 

@@ -37,6 +37,17 @@ SCHEDULES: dict[str, dict[str, Any]] = {
         },
         "patience_s": 119.89,
     },
+    "waits-for-servers-that-have-stopped": {
+        "options": {"local": "recipients", "copies": 6, "forget_after_s": 6.119},
+        "processes": 6,
+        "seed": 3,
+        "messages": 8,
+        "workload": {"cascade": 0.0939, "kind": "multicast", "size": 3},
+        "rate": 0.1,
+        "network": {"delay": "exponential:0.1", "partitions": [_cut(3.673, 12.279, 1, 2, 4, 5)]},
+        "crashes": [{"process": 1, "time_s": 13.135}],
+        "patience_s": 40.0,
+    },
 }
 
 
