@@ -185,8 +185,8 @@ STAR = [
     ),
     Mutant(
         name="a-server-dies-in-silence",
-        old="        if gone:\n            self.core.tell_gap(layer, gone)\n",
-        new="        if gone.bit_count() > 1:\n            self.core.tell_gap(layer, gone)\n",
+        old="        if gone:  # not before",
+        new="        if gone.bit_count() > 1:  # not before",
     ),
     Mutant(
         name="told-twice",
@@ -829,6 +829,11 @@ STAYING = [
         old="        return any(stray.sender == sender and stray.number <= number "
         "for stray in strays)\n",
         new="        return any(stray == message for stray in strays)\n",
+    ),
+    Mutant(
+        name="tells-a-gap-before-it-goes-on",
+        old="        handover.gone = gone\n",
+        new="        if gone:\n            self.core.tell_gap(layer, gone)\n",
     ),
     Mutant(
         name="waits-for-servers-that-have-stopped",

@@ -37,6 +37,17 @@ SCHEDULES: dict[str, dict[str, Any]] = {
         },
         "patience_s": 119.89,
     },
+    "tells-a-gap-before-it-goes-on": {
+        "options": {"local": "server", "sizes": [2], "quorum": "survivors"},
+        "processes": 4,
+        "seed": 19,
+        "messages": 20,
+        "workload": {"cascade": 0.0311, "kind": "unicast"},
+        "rate": 97.7,
+        "network": {"delay": "exponential:0.0109", "loss": 0.165},
+        "crashes": [{"process": 2, "time_s": 0.063}],
+        "patience_s": 120.0,
+    },
     "waits-for-servers-that-have-stopped": {
         "options": {"local": "recipients", "copies": 6, "forget_after_s": 6.119},
         "processes": 6,

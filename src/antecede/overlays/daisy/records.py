@@ -277,6 +277,8 @@ class Handover(msgspec.Struct, array_like=True):
     """Whose batches are missing."""
     alone_since: float = -1.0
     """Since when there are no servers to wait for."""
+    gone: ProcessSet = 0
+    """Who was away when this process began to serve: a gap is told when it goes on without them."""
     told: dict[MessageId, dict[int, int]] = {}
     """By message the number it has in the channel to each process that was told."""
 
