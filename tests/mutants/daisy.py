@@ -825,10 +825,20 @@ GIVING_WAY = [
 
 STAYING = [
     Mutant(
+        name="calls-nobody-it-has-forgotten",
+        old="        elif memory.kept:\n            wanted |= memory.forgotten\n",
+        new="",
+    ),
+    Mutant(
         name="looks-for-a-lone-stray",
         old="        return any(stray.sender == sender and stray.number <= number "
         "for stray in strays)\n",
         new="        return any(stray == message for stray in strays)\n",
+    ),
+    Mutant(
+        name="nobody-watches-who-is-to-tell",
+        old="        is_watching = bool(memory.beside) and not layer.is_server\n",
+        new="        is_watching = False\n",
     ),
     Mutant(
         name="tells-a-gap-before-it-goes-on",

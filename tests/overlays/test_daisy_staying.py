@@ -18,6 +18,17 @@ def _cut(start_s: float, end_s: float, *side: int) -> dict[str, Any]:
 
 
 SCHEDULES: dict[str, dict[str, Any]] = {
+    "calls-nobody-it-has-forgotten": {
+        "options": {"forget_after_s": 3.248},
+        "processes": 6,
+        "seed": 6,
+        "messages": 1,
+        "workload": {"kind": "broadcast"},
+        "rate": 0.149,
+        "network": {"delay": "exponential:0.1", "partitions": [_cut(1.186, 12.879, 1, 4)]},
+        "crashes": [{"process": 0, "time_s": 6.258}, {"process": 1, "time_s": 6.258}],
+        "patience_s": 40.0,
+    },
     "looks-for-a-lone-stray": {
         "options": {
             "local": "recipients",
@@ -36,6 +47,26 @@ SCHEDULES: dict[str, dict[str, Any]] = {
             "partitions": [_cut(2.272, 7.954, 4, 5, 7, 8, 10, 11)],
         },
         "patience_s": 119.89,
+    },
+    "nobody-watches-who-is-to-tell": {
+        "options": {"forget_after_s": 5.188, "local": "recipients", "copies": 9},
+        "processes": 9,
+        "seed": 19000034435,
+        "messages": 16,
+        "workload": {
+            "kind": "talks",
+            "talks": [
+                {"sender": 2, "to": [8], "share": 1.0},
+                {"sender": 2, "to": [0], "share": 1.0},
+            ],
+        },
+        "rate": 0.336,
+        "network": {
+            "delay": "exponential:0.0136",
+            "partitions": [_cut(1.394, 12.278, 6), _cut(3.662, 26.262, 3, 4, 5, 8)],
+        },
+        "crashes": [{"process": 0, "time_s": 14.783}, {"process": 3, "time_s": 5.224}],
+        "patience_s": 54.868,
     },
     "tells-a-gap-before-it-goes-on": {
         "options": {"local": "server", "sizes": [2], "quorum": "survivors"},
