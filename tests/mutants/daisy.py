@@ -378,7 +378,8 @@ STOPS = [
 FENCE = [
     Mutant(
         name="founded-by-most",
-        old="        return children <= groups or (is_late and most > len(children))\n",
+        old="        return children <= groups or "
+        "(_is_late(layer, now) and _are_most(layer, groups))\n",
         new="        return 2 * len(groups & children) > len(children)\n",
     ),
     Mutant(
@@ -846,6 +847,11 @@ STAYING = [
         new="        if gone:\n            self.core.tell_gap(layer, gone)\n",
     ),
     Mutant(
+        name="waits-for-groups-that-are-forgotten",
+        old=" <= groups | given_up\n",
+        new=" <= groups\n",
+    ),
+    Mutant(
         name="waits-for-servers-that-have-stopped",
         old="        if is_begun or (above is not None and not above.is_lost):\n",
         new="        if is_begun or above is not None:\n",
@@ -856,7 +862,7 @@ STAYING = [
 UNSHOWN = [
     Mutant(
         name="leaves-one-in-a-later-epoch",
-        old="                self._found_with(layer, layer.view, now)\n",
+        old="                self._found_with(layer, layer.view, word.late, now)\n",
         new="                pass\n",
     ),
     Mutant(

@@ -79,6 +79,20 @@ SCHEDULES: dict[str, dict[str, Any]] = {
         "crashes": [{"process": 2, "time_s": 0.063}],
         "patience_s": 120.0,
     },
+    "waits-for-groups-that-are-forgotten": {
+        "options": {"sizes": [2], "forget_after_s": 7.111, "local": "recipients", "copies": 7},
+        "processes": 7,
+        "seed": 2,
+        "messages": 21,
+        "workload": {"cascade": 0.385, "kind": "multicast", "size": 4},
+        "rate": 0.167,
+        "network": {
+            "delay": "exponential:0.1",
+            "partitions": [_cut(3.006, 14.566, 2, 4), _cut(1.917, 5.909, 1, 2, 4)],
+        },
+        "crashes": [{"process": 0, "time_s": 11.622, "back_s": 18.015}],
+        "patience_s": 42.649,
+    },
     "waits-for-servers-that-have-stopped": {
         "options": {"local": "recipients", "copies": 6, "forget_after_s": 6.119},
         "processes": 6,
