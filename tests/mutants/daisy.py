@@ -837,6 +837,11 @@ STAYING = [
         new="        return any(stray == message for stray in strays)\n",
     ),
     Mutant(
+        name="looks-for-servers-in-silence",
+        old="        if not layer.is_in and now - since_s > forget_s:\n",
+        new="        if now < 0:\n",
+    ),
+    Mutant(
         name="nobody-watches-who-is-to-tell",
         old="        is_watching = bool(memory.beside) and not layer.is_server\n",
         new="        is_watching = False\n",

@@ -48,6 +48,22 @@ SCHEDULES: dict[str, dict[str, Any]] = {
         },
         "patience_s": 119.89,
     },
+    "looks-for-servers-in-silence": {
+        "options": {"sizes": [3, 2], "quorum": "majority"},
+        "processes": 12,
+        "seed": 6,
+        "messages": 52,
+        "workload": {"cascade": 0.592, "kind": "multicast", "size": 4},
+        "rate": 0.269,
+        "network": {"delay": "exponential:0.1"},
+        "crashes": [
+            {"process": 7, "time_s": 0.856},
+            {"process": 6, "time_s": 4.958, "back_s": 17.854},
+            {"process": 9, "time_s": 3.199},
+            {"process": 8, "time_s": 4.188},
+        ],
+        "patience_s": 97.083,
+    },
     "nobody-watches-who-is-to-tell": {
         "options": {"forget_after_s": 5.188, "local": "recipients", "copies": 9},
         "processes": 9,

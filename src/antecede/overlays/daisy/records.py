@@ -188,6 +188,8 @@ class Seeking(msgspec.Struct, array_like=True):
     """The latest epoch that was heard of."""
     lost: dict[int, tuple[int, float]] = {}
     """By group: the process that serves it and is looking, too, and when it last said so."""
+    said_at: float = -inf
+    """When this process last said that it looks in vain."""
 
 
 class Founding(msgspec.Struct, array_like=True):

@@ -101,8 +101,19 @@ class Search(Part):
             self.tell_changes(own, beside)
             is_late = _is_late(layer, now)
             self.say(Seek(own.index, state.epoch, node.index, is_late), beside)
+            self._say_in_vain(layer, beside, now)
             if now - state.seeking.since > 3 * self._patience_s:
                 self._found_anew(layer, own, now)
+
+    def _say_in_vain(self, layer: Layer, beside: ProcessSet, now: float) -> None:
+        """Who serves a group and finds no servers above, though those that are left might have
+        founded them by now, says so: most groups beside its own may have died. It is said again,
+        for it may come into other groups meanwhile."""
+        seeking, forget_s = layer.state.seeking, layer.options.forget_after_s
+        since_s = max(seeking.since + _IN_VAIN * self._patience_s, seeking.said_at)
+        if not layer.is_in and now - since_s > forget_s:
+            seeking.said_at = now
+            self.core.emit(Notice(Event.STOPPED, layer.node.name, members=beside))
 
     def _leave(self, layer: Layer, epoch: int, now: float) -> None:
         """The groups of this process are bound to a later epoch, as others have brought along: it
