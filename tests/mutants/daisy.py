@@ -185,8 +185,8 @@ STAR = [
     ),
     Mutant(
         name="a-server-dies-in-silence",
-        old="        if gone:\n            self.core.tell_gap(layer, gone)\n",
-        new="        if gone.bit_count() > 1:\n            self.core.tell_gap(layer, gone)\n",
+        old="        if gone:  # not before",
+        new="        if gone.bit_count() > 1:  # not before",
     ),
     Mutant(
         name="told-twice",
@@ -378,7 +378,8 @@ STOPS = [
 FENCE = [
     Mutant(
         name="founded-by-most",
-        old="        return children <= groups or (is_late and most > len(children))\n",
+        old="        return children <= groups or "
+        "(_is_late(layer, now) and _are_most(layer, groups))\n",
         new="        return 2 * len(groups & children) > len(children)\n",
     ),
     Mutant(
@@ -823,10 +824,50 @@ GIVING_WAY = [
 """More of groups that give way, and of who has missed something:
 `tests/overlays/test_daisy_giving_way.py` has the schedules, as chance has found them."""
 
+STAYING = [
+    Mutant(
+        name="calls-nobody-it-has-forgotten",
+        old="        elif memory.kept:\n            wanted |= memory.forgotten\n",
+        new="",
+    ),
+    Mutant(
+        name="looks-for-a-lone-stray",
+        old="        return any(stray.sender == sender and stray.number <= number "
+        "for stray in strays)\n",
+        new="        return any(stray == message for stray in strays)\n",
+    ),
+    Mutant(
+        name="looks-for-servers-in-silence",
+        old="        if not layer.is_in and now - since_s > forget_s:\n",
+        new="        if now < 0:\n",
+    ),
+    Mutant(
+        name="nobody-watches-who-is-to-tell",
+        old="        is_watching = bool(memory.beside) and not layer.is_server\n",
+        new="        is_watching = False\n",
+    ),
+    Mutant(
+        name="tells-a-gap-before-it-goes-on",
+        old="        handover.gone = gone\n",
+        new="        if gone:\n            self.core.tell_gap(layer, gone)\n",
+    ),
+    Mutant(
+        name="waits-for-groups-that-are-forgotten",
+        old=" <= groups | given_up\n",
+        new=" <= groups\n",
+    ),
+    Mutant(
+        name="waits-for-servers-that-have-stopped",
+        old="        if is_begun or (above is not None and not above.is_lost):\n",
+        new="        if is_begun or above is not None:\n",
+    ),
+]
+"""`tests/overlays/test_daisy_staying.py` has the schedules."""
+
 UNSHOWN = [
     Mutant(
         name="leaves-one-in-a-later-epoch",
-        old="                self._found_with(layer, layer.view, now)\n",
+        old="                self._found_with(layer, layer.view, word.late, now)\n",
         new="                pass\n",
     ),
     Mutant(

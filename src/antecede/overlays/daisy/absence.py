@@ -101,7 +101,8 @@ class Absence(Part):
     def call_back(self, layer: Layer, now: float) -> None:
         """Call those who have missed something, ever more seldom until they are back: only then are
         they told. They may be asleep, and not know that they are out. A group that was forgotten
-        may be below other servers, who are to be one with these."""
+        may be below other servers, who are to be one with these; and one who was forgotten gets
+        what its group still keeps. Who knows of it from a server looks whether that still lives."""
         sleep, view = layer.state.sleep, layer.view
         if view is None or now < sleep.call_at:
             return
@@ -109,12 +110,17 @@ class Absence(Part):
         memory, wanted = layer.memory, {*layer.memory.missed}
         if layer.node.level:  # one of the servers may know of groups that never came about
             wanted = (wanted | memory.forgotten) & {*layer.node.children}
+        elif memory.kept:
+            wanted |= memory.forgotten
         absent = sorted(who for who in wanted if who not in present)
         for who in absent:
             self.search.call(layer, who)
             if not layer.node.level:
                 self.search.call_through_others(layer, who)
-        if absent:
+        is_watching = bool(memory.beside) and not layer.is_server
+        if is_watching:
+            sleep.busy_until = now + 2 * self.options.suspect_after_s
+        if absent or is_watching:
             wait_s = 2 * sleep.call_after_s if sleep.call_at >= 0 else self.options.suspect_after_s
             sleep.call_after_s, sleep.call_at = wait_s, now + wait_s
             self.core.emit(Wake(sleep.call_at))
@@ -239,6 +245,7 @@ class Absence(Part):
 
     def on_missed_beside(self, layer: Layer, word: Missed, now: float) -> None:
         layer.memory.note_beside(word.who, [MessageId(*id_) for id_ in word.ids])
+        layer.state.sleep.call_at = -1.0
         self.relay.tell_beside(layer, word, now)
 
     def on_missed(self, layer: Layer, who: int, ids: Ids, now: float) -> None:

@@ -157,11 +157,15 @@ class PointToPoint(Broadcast):
 
     def awaits_servers(self, layer: Layer, now: float) -> bool:
         """Whether a new server waits for what the servers keep for the group: as long as there are
-        some; where there are none, `forget_after_s` at most, and then a gap is told."""
+        some; where there are none, or these have lost their quorum, `forget_after_s` at most, and
+        then a gap is told."""
         above, handover = self.core.above(layer), layer.state.handover
-        if above is not None or layer.node.parent is None:
+        if layer.node.parent is None:
+            return False
+        is_begun = above is not None and not above.memory.batches and not above.is_merging()
+        if is_begun or (above is not None and not above.is_lost):
             handover.alone_since = -1.0
-            return above is not None and bool(above.memory.batches or above.is_merging())
+            return not is_begun
         if handover.alone_since < 0:
             handover.alone_since = now
         if now - handover.alone_since <= self.options.forget_after_s:

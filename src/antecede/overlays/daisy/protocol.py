@@ -286,10 +286,10 @@ class Daisy(Order):
             self._work(now)
         for layer in core.layers:
             state = layer.state
+            if state.memory.missed or state.memory.beside or state.memory.forgotten:
+                self._absence.call_back(layer, now)
             if state.sleep.resting and layer.is_awake(now):
                 self._rouse(layer, now)
-            if state.memory.missed or (layer.node.level and state.memory.forgotten):
-                self._absence.call_back(layer, now)
             out = state.out
             if out.items and out.items_at != out.items_asked:
                 out.items_asked = out.items_at

@@ -188,6 +188,8 @@ class Seeking(msgspec.Struct, array_like=True):
     """The latest epoch that was heard of."""
     lost: dict[int, tuple[int, float]] = {}
     """By group: the process that serves it and is looking, too, and when it last said so."""
+    said_at: float = -inf
+    """When this process last said that it looks in vain."""
 
 
 class Founding(msgspec.Struct, array_like=True):
@@ -277,6 +279,8 @@ class Handover(msgspec.Struct, array_like=True):
     """Whose batches are missing."""
     alone_since: float = -1.0
     """Since when there are no servers to wait for."""
+    gone: ProcessSet = 0
+    """Who was away when this process began to serve: a gap is told when it goes on without them."""
     told: dict[MessageId, dict[int, int]] = {}
     """By message the number it has in the channel to each process that was told."""
 

@@ -74,8 +74,8 @@ class Relay(Part):
         below = self.core.below(layer)
         if below is not None and message.id in below.memory.kept:
             self.check_done(below, below.memory.kept[message.id], now)
-            if message.id in below.memory.strays:  # what comes after it has waited
-                self.reconcile(layer, now)
+        if below is not None and self._ends_wait(below, message.id):
+            self.reconcile(layer, now)
 
     def note_stray(self, layer: Layer, message: MessageId, now: float) -> None:
         """It came into a local group with a member that was away, not from the servers."""
@@ -197,6 +197,13 @@ class Relay(Part):
             since != GIVEN_UP and not above.has_passed(stray) and self._precedes(layer, stray, kept)
             for stray, since in strays.items()
         )
+
+    def _ends_wait(self, layer: Layer, message: MessageId) -> bool:
+        """Whether the servers have had a stray of this group with this message, or no longer get
+        it: what comes after that stray has waited, and goes up before anything else."""
+        sender, number = message
+        strays = layer.memory.strays
+        return any(stray.sender == sender and stray.number <= number for stray in strays)
 
     def _precedes(self, layer: Layer, stray: MessageId, kept: Kept) -> bool:
         earlier = layer.memory.kept.get(stray)

@@ -99,9 +99,21 @@ class Search(Part):
             own = self._own(node)
             beside = node.processes & ~own.processes
             self.tell_changes(own, beside)
-            self.say(Seek(own.index, state.epoch, node.index), beside)
+            is_late = _is_late(layer, now)
+            self.say(Seek(own.index, state.epoch, node.index, is_late), beside)
+            self._say_in_vain(layer, beside, now)
             if now - state.seeking.since > 3 * self._patience_s:
                 self._found_anew(layer, own, now)
+
+    def _say_in_vain(self, layer: Layer, beside: ProcessSet, now: float) -> None:
+        """Who serves a group and finds no servers above, though those that are left might have
+        founded them by now, says so: most groups beside its own may have died. It is said again,
+        for it may come into other groups meanwhile."""
+        seeking, forget_s = layer.state.seeking, layer.options.forget_after_s
+        since_s = max(seeking.since + _IN_VAIN * self._patience_s, seeking.said_at)
+        if not layer.is_in and now - since_s > forget_s:
+            seeking.said_at = now
+            self.core.emit(Notice(Event.STOPPED, layer.node.name, members=beside))
 
     def _leave(self, layer: Layer, epoch: int, now: float) -> None:
         """The groups of this process are bound to a later epoch, as others have brought along: it
@@ -178,9 +190,7 @@ class Search(Part):
         if layer.options.quorum is Quorum.SURVIVORS:
             return True
         children = set(layer.node.children)
-        is_late = now - layer.state.seeking.since > layer.options.forget_after_s
-        most = 2 * len(groups & children) + (min(children) in groups)
-        return children <= groups or (is_late and most > len(children))
+        return children <= groups or (_is_late(layer, now) and _are_most(layer, groups))
 
     def _remind(self, layer: Layer) -> None:
         """A founder repeats its word to those who have not been heard in the new group."""
@@ -200,8 +210,8 @@ class Search(Part):
             case Poke(node):
                 self._look(now)
                 self._pass_on_call(node, now)
-            case Seek(node, epoch, above):
-                self._on_seek(source, node, above, epoch, now)
+            case Seek():
+                self._on_seek(source, talk, now)
             case Lost(node, epoch, above):
                 self._on_lost(source, node, above, epoch, now)
             case Found(node):
@@ -236,8 +246,8 @@ class Search(Part):
                 self.say(Left(node, stored), to)
         return has_left
 
-    def _on_seek(self, source: int, child: int, parent: int, epoch: int, now: float) -> None:
-        plan = self.core.plan
+    def _on_seek(self, source: int, word: Seek, now: float) -> None:
+        plan, parent = self.core.plan, word.above
         if parent not in plan.nodes:
             return
         own = self._own(plan.nodes[parent])
@@ -246,23 +256,26 @@ class Search(Part):
         layer = self.core.layer_of(parent)
         if self.say_left(parent, 1 << source) or layer is None:
             return
-        self._note_epoch(layer, epoch)
+        self._note_epoch(layer, word.epoch)
         if layer.is_lost:
             if not self.core.is_home_lost(layer):  # it would speak for a group that goes on
-                word = Lost(own.index, layer.state.seeking.highest, parent)
-                self.say(word, 1 << source)
+                lost = Lost(own.index, layer.state.seeking.highest, parent)
+                self.say(lost, 1 << source)
         elif layer.view is not None:
             self.say(_found(layer, layer.view), 1 << source)
-            if epoch > layer.state.epoch and layer.is_server:
-                layer.state.seeking.lost[child] = (source, now)
-                self._found_with(layer, layer.view, now)
+            if word.epoch > layer.state.epoch and layer.is_server:
+                layer.state.seeking.lost[word.node] = (source, now)
+                self._found_with(layer, layer.view, word.late, now)
 
-    def _found_with(self, layer: Layer, view: View, now: float) -> None:
+    def _found_with(self, layer: Layer, view: View, is_late: bool, now: float) -> None:
         """Some look for a later epoch: their groups may be bound to that, which may never begin. If
-        all groups are here with them, their servers found one that is later still."""
+        all groups are here with them, their servers found one that is later still; or most, where
+        those have looked for long and the others were forgotten here."""
         speakers = {self.core.whom(layer, one.process): one.process for one in view.members}
         speakers |= {child: process for child, (process, _) in self._looking(layer, now).items()}
-        is_whole = {*layer.node.children} <= {*speakers}
+        groups = {group for group in speakers if group is not None}
+        given_up = layer.memory.forgotten if is_late and _are_most(layer, groups) else set()
+        is_whole = {*layer.node.children} <= groups | given_up
         if is_whole and self.process in speakers.values() and not self.core.is_home_lost(layer):
             others = [one for one in speakers.values() if one != self.process]
             self._begin_anew(layer, (self.process, *others), now)
@@ -313,6 +326,18 @@ class Search(Part):
         """Whose batches the founders bring."""
         whose = {founder: self.core.whom(layer, founder) for founder in founders}
         return {founder: group for founder, group in whose.items() if group is not None}
+
+
+def _is_late(layer: Layer, now: float) -> bool:
+    """Whether the servers have been sought for longer than a group is waited for."""
+    return now - layer.state.seeking.since > layer.options.forget_after_s
+
+
+def _are_most(layer: Layer, groups: set[int]) -> bool:
+    """Whether these are most of the groups below servers, of two halves the one with the first."""
+    children = set(layer.node.children)
+    most = 2 * len(groups & children) + (min(children) in groups)
+    return most > len(children)
 
 
 def _found(layer: Layer, view: View) -> Found:
