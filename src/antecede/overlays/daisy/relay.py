@@ -76,6 +76,8 @@ class Relay(Part):
             self.check_done(below, below.memory.kept[message.id], now)
             if message.id in below.memory.strays:  # what comes after it has waited
                 self.reconcile(layer, now)
+        elif below is not None and below.is_server:
+            self._catch_up(layer, below, kept, now)
 
     def note_stray(self, layer: Layer, message: MessageId, now: float) -> None:
         """It came into a local group with a member that was away, not from the servers."""

@@ -173,14 +173,16 @@ class Search(Part):
     def _are_enough(self, layer: Layer, groups: set[int], now: float) -> bool:
         """Whether these may found the group of servers. A message that is not done everywhere is
         certain to be kept by the group of its sender alone; so it takes all groups. After a long
-        time most will do, of two halves the one with the first group, which tell a gap; survivors
-        take those who are away for dead."""
+        time most will do, of two halves the one with the first group, which tell a gap; a group
+        counts for all that have merged in it. Survivors take those who are away for dead."""
         if layer.options.quorum is Quorum.SURVIVORS:
             return True
         children = set(layer.node.children)
         is_late = now - layer.state.seeking.since > layer.options.forget_after_s
-        most = 2 * len(groups & children) + (min(children) in groups)
-        return children <= groups or (is_late and most > len(children))
+        here = sum(map(self.core.plan.count, groups & children))
+        rest = sum(map(self.core.plan.count, children - groups))
+        is_most = here > rest or (here == rest and min(children) in groups)
+        return children <= groups or (is_late and is_most)
 
     def _remind(self, layer: Layer) -> None:
         """A founder repeats its word to those who have not been heard in the new group."""
