@@ -379,7 +379,7 @@ FENCE = [
     Mutant(
         name="founded-by-most",
         old="        return children <= groups or "
-        "(_is_late(layer, now) and _are_most(layer, groups))\n",
+        "(_is_late(layer, now) and self._are_most(layer, groups))\n",
         new="        return 2 * len(groups & children) > len(children)\n",
     ),
     Mutant(
@@ -445,13 +445,8 @@ FENCE = [
     ),
     Mutant(
         name="half-of-the-groups-are-none",
-        old=" + (min(children) in groups)",
-        new="",
-    ),
-    Mutant(
-        name="calls-groups-that-never-were",
-        old="wanted = (wanted | memory.forgotten) & {*layer.node.children}",
-        new="wanted = wanted | memory.forgotten",
+        old=" or (here == rest and min(children) in groups)\n",
+        new="\n",
     ),
     Mutant(
         name="brings-its-batch-unbound",
@@ -517,9 +512,8 @@ RESHAPE = [
     ),
     Mutant(
         name="leaves-before-it-is-drained",
-        old="        if not all(self.relay.is_had(layer, kept) for kept in own):\n"
-        "            return\n",
-        new="        if not all(own):\n            return\n",
+        old="        if not self._are_had(layer):\n            return\n",
+        new="",
     ),
     Mutant(
         name="leaves-what-has-not-risen",
@@ -709,11 +703,6 @@ CONSENT = [
         new="        if layer.node.level:\n            layer.memory.pending",
     ),
     Mutant(
-        name="frozen-from-view-to-view",
-        old="            memory.frozen = False\n",
-        new="            pass\n",
-    ),
-    Mutant(
         name="goes-on-without-a-line",
         old="    layer.memory.batches.update(map(line, gone))\n",
         new="",
@@ -770,6 +759,14 @@ CONSENT = [
 
 GIVING_WAY = [
     Mutant(
+        name="relabelled-in-silence",
+        old="                    layer.memory.away[index] = now + 4 * "
+        "self.options.suspect_after_s\n"
+        "        self.absence.tell_missed(layer, now)\n",
+        new="                    layer.memory.away[index] = now + 4 * "
+        "self.options.suspect_after_s\n",
+    ),
+    Mutant(
         name="told-to-one-that-was-replaced",
         old="        is_told = not memory.batches and not layer.node.level\n",
         new="        is_told = not memory.batches\n",
@@ -807,13 +804,51 @@ GIVING_WAY = [
         "            self.core.do(layer, layer.send_word(word, now))\n",
         new="            pass\n",
     ),
+]
+"""More of groups that give way, and of who has missed something:
+`tests/overlays/test_daisy_giving_way.py` has the schedules, as chance has found them."""
+
+HELD_UP = [
     Mutant(
-        name="relabelled-in-silence",
-        old="                    layer.memory.away[index] = now + 4 * "
-        "self.options.suspect_after_s\n"
-        "        self.absence.tell_missed(layer, now)\n",
-        new="                    layer.memory.away[index] = now + 4 * "
-        "self.options.suspect_after_s\n",
+        name="keeps-what-a-group-has-let-go",
+        old="            self._catch_up(layer, below, kept, now)\n\n",
+        new="            pass\n\n",
+    ),
+    Mutant(
+        name="frozen-while-a-group-is-lost",
+        old="        is_late = now - moving.frozen_at > self._limit_s\n",
+        new="        is_late = False\n",
+    ),
+    Mutant(
+        name="frozen-by-a-server-that-is-lost",
+        old="            if layer.memory.frozen and self._is_held_up(layer, now):\n",
+        new="            if not self.core.is_home_lost(layer) and layer.memory.frozen and ("
+        "self._is_held_up(layer, now)):\n",
+    ),
+    Mutant(
+        name="changes-below-what-is-about-to-end",
+        old="        told = (*above.memory.changes, *above.memory.pending.values())\n",
+        new="        told = above.memory.changes\n",
+    ),
+    Mutant(
+        name="brought-in-one-way-alone",
+        old="        for here, there in steps\n        if group in here and there\n",
+        new="        for here, there in [one for one in steps if group in one[0]][:1]\n"
+        "        if there\n",
+    ),
+    Mutant(
+        name="a-merged-group-counts-once",
+        old="        counts = sum(nodes[index].counts for index in gone) / len(made)\n",
+        new="        counts = 1.0\n",
+    ),
+]
+"""Groups of servers that are held up: `tests/overlays/test_daisy_held_up.py`."""
+
+UNSHOWN = [
+    Mutant(
+        name="calls-groups-that-never-were",
+        old="wanted = (wanted | memory.forgotten) & {*layer.node.children}",
+        new="wanted = wanted | memory.forgotten",
     ),
     Mutant(
         name="proposes-two-changes-at-once",
@@ -865,6 +900,27 @@ STAYING = [
 """`tests/overlays/test_daisy_staying.py` has the schedules."""
 
 UNSHOWN = [
+    Mutant(
+        name="ends-in-a-view-that-is-not-told",
+        old="        if view is None or view.number != moving.frozen_in:",
+        new="        if view is None:",
+    ),
+    Mutant(
+        name="ready-since-it-froze-before",
+        old="                    if number == layer.state.moving.freezes:\n",
+        new="                    if number >= 0:\n",
+    ),
+    Mutant(
+        name="freezes-again-at-once",
+        old="        return now - moving.frozen_at > self._limit_s and self._are_had(layer)\n",
+        new="        return True\n",
+    ),
+    Mutant(
+        name="frozen-from-view-to-view",
+        old="            self._go_on_as_before(layer, memory)\n"
+        "            layer.state.moving.freezes = 0\n",
+        new="            pass\n",
+    ),
     Mutant(
         name="leaves-one-in-a-later-epoch",
         old="                self._found_with(layer, layer.view, word.late, now)\n",

@@ -163,7 +163,7 @@ NOBODY_HAS_THE_LINE: dict[str, Any] = {
     "network": {"delay": {"kind": "exponential", "mean_s": 0.0323}},
 }
 """Eight processes, one crash."""
-FORGOTTEN_AND_BELOW_OTHERS: dict[str, Any] = {
+SIXTEEN_BEHIND_FOUR_CUTS: dict[str, Any] = {
     "processes": 16,
     "seed": 9600301994,
     "messages": 41,
@@ -195,8 +195,37 @@ FORGOTTEN_AND_BELOW_OTHERS: dict[str, Any] = {
     },
 }
 """16 processes, four cuts."""
-OTHERS_HAVE_LEFT = {**FORGOTTEN_AND_BELOW_OTHERS, "seed": 9600301436}
+OTHERS_HAVE_LEFT = {**SIXTEEN_BEHIND_FOUR_CUTS, "seed": 9600301436}
 """The same with other luck."""
+FORGOTTEN_AND_BELOW_OTHERS: dict[str, Any] = {
+    "processes": 16,
+    "seed": 509011111,
+    "messages": 41,
+    "rate": 0.148,
+    "patience_s": 65.237,
+    "options": {
+        "tidy_s": 0.412,
+        "split_above": 4,
+        "merge_below": 3,
+        "sizes": [2, 2, 2],
+        "forget_after_s": 8.771,
+        "split_servers_above": 3,
+        "merge_servers_below": 2,
+        "suspect_after_s": 0.8771000000000001,
+        "flush_timeout_s": 0.43855000000000005,
+    },
+    "workload": {"cascade": 0.0, "kind": "multicast", "size": 4},
+    "network": {
+        "loss": 0.0205,
+        "delay": {"kind": "exponential", "mean_s": 0.0319},
+        "partitions": [
+            {"start_s": 0.01, "end_s": 7.67, "sides": [[0, 2, 5, 7, 14]], "packets": "lost"},
+            {"start_s": 7.85, "end_s": 25.381, "sides": [[0, 2, 5, 12, 14]], "packets": "lost"},
+            {"start_s": 24.728, "end_s": 35.247, "sides": [[0, 14]], "packets": "lost"},
+        ],
+    },
+}
+"""16 processes, three cuts."""
 AGREED_WHEN_SERVERS_COME: dict[str, Any] = {
     "processes": 7,
     "seed": 9900036428,
@@ -279,7 +308,6 @@ LOST_TO_THE_SERVERS: dict[str, Any] = {
 SCHEDULES: dict[str, dict[str, Any]] = {
     "agrees-before-all-know": AGREED_IN_A_CUT,
     "splits-before-all-know": SPLIT_IN_A_CUT,
-    "frozen-from-view-to-view": FROZEN_DURING_TWO_CUTS,
     "goes-on-without-a-line": THE_LAST_VIEW_IS_SMALL,
     "a-line-waits-for-founders-alone": THE_LAST_VIEW_IS_SMALL,
     "a-line-is-awaited-for-ever": NOBODY_HAS_THE_LINE,
@@ -298,3 +326,9 @@ def test_every_rule_is_needed(rule: Mutant) -> None:
     scenario = make_scenario({"protocol": "daisy", **SCHEDULES[rule.name]})
     assert judge(scenario).failure is None
     assert judge(scenario, mutated("daisy", rule)).failure is not None
+
+
+def test_a_group_that_is_frozen_during_two_cuts_goes_on() -> None:
+    """It shows no rule any more."""
+    scenario = make_scenario({"protocol": "daisy", **FROZEN_DURING_TWO_CUTS})
+    assert judge(scenario).failure is None

@@ -261,7 +261,7 @@ BACK_WHEN_THE_SERVERS_HAVE_ENDED: dict[str, Any] = {
             {"start_s": 1.195, "end_s": 12.161, "sides": [[5, 6, 7]], "packets": "lost"},
         ],
     },
-    "patience_s": 41.016,
+    "patience_s": 4.0,
 }
 """6 was cut off from servers that have dissolved meanwhile, and has sent something there in
 vain."""

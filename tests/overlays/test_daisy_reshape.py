@@ -77,9 +77,9 @@ def a_member_is_dead(order: type[Order]) -> Lab:
     lab = Lab(order, size=12, sizes=[2], **LIMITS)
     lab.crash(9)
     lab.send(1, 3, 9)
-    lab.run(8.0)
+    lab.run(5.0)
     lab.send(3, 11)
-    lab.run(4.0)
+    lab.run(2.0)
     assert levels(lab) == 3 or lab.faults()
     return lab
 

@@ -154,9 +154,10 @@ class Arrivals(Part):
                 case Reshape():
                     self.changes.hear_reshape(layer, item, sender, within, now)
                 case Freeze():
-                    self.changes.levels.on_freeze(layer)
-                case Ready():
-                    layer.state.moving.ready.add(sender)
+                    self.changes.levels.on_freeze(layer, item, now)
+                case Ready(number):
+                    if number == layer.state.moving.freezes:
+                        layer.state.moving.ready.add(sender)
                     self.changes.move_if_ready(layer, now)
 
     def _forget(self, layer: Layer, who: int, now: float) -> None:

@@ -136,15 +136,16 @@ class Core:
     def ending(self, layer: Layer) -> Reshape | None:
         """The change that ends a group of servers, if the one above it knows of one."""
         above = self.above(layer)
-        changes = () if above is None else map(unpack, above.memory.changes)
-        ends = (one for one in changes if isinstance(one, Reshape))
-        return next((one for one in ends if one.gone == layer.node.index), None)
+        return None if above is None else _end_of(layer, above.memory.changes)
 
     def stays(self, layer: Layer) -> bool:
-        """Whether a group of servers is known to stay: else no group below it splits or merges."""
+        """Whether a group of servers is known to stay: else no group below it splits or merges. The
+        one above it may have been told of its end a moment ago."""
         above = self.above(layer)
-        is_sure = layer.node.parent is None or (above is not None and not above.is_lost)
-        return is_sure and self.ending(layer) is None
+        if above is None:
+            return layer.node.parent is None
+        told = (*above.memory.changes, *above.memory.pending.values())
+        return not (above.is_lost or above.member.queued()) and _end_of(layer, told) is None
 
     def is_brought(self, group: int, brought: set[int]) -> bool:
         """Whether a group has brought its batch; or all have in the place of which it is, or all
@@ -223,6 +224,12 @@ class Part:
         self.options = core.options
 
 
+def _end_of(layer: Layer, changes: Iterable[bytes]) -> Reshape | None:
+    """That of these changes by which a group of servers ends, if any."""
+    ends = (one for one in map(unpack, changes) if isinstance(one, Reshape))
+    return next((one for one in ends if one.gone == layer.node.index), None)
+
+
 Steps = list[tuple[tuple[int, ...], tuple[int, ...]]]
 
 
@@ -231,8 +238,10 @@ def _is_step(change: Item) -> TypeGuard[Change | Reshape]:
 
 
 def _is_covered(group: int, brought: set[int], steps: Steps) -> bool:
-    """Whether a group is among these, or all that one gets to from it by such steps are."""
-    others = next((there for here, there in steps if group in here), ())
-    return group in brought or (
-        bool(others) and all(_is_covered(one, brought, steps) for one in others)
+    """Whether a group is among these, or all that one gets to from it by one of such steps are: it
+    may have been made by a change, and have come from below another group by the next."""
+    return group in brought or any(
+        all(_is_covered(one, brought, steps) for one in there)
+        for here, there in steps
+        if group in here and there
     )

@@ -115,7 +115,10 @@ class Change(msgspec.Struct, frozen=True, array_like=True, tag=7):
 
 
 class Ready(msgspec.Struct, frozen=True, array_like=True, tag=8):
-    """I have sent all that I send in this group, which gives way to another."""
+    """I have sent all that I send in this group, which gives way to another. Among servers: since
+    it froze for this time in its view."""
+
+    number: Count = 0
 
 
 class Ahead(msgspec.Struct, frozen=True, array_like=True, tag=9):
@@ -205,7 +208,11 @@ class Group(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Freeze(msgspec.Struct, frozen=True, array_like=True, tag=17):
-    """This group of servers is about to give way: nothing more is sent up into it."""
+    """This group of servers is about to give way: nothing more is sent up into it. For how many
+    times in its view; `is_over`: not any more, since it has been held up for long."""
+
+    number: Count
+    is_over: bool = False
 
 
 class Reshape(msgspec.Struct, frozen=True, array_like=True, tag=18):

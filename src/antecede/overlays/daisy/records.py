@@ -238,8 +238,14 @@ class Moving(msgspec.Struct, array_like=True):
     """The one that ends this group."""
     ready: set[int] = set()
     """Who has sent all that it sends in this group."""
-    ready_in: int = 0
-    """The view in which this process has said so, among servers."""
+    ready_in: tuple[int, int] = (0, 0)
+    """The view, and the time in it that the group froze, for which this process has said so."""
+    freezes: int = 0
+    """How many times the group of servers has frozen in this view."""
+    frozen_in: int = 0
+    """In which view that was,"""
+    frozen_at: float = 0.0
+    """and when it froze last, or went on."""
     asked_in: tuple[str, int, int, int] = NOTHING_SAID
     """The last word that was said about it; in which group, epoch and view."""
     going: bytes = b""

@@ -74,6 +74,8 @@ class Relay(Part):
         below = self.core.below(layer)
         if below is not None and message.id in below.memory.kept:
             self.check_done(below, below.memory.kept[message.id], now)
+        elif below is not None and below.is_server:
+            self._catch_up(layer, below, kept, now)
         if below is not None and self._ends_wait(below, message.id):
             self.reconcile(layer, now)
 

@@ -185,12 +185,19 @@ class Search(Part):
     def _are_enough(self, layer: Layer, groups: set[int], now: float) -> bool:
         """Whether these may found the group of servers. A message that is not done everywhere is
         certain to be kept by the group of its sender alone; so it takes all groups. After a long
-        time most will do, of two halves the one with the first group, which tell a gap; survivors
-        take those who are away for dead."""
+        time most will do, of two halves the one with the first group, which tell a gap; a group
+        counts for all that have merged in it. Survivors take those who are away for dead."""
         if layer.options.quorum is Quorum.SURVIVORS:
             return True
         children = set(layer.node.children)
-        return children <= groups or (_is_late(layer, now) and _are_most(layer, groups))
+        return children <= groups or (_is_late(layer, now) and self._are_most(layer, groups))
+
+    def _are_most(self, layer: Layer, groups: set[int]) -> bool:
+        """Whether these are most of the groups below servers, of two halves the one with the first:
+        a group counts for all that have merged in it."""
+        children, count = set(layer.node.children), self.core.plan.count
+        here, rest = sum(map(count, groups & children)), sum(map(count, children - groups))
+        return here > rest or (here == rest and min(children) in groups)
 
     def _remind(self, layer: Layer) -> None:
         """A founder repeats its word to those who have not been heard in the new group."""
@@ -274,7 +281,7 @@ class Search(Part):
         speakers = {self.core.whom(layer, one.process): one.process for one in view.members}
         speakers |= {child: process for child, (process, _) in self._looking(layer, now).items()}
         groups = {group for group in speakers if group is not None}
-        given_up = layer.memory.forgotten if is_late and _are_most(layer, groups) else set()
+        given_up = layer.memory.forgotten if is_late and self._are_most(layer, groups) else set()
         is_whole = {*layer.node.children} <= groups | given_up
         if is_whole and self.process in speakers.values() and not self.core.is_home_lost(layer):
             others = [one for one in speakers.values() if one != self.process]
@@ -331,13 +338,6 @@ class Search(Part):
 def _is_late(layer: Layer, now: float) -> bool:
     """Whether the servers have been sought for longer than a group is waited for."""
     return now - layer.state.seeking.since > layer.options.forget_after_s
-
-
-def _are_most(layer: Layer, groups: set[int]) -> bool:
-    """Whether these are most of the groups below servers, of two halves the one with the first."""
-    children = set(layer.node.children)
-    most = 2 * len(groups & children) + (min(children) in groups)
-    return most > len(children)
 
 
 def _found(layer: Layer, view: View) -> Found:

@@ -1,0 +1,177 @@
+"""Groups of servers that are held up: by a group below, by each other, by a change that is told a
+moment too late.
+
+Each schedule passes with all rules, and fails without the one that it is named after."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from antecede.order import Order
+from antecede.protocols import find
+from tests.mutants import Mutant, mutated
+from tests.mutants.daisy import HELD_UP
+from tests.overlays.daisy_lab import Lab
+from tests.overlays.test_daisy_cuts import drawn
+
+BOTH_HALVES_BRING_IT: dict[str, Any] = {
+    "protocol": "daisy",
+    "options": {
+        "tidy_s": 0.5,
+        "split_above": 4,
+        "merge_below": 3,
+        "sizes": [4],
+        "pack_s": 0.00223,
+        "split_servers_above": 4,
+        "merge_servers_below": 2,
+        "tick_s": 0.3,
+        "forget_after_s": 39.260000000000005,
+    },
+    "processes": 14,
+    "seed": 18000004168,
+    "messages": 49,
+    "workload": {"cascade": 0.0, "kind": "multicast", "size": 1},
+    "rate": 0.295,
+    "network": {
+        "delay": {"kind": "exponential", "mean_s": 0.0193},
+        "partitions": [
+            {"start_s": 0.386, "end_s": 9.646, "sides": [[5, 6, 7, 8]], "packets": "lost"}
+        ],
+    },
+    "patience_s": 5.0,
+}
+"""Both halves of a group that was split bring what one of its members had sent to another. The half
+that it is for has let go of it when it comes by among the servers, which are to split then."""
+TOLD_OF_ITS_END: dict[str, Any] = {
+    "protocol": "daisy",
+    "options": {
+        "tidy_s": 0.279,
+        "sizes": [2, 2],
+        "tick_s": 0.3,
+        "split_above": 4,
+        "merge_below": 3,
+        "split_servers_above": 6,
+        "merge_servers_below": 3,
+        "forget_after_s": 38.533,
+    },
+    "processes": 8,
+    "seed": 19000038528,
+    "messages": 9,
+    "workload": {"cascade": 0.155, "kind": "multicast", "size": 1},
+    "rate": 0.137,
+    "network": {
+        "delay": {"kind": "exponential", "mean_s": 0.121},
+        "partitions": [
+            {"start_s": 1.755, "end_s": 3.142, "sides": [[0, 7]], "packets": "lost"},
+            {"start_s": 3.31, "end_s": 5.706, "sides": [[2, 3, 4]], "packets": "lost"},
+            {"start_s": 4.24, "end_s": 8.893, "sides": [[0, 7, 2, 3, 4, 5]], "packets": "lost"},
+            {"start_s": 5.28, "end_s": 10.288, "sides": [[0, 5, 6]], "packets": "lost"},
+        ],
+    },
+    "patience_s": 68.533,
+}
+"""A group of servers has told the one above that it ends when somebody leaves: it goes on, and must
+not change what is below it before it knows what came of that."""
+MERGED_AND_BELOW_ANOTHER: dict[str, Any] = {
+    "protocol": "daisy",
+    "options": {
+        "split_above": 4,
+        "merge_below": 3,
+        "sizes": [2, 2, 2],
+        "split_servers_above": 4,
+        "merge_servers_below": 2,
+        "tick_s": 0.3,
+        "forget_after_s": 41.419,
+    },
+    "processes": 19,
+    "seed": 19000032134,
+    "messages": 15,
+    "workload": {"cascade": 0.199, "kind": "multicast", "size": 3},
+    "rate": 0.0841,
+    "network": {
+        "delay": {"kind": "exponential", "mean_s": 0.012},
+        "loss": 0.0237,
+        "partitions": [
+            {
+                "start_s": 3.951,
+                "end_s": 8.434,
+                "sides": [[1, 2, 3, 4, 8, 9, 11, 16, 17, 18]],
+                "packets": "lost",
+            },
+            {
+                "start_s": 7.815,
+                "end_s": 15.37,
+                "sides": [[1, 3, 5, 6, 7, 9, 10, 15, 17, 18]],
+                "packets": "lost",
+            },
+        ],
+    },
+    "patience_s": 71.419,
+}
+"""Some know that a group of servers has dissolved, which others found anew over the group that is
+left below it. That one is made by a merge, too: there are two ways back from it."""
+MERGED_AND_HALF_OF_TWO: dict[str, Any] = {
+    "protocol": "daisy",
+    "options": {
+        "sizes": [2],
+        "forget_after_s": 7.226,
+        "split_above": 4,
+        "merge_below": 3,
+        "suspect_after_s": 0.7226,
+        "flush_timeout_s": 0.3613,
+    },
+    "processes": 7,
+    "seed": 18000030504,
+    "messages": 4,
+    "workload": {"cascade": 0.0, "kind": "multicast", "size": 4},
+    "rate": 0.0877,
+    "network": {
+        "delay": {"kind": "exponential", "mean_s": 0.0448},
+        "partitions": [
+            {"start_s": 2.7, "end_s": 13.618, "sides": [[0]], "packets": "lost"},
+            {"start_s": 1.154, "end_s": 5.254, "sides": [[3, 4, 5, 6]], "packets": "held"},
+        ],
+    },
+    "crashes": [{"process": 4, "time_s": 3.87}, {"process": 5, "time_s": 3.87}],
+    "patience_s": 44.452,
+}
+"""Two groups have merged when the third one dies with a server: what is left is half of the groups,
+and not the half with the first one, but most of what there was."""
+
+
+def a_group_is_lost(order: type[Order]) -> list[str]:
+    """Four groups of three are one too many. Two of the second die when something is on its way to
+    them: its server, who is left, cannot say that it has come."""
+    lab = Lab(order, size=12, quorum="majority", split_servers_above=3)
+    lab.send(0, 4)
+    lab.crash(4, 5)
+    lab.run(5.0)
+    lab.send(1, 7)
+    return lab.run(30.0).faults()
+
+
+def the_group_of_the_first_server_is_lost(order: type[Order]) -> list[str]:
+    """The same where the server of the servers is the one who is left."""
+    lab = Lab(order, size=12, quorum="majority", split_servers_above=3)
+    lab.send(3, 1)
+    lab.crash(1, 2)
+    lab.run(5.0)
+    lab.send(4, 7)
+    return lab.run(30.0).faults()
+
+
+SCHEDULES: dict[str, Callable[[type[Order]], object]] = {
+    "a-merged-group-counts-once": drawn(MERGED_AND_HALF_OF_TWO),
+    "brought-in-one-way-alone": drawn(MERGED_AND_BELOW_ANOTHER),
+    "changes-below-what-is-about-to-end": drawn(TOLD_OF_ITS_END),
+    "frozen-by-a-server-that-is-lost": the_group_of_the_first_server_is_lost,
+    "frozen-while-a-group-is-lost": a_group_is_lost,
+    "keeps-what-a-group-has-let-go": drawn(BOTH_HALVES_BRING_IT),
+}
+
+
+@pytest.mark.parametrize("rule", HELD_UP, ids=lambda rule: rule.name)
+def test_every_rule_is_needed(rule: Mutant) -> None:
+    assert not SCHEDULES[rule.name](find("daisy"))
+    assert SCHEDULES[rule.name](mutated("daisy", rule))
