@@ -93,7 +93,7 @@ class Absence(Part):
         self._hurry_batches(layer, now)
         for who, since in sorted(memory.away.items()) if memory.away else ():
             is_held_up = memory.kept or memory.frozen
-            if now - since > self.options.forget_after_s and is_held_up:
+            if now - since > layer.forget_after_s and is_held_up:
                 self._forget(layer, who, now)
             else:
                 self.search.call(layer, who)
@@ -142,7 +142,7 @@ class Absence(Part):
         elif founding.since < 0:
             founding.since = now
         for who in sorted(missing) if founding.since >= 0 else ():
-            if now - founding.since > self.options.forget_after_s:
+            if now - founding.since > layer.forget_after_s:
                 self._forget(layer, who, now)
             elif who > ABOVE:
                 self.search.call(layer, who)
