@@ -106,12 +106,12 @@ class Absence(Part):
         sleep, view = layer.state.sleep, layer.view
         if view is None or now < sleep.call_at:
             return
-        present = self.core.present(layer)
         memory, wanted = layer.memory, {*layer.memory.missed}
         if layer.node.level:  # one of the servers may know of groups that never came about
             wanted = (wanted | memory.forgotten) & {*layer.node.children}
         elif memory.kept:
             wanted |= memory.forgotten
+        present = self.core.present(layer) if wanted else set()
         absent = sorted(who for who in wanted if who not in present)
         for who in absent:
             self.search.call(layer, who)
