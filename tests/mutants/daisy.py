@@ -180,7 +180,7 @@ STAR = [
     ),
     Mutant(
         name="waits-for-servers-that-never-come",
-        old="        if now - handover.alone_since <= self.options.forget_after_s:\n",
+        old="        if now - handover.alone_since <= 2 * self.options.forget_after_s:\n",
         new="        if now >= handover.alone_since:\n",
     ),
     Mutant(
@@ -887,9 +887,19 @@ STAYING = [
         new="        if gone:\n            self.core.tell_gap(layer, gone)\n",
     ),
     Mutant(
+        name="those-above-wait-no-longer",
+        old="self.options.forget_after_s * max(1, level)",
+        new="self.options.forget_after_s * min(1, 1 + level)",
+    ),
+    Mutant(
         name="waits-for-groups-that-are-forgotten",
         old=" <= groups | given_up\n",
         new=" <= groups\n",
+    ),
+    Mutant(
+        name="waits-for-servers-no-longer-than-they-do",
+        old="alone_since <= 2 * self.options.forget_after_s:",
+        new="alone_since <= self.options.forget_after_s:",
     ),
     Mutant(
         name="waits-for-servers-that-have-stopped",

@@ -17,6 +17,21 @@ def _cut(start_s: float, end_s: float, *side: int) -> dict[str, Any]:
     return {"start_s": start_s, "end_s": end_s, "sides": [list(side)], "packets": "lost"}
 
 
+A_GROUP_DIES: dict[str, Any] = {
+    "processes": 12,
+    "messages": 52,
+    "workload": {"cascade": 0.592, "kind": "multicast", "size": 4},
+    "rate": 0.405,
+    "crashes": [
+        {"process": 9, "time_s": 8.03},
+        {"process": 11, "time_s": 2.414},
+        {"process": 10, "time_s": 8.473},
+        {"process": 6, "time_s": 1.678},
+    ],
+    "patience_s": 90.0,
+}
+"""With the server of the group beside it, which then waits for it."""
+
 SCHEDULES: dict[str, dict[str, Any]] = {
     "calls-nobody-it-has-forgotten": {
         "options": {"forget_after_s": 3.248},
@@ -95,6 +110,12 @@ SCHEDULES: dict[str, dict[str, Any]] = {
         "crashes": [{"process": 2, "time_s": 0.063}],
         "patience_s": 120.0,
     },
+    "those-above-wait-no-longer": {
+        **A_GROUP_DIES,
+        "options": {"sizes": [3, 2], "quorum": "majority"},
+        "seed": 8018572,
+        "network": {"delay": "exponential:0.1"},
+    },
     "waits-for-groups-that-are-forgotten": {
         "options": {"sizes": [2], "forget_after_s": 7.111, "local": "recipients", "copies": 7},
         "processes": 7,
@@ -108,6 +129,19 @@ SCHEDULES: dict[str, dict[str, Any]] = {
         },
         "crashes": [{"process": 0, "time_s": 11.622, "back_s": 18.015}],
         "patience_s": 42.649,
+    },
+    "waits-for-servers-no-longer-than-they-do": {
+        **A_GROUP_DIES,
+        "options": {
+            "tidy_s": 0.121,
+            "local": "server",
+            "forward": "delivered",
+            "sizes": [3, 2],
+            "quorum": "majority",
+            "tick_s": 0.3,
+        },
+        "seed": 7,
+        "network": {"delay": "exponential:0.1", "loss": 0.143, "duplication": 0.017},
     },
     "waits-for-servers-that-have-stopped": {
         "options": {"local": "recipients", "copies": 6, "forget_after_s": 6.119},

@@ -93,7 +93,7 @@ class Absence(Part):
         self._hurry_batches(layer, now)
         for who, since in sorted(memory.away.items()) if memory.away else ():
             is_held_up = memory.kept or memory.frozen
-            if now - since > self.options.forget_after_s and is_held_up:
+            if now - since > layer.forget_after_s and is_held_up:
                 self._forget(layer, who, now)
             else:
                 self.search.call(layer, who)
@@ -106,12 +106,12 @@ class Absence(Part):
         sleep, view = layer.state.sleep, layer.view
         if view is None or now < sleep.call_at:
             return
-        present = self.core.present(layer)
         memory, wanted = layer.memory, {*layer.memory.missed}
         if layer.node.level:  # one of the servers may know of groups that never came about
             wanted = (wanted | memory.forgotten) & {*layer.node.children}
         elif memory.kept:
             wanted |= memory.forgotten
+        present = self.core.present(layer) if wanted else set()
         absent = sorted(who for who in wanted if who not in present)
         for who in absent:
             self.search.call(layer, who)
@@ -142,7 +142,7 @@ class Absence(Part):
         elif founding.since < 0:
             founding.since = now
         for who in sorted(missing) if founding.since >= 0 else ():
-            if now - founding.since > self.options.forget_after_s:
+            if now - founding.since > layer.forget_after_s:
                 self._forget(layer, who, now)
             elif who > ABOVE:
                 self.search.call(layer, who)

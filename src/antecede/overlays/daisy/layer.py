@@ -141,6 +141,14 @@ class Layer:
         into the group after this one."""
         return not self.state.founding.owes - {ABOVE} and not self.memory.frozen
 
+    @property
+    def forget_after_s(self) -> float:
+        """How long one who is away is waited for here. A group of servers may itself wait for a
+        group that has died, and be away meanwhile: those above it wait for longer; but not where
+        groups split and merge, for there levels come and go."""
+        level = 0 if self.options.evolves else self.node.level
+        return self.options.forget_after_s * max(1, level)
+
     def in_order(self) -> list[Kept]:
         """What is kept, as it was delivered."""
         kept = self.state.memory.kept

@@ -157,8 +157,8 @@ class PointToPoint(Broadcast):
 
     def awaits_servers(self, layer: Layer, now: float) -> bool:
         """Whether a new server waits for what the servers keep for the group: as long as there are
-        some; where there are none, or these have lost their quorum, `forget_after_s` at most, and
-        then a gap is told."""
+        some. Where there are none, or these have lost their quorum, they may be founded anew after
+        `forget_after_s`: it waits for twice as long at most, and then a gap is told."""
         above, handover = self.core.above(layer), layer.state.handover
         if layer.node.parent is None:
             return False
@@ -168,7 +168,7 @@ class PointToPoint(Broadcast):
             return not is_begun
         if handover.alone_since < 0:
             handover.alone_since = now
-        if now - handover.alone_since <= self.options.forget_after_s:
+        if now - handover.alone_since <= 2 * self.options.forget_after_s:
             return True
         handover.alone_since = -1.0
         self.core.tell_gap(layer, self.core.beyond(layer))

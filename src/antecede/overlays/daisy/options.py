@@ -107,9 +107,14 @@ class DaisyOptions(Options, frozen=True):
 
     @property
     def waits_s(self) -> float:
-        """On each level of servers a group that has died is waited for; and where groups change, so
-        is one that has died when it gave way."""
-        return self.forget_after_s * (max(1, len(self.sizes)) + self.evolves)
+        """On each level of servers a group that has died is waited for, higher up for longer; where
+        groups do not broadcast, servers are, twice as long. Where groups change, no level waits for
+        longer than others, but a group that has died when it gave way is waited for, too."""
+        levels = max(1, len(self.sizes))
+        if self.evolves:
+            return self.forget_after_s * (levels + 1)
+        times = max(levels * (levels + 1) // 2, 1 + (self.local != "broadcast"))
+        return self.forget_after_s * times
 
     @property
     def silences_back(self) -> int:

@@ -109,7 +109,7 @@ class Search(Part):
         """Who serves a group and finds no servers above, though those that are left might have
         founded them by now, says so: most groups beside its own may have died. It is said again,
         for it may come into other groups meanwhile."""
-        seeking, forget_s = layer.state.seeking, layer.options.forget_after_s
+        seeking, forget_s = layer.state.seeking, layer.forget_after_s
         since_s = max(seeking.since + _IN_VAIN * self._patience_s, seeking.said_at)
         if not layer.is_in and now - since_s > forget_s:
             seeking.said_at = now
@@ -337,7 +337,7 @@ class Search(Part):
 
 def _is_late(layer: Layer, now: float) -> bool:
     """Whether the servers have been sought for longer than a group is waited for."""
-    return now - layer.state.seeking.since > layer.options.forget_after_s
+    return now - layer.state.seeking.since > layer.forget_after_s
 
 
 def _found(layer: Layer, view: View) -> Found:
