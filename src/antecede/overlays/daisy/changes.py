@@ -151,7 +151,7 @@ class Changes(Part):
         node, known = below.node.index, below.memory.changes
         news = [unpack(one) for one in self.core.state.changes if one not in known]
         is_over = any(isinstance(change, Change) and node in change.gone for change in news)
-        for change in news if is_over and below.is_server else ():
+        for change in news if is_over else ():
             self.core.do(below, below.send_word(change, now))
 
     def _on_change(self, layer: Layer, change: Change, now: float) -> None:
