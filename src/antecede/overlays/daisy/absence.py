@@ -109,6 +109,11 @@ class Absence(Part):
         memory, wanted = layer.memory, {*layer.memory.missed}
         if layer.node.level:  # one of the servers may know of groups that never came about
             wanted = (wanted | memory.forgotten) & {*layer.node.children}
+        elif memory.forgotten:  # something may still be kept, for others, that it lacks
+            kept = 0
+            for one in memory.kept.values():
+                kept |= one.message.destinations
+            wanted |= {who for who in memory.forgotten if kept >> who & 1}
         absent = sorted(who for who in wanted if who not in present)
         for who in absent:
             self.search.call(layer, who)

@@ -290,7 +290,7 @@ class Daisy(Order):
             state = layer.state
             if state.sleep.resting and layer.is_awake(now):
                 self._rouse(layer, now)
-            if state.memory.missed or (layer.node.level and state.memory.forgotten):
+            if state.memory.missed or state.memory.forgotten:
                 self._absence.call_back(layer, now)
             out = state.out
             if out.items and out.items_at != out.items_asked:
