@@ -202,7 +202,10 @@ class Absence(Part):
         if whose not in layer.memory.missed or below is None or not below.is_server:
             return
         if not self.core.is_home_lost(layer):
-            self._tell_names(layer, layer.memory.missed[whose])
+            names = layer.memory.missed[whose]
+            self._tell_names(layer, names)
+            for who in sorted({*below.memory.away, *below.memory.forgotten}):
+                below.tell(Missed(who, tuple(sorted(names))), now, self.options.tidy_s)
             self.core.do(layer, layer.send_word(Missed(whose, ()), now))
 
     def tell_doubtful(self, layer: Layer, now: float) -> None:
