@@ -173,13 +173,17 @@ class Search(Part):
     def _are_enough(self, layer: Layer, groups: set[int], now: float) -> bool:
         """Whether these may found the group of servers. A message that is not done everywhere is
         certain to be kept by the group of its sender alone; so it takes all groups. After a long
-        time most will do, of two halves the one with the first group, which tell a gap; survivors
+        time most will do, which tell a gap; of two halves the one that may have gone on, with the
+        most senior server of the last view, or with the first group, where none is known. Survivors
         take those who are away for dead."""
         if layer.options.quorum is Quorum.SURVIVORS:
             return True
         children = set(layer.node.children)
         is_late = now - layer.state.seeking.since > layer.options.forget_after_s
-        most = 2 * len(groups & children) + (min(children) in groups)
+        view = layer.view
+        first = None if view is None else self.core.whom(layer, view.members[0].process)
+        first = min(children) if first is None else first
+        most = 2 * len(groups & children) + (first in groups)
         return children <= groups or (is_late and most > len(children))
 
     def _remind(self, layer: Layer) -> None:
