@@ -288,3 +288,8 @@ def test_every_rule_is_needed(rule: Mutant) -> None:
     scenario = make_scenario({"protocol": "daisy", **SCHEDULES[rule.name]})
     assert judge(scenario).failure is None
     assert judge(scenario, mutated("daisy", rule)).failure is not None
+
+
+@pytest.mark.parametrize("name", sorted({*SCHEDULES} - {rule.name for rule in GIVING_WAY}))
+def test_schedules_that_rules_had_pass(name: str) -> None:
+    assert judge(make_scenario({"protocol": "daisy", **SCHEDULES[name]})).failure is None

@@ -24,6 +24,7 @@ RULES = [
     *daisy.EVOLVING,
     *daisy.CONSENT,
     *daisy.GIVING_WAY,
+    *daisy.LOCAL_GROUPS,
 ]
 
 
@@ -38,6 +39,7 @@ def test_no_list_of_rules_is_left_out() -> None:
     lists = {name for name, value in vars(daisy).items() if isinstance(value, list)}
     known = {"RULES", "AHEAD", "STAR", "LEVELS", "DIRECT", "TOLD", "FOUND_BY_CHANCE", "STOPS"}
     known |= {"FENCE", "LOAD", "RESHAPE", "BACK", "EVOLVING", "CONSENT", "GIVING_WAY", "UNSHOWN"}
+    known |= {"LOCAL_GROUPS"}
     assert lists == known | {"MUTANTS"}
 
 
