@@ -445,8 +445,18 @@ FENCE = [
     ),
     Mutant(
         name="half-of-the-groups-are-none",
+<<<<<<< HEAD
         old=" or (here == rest and min(children) in groups)\n",
         new="\n",
+=======
+        old=" + (first in groups)",
+        new="",
+    ),
+    Mutant(
+        name="calls-groups-that-never-were",
+        old="wanted = (wanted | memory.forgotten) & {*layer.node.children}",
+        new="wanted = wanted | memory.forgotten",
+>>>>>>> fix-d
     ),
     Mutant(
         name="brings-its-batch-unbound",
@@ -636,11 +646,6 @@ EVOLVING = [
         new="            names = set[MessageId]()\n",
     ),
     Mutant(
-        name="moves-empty-handed",
-        old="        new.state.out.resend = old.everything()\n",
-        new="        new.state.out.resend = []\n",
-    ),
-    Mutant(
         name="done-is-not-said-after-a-merge",
         old="            if message.destinations & node.processes:\n"
         "                self._report_done(",
@@ -653,36 +658,15 @@ EVOLVING = [
         new="        if change.raised:\n            layer.memory.pending",
     ),
     Mutant(
-        name="merges-without-followers",
-        old="new.memory.away[who] = now",
-        new="pass",
-    ),
-    Mutant(
-        name="stable-before-all-have-merged",
-        old="            awaited = min(layer.state.founding.batched, default=None)\n",
-        new="            awaited = None\n",
-    ),
-    Mutant(
         name="stays-in-a-group-that-gives-way",
         old="        self.absence.pass_on(layer, known, now)\n"
         "        self.changes.give_way(layer, now)\n",
         new="        self.absence.pass_on(layer, known, now)\n",
     ),
     Mutant(
-        name="founders-stay-where-they-are",
-        old="            self.say(word, layer.node.processes)\n",
-        new="            if not layer.is_lost:\n"
-        "                self.say(word, layer.node.processes)\n",
-    ),
-    Mutant(
         name="waits-for-the-servers-for-ever",
         old=" or missing <= lines | {ABOVE})",
         new=" or missing <= lines)",
-    ),
-    Mutant(
-        name="forgets-before-it-is-told",
-        old="        is_told = not memory.batches and not layer.node.level\n",
-        new="        is_told = not layer.node.level\n",
     ),
     Mutant(
         name="keeps-to-itself-what-others-missed",
@@ -723,16 +707,6 @@ CONSENT = [
         new="        if view >= 0:\n",
     ),
     Mutant(
-        name="waits-for-who-has-left",
-        old="        if 0 < view <= word.view:\n",
-        new="        if view < 0:\n",
-    ),
-    Mutant(
-        name="forgotten-for-good",
-        old="wanted = (wanted | memory.forgotten) & {*layer.node.children}",
-        new="wanted = wanted & {*layer.node.children}",
-    ),
-    Mutant(
         name="says-again-what-not-all-know",
         old="unpack(stored), stored not in below.state.moving.asked.values()",
         new="unpack(stored), True",
@@ -759,6 +733,7 @@ CONSENT = [
 
 GIVING_WAY = [
     Mutant(
+<<<<<<< HEAD
         name="relabelled-in-silence",
         old="                    layer.memory.away[index] = now + 4 * "
         "self.options.suspect_after_s\n"
@@ -772,25 +747,11 @@ GIVING_WAY = [
         new="        is_told = not memory.batches\n",
     ),
     Mutant(
+=======
+>>>>>>> fix-d
         name="splits-below-those-it-has-not-left",
         old="        if layer is not self.core.layers[-1]:",
         new="        if layer not in self.core.layers:",
-    ),
-    Mutant(
-        name="a-lone-group-waits-for-who-waits",
-        old="not layer.node.level or (not memory.away and present == {*layer.node.children})",
-        new="not memory.away and (not layer.node.level or present == {*layer.node.children})",
-    ),
-    Mutant(
-        name="tells-founders-alone",
-        old="            self.say(word, layer.node.processes)\n",
-        new="            self.say(word, process_set(who for who in "
-        "layer.memory.batches if who > ABOVE))\n",
-    ),
-    Mutant(
-        name="done-though-it-gives-way",
-        old=" or (child in memory.forgotten and not memory.frozen)\n",
-        new=" or child in memory.forgotten\n",
     ),
     Mutant(
         name="agreed-for-ever",
@@ -799,6 +760,7 @@ GIVING_WAY = [
         new="",
     ),
     Mutant(
+<<<<<<< HEAD
         name="agrees-only-once",
         old="            word = Proposal(change, below.node.index, agrees=True)\n"
         "            self.core.do(layer, layer.send_word(word, now))\n",
@@ -849,16 +811,20 @@ UNSHOWN = [
         name="calls-groups-that-never-were",
         old="wanted = (wanted | memory.forgotten) & {*layer.node.children}",
         new="wanted = wanted | memory.forgotten",
-    ),
-    Mutant(
-        name="proposes-two-changes-at-once",
-        old="        if is_first or is_asking(layer) or not self.core.stays(layer):\n",
-        new="        if is_first or not self.core.stays(layer):\n",
+=======
+        name="relabelled-in-silence",
+        old="                    layer.memory.away[index] = now + 4 * "
+        "self.options.suspect_after_s\n"
+        "        self.absence.tell_missed(layer, now)\n",
+        new="                    layer.memory.away[index] = now + 4 * "
+        "self.options.suspect_after_s\n",
+>>>>>>> fix-d
     ),
 ]
 """More of groups that give way, and of who has missed something:
 `tests/overlays/test_daisy_giving_way.py` has the schedules, as chance has found them."""
 
+<<<<<<< HEAD
 STAYING = [
     Mutant(
         name="calls-nobody-it-has-forgotten",
@@ -908,6 +874,74 @@ STAYING = [
     ),
 ]
 """`tests/overlays/test_daisy_staying.py` has the schedules."""
+=======
+LOCAL_GROUPS = [
+    Mutant(
+        name="only-the-server-gives-notice",
+        old="        for change in news if is_over else ():\n",
+        new="        for change in news if is_over and below.is_server else ():\n",
+    ),
+    Mutant(
+        name="frees-nobody-when-servers-end",
+        old="            if isinstance(change, Change) and not _is_decided(layer, pack(change)):\n"
+        "                self.core.do(layer, layer.send_word(Void(change), now))\n",
+        new="            pass\n",
+    ),
+    Mutant(
+        name="the-forgotten-are-not-called",
+        old="            wanted |= {who for who in memory.forgotten if kept >> who & 1}\n",
+        new="",
+    ),
+    Mutant(
+        name="tells-only-what-its-groups-remember",
+        old=" or isinstance(unpack(stored), Change)\n",
+        new="\n",
+    ),
+    Mutant(
+        name="followers-are-newcomers",
+        old="int(old.is_in or old.state.incarnation > 0)",
+        new="0",
+    ),
+    Mutant(
+        name="dissolves-in-silence",
+        old="            lacked = {} if layer.is_lost else self._lacked_by_forgotten(layer)\n",
+        new="            lacked: dict[int, list[MessageId]] = {}\n",
+    ),
+    Mutant(
+        name="the-first-group-goes-on",
+        old="        first = min(children) if first is None else first\n",
+        new="        first = min(children)\n",
+    ),
+    Mutant(
+        name="moves-empty-handed",
+        old="        new.state.out.resend = old.everything()\n",
+        new="        new.state.out.resend = []\n",
+    ),
+    Mutant(
+        name="stable-before-all-have-merged",
+        old="            awaited = min(layer.state.founding.batched, default=None)\n",
+        new="            awaited = None\n",
+    ),
+    Mutant(
+        name="forgets-before-it-is-told",
+        old="        is_told = not memory.batches and not layer.node.level\n",
+        new="        is_told = not layer.node.level\n",
+    ),
+    Mutant(
+        name="told-to-one-that-was-replaced",
+        old="        is_told = not memory.batches and not layer.node.level\n",
+        new="        is_told = not memory.batches\n",
+    ),
+    Mutant(
+        name="tells-founders-alone",
+        old="            self.say(word, layer.node.processes)\n",
+        new="            self.say(word, process_set(who for who in "
+        "layer.memory.batches if who > ABOVE))\n",
+    ),
+]
+"""Local groups that split and merge, who is away from them, and who serves them:
+`tests/overlays/test_daisy_local_groups.py` has the schedules."""
+>>>>>>> fix-d
 
 UNSHOWN = [
     Mutant(
@@ -1087,6 +1121,60 @@ UNSHOWN = [
         name="has-stopped-for-ever",
         old="        if layer.state.stopped:\n            number",
         new="        if not layer:\n            number",
+    ),
+    Mutant(
+        name="told-to-those-who-are-there",
+        old="            for who in sorted({*below.memory.away, *below.memory.forgotten}):\n"
+        "                below.tell(Missed(who, tuple(sorted(names))), now, "
+        "self.options.tidy_s)\n",
+        new="",
+    ),
+    Mutant(
+        name="held-up-for-ever",
+        old="                    self._consent.go_on_all(now)\n",
+        new="                    pass\n",
+    ),
+    Mutant(
+        name="forgotten-for-good",
+        old="wanted = (wanted | memory.forgotten) & {*layer.node.children}",
+        new="wanted = wanted & {*layer.node.children}",
+    ),
+    Mutant(
+        name="waits-for-who-has-left",
+        old="        if 0 < view <= word.view:\n",
+        new="        if view < 0:\n",
+    ),
+    Mutant(
+        name="merges-without-followers",
+        old="new.memory.away[who] = now",
+        new="pass",
+    ),
+    Mutant(
+        name="founders-stay-where-they-are",
+        old="            self.say(word, layer.node.processes)\n",
+        new="            if not layer.is_lost:\n"
+        "                self.say(word, layer.node.processes)\n",
+    ),
+    Mutant(
+        name="a-lone-group-waits-for-who-waits",
+        old="not layer.node.level or (not memory.away and present == {*layer.node.children})",
+        new="not memory.away and (not layer.node.level or present == {*layer.node.children})",
+    ),
+    Mutant(
+        name="done-though-it-gives-way",
+        old=" or (child in memory.forgotten and not memory.frozen)\n",
+        new=" or child in memory.forgotten\n",
+    ),
+    Mutant(
+        name="agrees-only-once",
+        old="            word = Proposal(change, below.node.index, agrees=True)\n"
+        "            self.core.do(layer, layer.send_word(word, now))\n",
+        new="            pass\n",
+    ),
+    Mutant(
+        name="proposes-two-changes-at-once",
+        old="        if is_first or is_asking(layer) or not self.core.stays(layer):\n",
+        new="        if is_first or not self.core.stays(layer):\n",
     ),
 ]
 """Rules for which no schedule is known: docs/daisy.md lists them."""

@@ -678,3 +678,8 @@ def test_every_rule_is_needed(rule: Mutant) -> None:
 @pytest.mark.parametrize("fields", OTHERS)
 def test_others_pass(fields: dict[str, Any]) -> None:
     assert judge(make_scenario({"protocol": "daisy", **fields})).failure is None
+
+
+@pytest.mark.parametrize("name", sorted({*SCHEDULES} - {rule.name for rule in EVOLVING}))
+def test_schedules_that_rules_had_pass(name: str) -> None:
+    assert judge(make_scenario({"protocol": "daisy", **SCHEDULES[name]})).failure is None

@@ -109,8 +109,11 @@ class Absence(Part):
         memory, wanted = layer.memory, {*layer.memory.missed}
         if layer.node.level:  # one of the servers may know of groups that never came about
             wanted = (wanted | memory.forgotten) & {*layer.node.children}
-        elif memory.kept:
-            wanted |= memory.forgotten
+        elif memory.forgotten:  # something may still be kept, for others, that it lacks
+            kept = 0
+            for one in memory.kept.values():
+                kept |= one.message.destinations
+            wanted |= {who for who in memory.forgotten if kept >> who & 1}
         present = self.core.present(layer) if wanted else set()
         absent = sorted(who for who in wanted if who not in present)
         for who in absent:
@@ -203,7 +206,10 @@ class Absence(Part):
         if whose not in layer.memory.missed or below is None or not below.is_server:
             return
         if not self.core.is_home_lost(layer):
-            self._tell_names(layer, layer.memory.missed[whose])
+            names = layer.memory.missed[whose]
+            self._tell_names(layer, names)
+            for who in sorted({*below.memory.away, *below.memory.forgotten}):
+                below.tell(Missed(who, tuple(sorted(names))), now, self.options.tidy_s)
             self.core.do(layer, layer.send_word(Missed(whose, ()), now))
 
     def tell_doubtful(self, layer: Layer, now: float) -> None:

@@ -156,15 +156,20 @@ class Core:
         )
 
     def changes(self) -> tuple[bytes, ...]:
-        """How the plan has changed, as far as the groups remember that this process is in. What it
-        has heard from servers that were may never have come about."""
+        """How the plan has changed. What all groups have agreed to that it ends has come about,
+        whoever says so; of groups of servers, as far as the groups remember that this process is
+        in: those that were may have decided on what never came about."""
         known = {
             stored
             for layer in self.layers
             if not layer.is_lost and not self.is_home_lost(layer)
             for stored in layer.memory.changes
         }
-        return tuple(stored for stored in self.state.changes if stored in known)
+        return tuple(
+            stored
+            for stored in self.state.changes
+            if stored in known or isinstance(unpack(stored), Change)
+        )
 
     def remove(self, layer: Layer) -> None:
         """Be in this group no more, though in those above it."""

@@ -26,6 +26,7 @@ from antecede.overlays.daisy.items import (
     Change,
     Freeze,
     Group,
+    Missed,
     Own,
     Ready,
     Reshape,
@@ -309,7 +310,9 @@ class Levels(Part):
         below = self.core.below(layer)
         if below is not None and pack(change) not in below.memory.changes:
             own = Own(tuple(self._own(layer, below)))
-            self.core.do(below, below.send_words((own, change), now))
+            lacked = {} if layer.is_lost else self._lacked_by_forgotten(layer)
+            missed = [Missed(who, tuple(ids), beside=True) for who, ids in lacked.items()]
+            self.core.do(below, below.send_words((own, *missed, change), now))
         self._leave_if_bound(layer, now)
 
     def _own(self, layer: Layer, below: Layer) -> list[MessageId]:
@@ -358,15 +361,18 @@ class Levels(Part):
 
     def _note_missed(self, old: Layer, new: Layer) -> None:
         """What a group that was forgotten has not had: those above were told that all are done."""
-        for who in sorted(old.memory.forgotten):
-            those = self.core.those(old, who)
-            names = [
-                id_
-                for id_, kept in old.memory.kept.items()
-                if kept.message.destinations & those and who not in kept.done
-            ]
-            if names:
-                new.memory.note_missed(who, names)
+        for who, names in self._lacked_by_forgotten(old).items():
+            new.memory.note_missed(who, names)
+
+    def _lacked_by_forgotten(self, layer: Layer) -> dict[int, list[MessageId]]:
+        """By group that was forgotten, what it has not had."""
+        lacked: dict[int, list[MessageId]] = {}
+        for who in sorted(layer.memory.forgotten):
+            those = self.core.those(layer, who)
+            for id_, kept in sorted(layer.memory.kept.items()):
+                if kept.message.destinations & those and who not in kept.done:
+                    lacked.setdefault(who, []).append(id_)
+        return lacked
 
     def _founder_of(self, index: int, now: float) -> Layer | None:
         """A founder of a group of servers that is made by a change."""

@@ -269,6 +269,8 @@ class Daisy(Order):
                 self._perform(layer, effect, now)
             if not agenda:
                 self._arrivals.bring_batches(now)
+                if core.evolves:
+                    self._consent.go_on_all(now)
                 if core.reshapes:
                     self._levels.go_on(now)
                 if core.runs_ahead:

@@ -185,19 +185,21 @@ class Search(Part):
     def _are_enough(self, layer: Layer, groups: set[int], now: float) -> bool:
         """Whether these may found the group of servers. A message that is not done everywhere is
         certain to be kept by the group of its sender alone; so it takes all groups. After a long
-        time most will do, of two halves the one with the first group, which tell a gap; a group
-        counts for all that have merged in it. Survivors take those who are away for dead."""
+        time most will do, which tell a gap; survivors take those who are away for dead."""
         if layer.options.quorum is Quorum.SURVIVORS:
             return True
         children = set(layer.node.children)
         return children <= groups or (_is_late(layer, now) and self._are_most(layer, groups))
 
     def _are_most(self, layer: Layer, groups: set[int]) -> bool:
-        """Whether these are most of the groups below servers, of two halves the one with the first:
-        a group counts for all that have merged in it."""
-        children, count = set(layer.node.children), self.core.plan.count
+        """Whether these are most of the groups below servers; of two halves the one that may have
+        gone on, with the most senior server of the last view, or with the first group, where none
+        is known. A group counts for all that have merged in it."""
+        children, count, view = set(layer.node.children), self.core.plan.count, layer.view
         here, rest = sum(map(count, groups & children)), sum(map(count, children - groups))
-        return here > rest or (here == rest and min(children) in groups)
+        first = None if view is None else self.core.whom(layer, view.members[0].process)
+        first = min(children) if first is None else first
+        return here > rest or (here == rest and first in groups)
 
     def _remind(self, layer: Layer) -> None:
         """A founder repeats its word to those who have not been heard in the new group."""
