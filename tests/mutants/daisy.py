@@ -378,8 +378,9 @@ STOPS = [
 FENCE = [
     Mutant(
         name="founded-by-most",
-        old="        return children <= groups or (is_late and most > len(children))\n",
-        new="        return 2 * len(groups & children) > len(children)\n",
+        old="        return {*layer.node.children} <= groups or (is_late and "
+        "_are_most(layer, groups))\n",
+        new="        return _are_most(layer, groups)\n",
     ),
     Mutant(
         name="the-batch-dies-with-its-founder",
@@ -395,8 +396,8 @@ FENCE = [
     ),
     Mutant(
         name="waits-for-a-batch-for-ever",
-        old="                self._forget(layer, who, now)\n            elif who > ABOVE:\n",
-        new="                pass\n            elif who > ABOVE:\n",
+        old="                self._forget(layer, Forget(who, batch=True), now)\n",
+        new="                pass\n",
     ),
     Mutant(
         name="waits-for-those-above-for-ever",
@@ -407,8 +408,8 @@ FENCE = [
     ),
     Mutant(
         name="forgets-though-lost-at-home",
-        old="        if not layer.is_told(Forget(who)) and not self.core.is_home_lost(layer):\n",
-        new="        if not layer.is_told(Forget(who)):\n",
+        old="        if not layer.is_told(word) and not self.core.is_home_lost(layer):\n",
+        new="        if not layer.is_told(word):\n",
     ),
     Mutant(
         name="newcomers-are-not-missed",
@@ -807,14 +808,6 @@ GIVING_WAY = [
         new="            pass\n",
     ),
     Mutant(
-        name="relabelled-in-silence",
-        old="                    layer.memory.away[index] = now + 4 * "
-        "self.options.suspect_after_s\n"
-        "        self.absence.tell_missed(layer, now)\n",
-        new="                    layer.memory.away[index] = now + 4 * "
-        "self.options.suspect_after_s\n",
-    ),
-    Mutant(
         name="proposes-two-changes-at-once",
         old="        if is_first or is_asking(layer) or not self.core.stays(layer):\n",
         new="        if is_first or not self.core.stays(layer):\n",
@@ -823,7 +816,34 @@ GIVING_WAY = [
 """More of groups that give way, and of who has missed something:
 `tests/overlays/test_daisy_giving_way.py` has the schedules, as chance has found them."""
 
+STAYING = [
+    Mutant(
+        name="no-batch-is-no-group",
+        old="        if not word.batch and who in memory.away:\n",
+        new="        if who in memory.away:\n",
+    ),
+    Mutant(
+        name="each-server-begins-to-wait",
+        old="        return since if alone_since < 0 else min(since, alone_since)\n",
+        new="        return since\n",
+    ),
+    Mutant(
+        name="a-later-epoch-takes-all-groups",
+        old="        is_enough = not missing or (are_late and _are_most(layer, here))\n",
+        new="        is_enough = not missing\n",
+    ),
+]
+"""Where groups stay as they are: rules that draws have shown to be needed."""
+
 UNSHOWN = [
+    Mutant(
+        name="relabelled-in-silence",
+        old="                    layer.memory.away[index] = now + 4 * "
+        "self.options.suspect_after_s\n"
+        "        self.absence.tell_missed(layer, now)\n",
+        new="                    layer.memory.away[index] = now + 4 * "
+        "self.options.suspect_after_s\n",
+    ),
     Mutant(
         name="leaves-one-in-a-later-epoch",
         old="                self._found_with(layer, layer.view, now)\n",
