@@ -378,9 +378,9 @@ STOPS = [
 FENCE = [
     Mutant(
         name="founded-by-most",
-        old="        return children <= groups or "
-        "(_is_late(layer, now) and self._are_most(layer, groups))\n",
-        new="        return 2 * len(groups & children) > len(children)\n",
+        old="        return {*layer.node.children} <= groups or "
+        "(is_late and self._are_most(layer, groups))\n",
+        new="        return 2 * len(groups & {*layer.node.children}) > len(layer.node.children)\n",
     ),
     Mutant(
         name="the-batch-dies-with-its-founder",
@@ -396,8 +396,8 @@ FENCE = [
     ),
     Mutant(
         name="waits-for-a-batch-for-ever",
-        old="                self._forget(layer, who, now)\n            elif who > ABOVE:\n",
-        new="                pass\n            elif who > ABOVE:\n",
+        old="                self._forget(layer, Forget(who, batch=True), now)\n",
+        new="                pass\n",
     ),
     Mutant(
         name="waits-for-those-above-for-ever",
@@ -408,8 +408,8 @@ FENCE = [
     ),
     Mutant(
         name="forgets-though-lost-at-home",
-        old="        if not layer.is_told(Forget(who)) and not self.core.is_home_lost(layer):\n",
-        new="        if not layer.is_told(Forget(who)):\n",
+        old="        if not layer.is_told(word) and not self.core.is_home_lost(layer):\n",
+        new="        if not layer.is_told(word):\n",
     ),
     Mutant(
         name="newcomers-are-not-missed",
@@ -445,18 +445,8 @@ FENCE = [
     ),
     Mutant(
         name="half-of-the-groups-are-none",
-<<<<<<< HEAD
-        old=" or (here == rest and min(children) in groups)\n",
+        old=" or (here == rest and first in groups)\n",
         new="\n",
-=======
-        old=" + (first in groups)",
-        new="",
-    ),
-    Mutant(
-        name="calls-groups-that-never-were",
-        old="wanted = (wanted | memory.forgotten) & {*layer.node.children}",
-        new="wanted = wanted | memory.forgotten",
->>>>>>> fix-d
     ),
     Mutant(
         name="brings-its-batch-unbound",
@@ -633,7 +623,6 @@ BACK = [
 ]
 """`tests/overlays/test_daisy_back.py` has the schedules."""
 
-
 EVOLVING = [
     Mutant(
         name="only-the-server-calls",
@@ -733,22 +722,6 @@ CONSENT = [
 
 GIVING_WAY = [
     Mutant(
-<<<<<<< HEAD
-        name="relabelled-in-silence",
-        old="                    layer.memory.away[index] = now + 4 * "
-        "self.options.suspect_after_s\n"
-        "        self.absence.tell_missed(layer, now)\n",
-        new="                    layer.memory.away[index] = now + 4 * "
-        "self.options.suspect_after_s\n",
-    ),
-    Mutant(
-        name="told-to-one-that-was-replaced",
-        old="        is_told = not memory.batches and not layer.node.level\n",
-        new="        is_told = not memory.batches\n",
-    ),
-    Mutant(
-=======
->>>>>>> fix-d
         name="splits-below-those-it-has-not-left",
         old="        if layer is not self.core.layers[-1]:",
         new="        if layer not in self.core.layers:",
@@ -759,16 +732,64 @@ GIVING_WAY = [
         '                layer.memory.agreed = b""\n',
         new="",
     ),
-    Mutant(
-<<<<<<< HEAD
-        name="agrees-only-once",
-        old="            word = Proposal(change, below.node.index, agrees=True)\n"
-        "            self.core.do(layer, layer.send_word(word, now))\n",
-        new="            pass\n",
-    ),
 ]
 """More of groups that give way, and of who has missed something:
 `tests/overlays/test_daisy_giving_way.py` has the schedules, as chance has found them."""
+
+STAYING = [
+    Mutant(
+        name="no-batch-is-no-group",
+        old="        if not word.batch and who in memory.away:\n",
+        new="        if who in memory.away:\n",
+    ),
+    Mutant(
+        name="each-server-begins-to-wait",
+        old="        return since if alone_since < 0 else min(since, alone_since)\n",
+        new="        return since\n",
+    ),
+    Mutant(
+        name="a-later-epoch-takes-all-groups",
+        old="        is_enough = not missing or (are_late and self._are_most(layer, here))\n",
+        new="        is_enough = not missing\n",
+    ),
+    Mutant(
+        name="looks-for-a-lone-stray",
+        old="        return any(stray.sender == sender and stray.number <= number "
+        "for stray in strays)\n",
+        new="        return any(stray == message for stray in strays)\n",
+    ),
+    Mutant(
+        name="looks-for-servers-in-silence",
+        old="        if not layer.is_in and now - since_s > forget_s:\n",
+        new="        if now < 0:\n",
+    ),
+    Mutant(
+        name="nobody-watches-who-is-to-tell",
+        old="        is_watching = bool(memory.beside) and not layer.is_server\n",
+        new="        is_watching = False\n",
+    ),
+    Mutant(
+        name="tells-a-gap-before-it-goes-on",
+        old="        handover.gone = gone\n",
+        new="        if gone:\n            self.core.tell_gap(layer, gone)\n",
+    ),
+    Mutant(
+        name="those-above-wait-no-longer",
+        old="self.options.forget_after_s * max(1, level)",
+        new="self.options.forget_after_s * min(1, 1 + level)",
+    ),
+    Mutant(
+        name="waits-for-servers-no-longer-than-they-do",
+        old="alone_since <= 2 * self.options.forget_after_s:",
+        new="alone_since <= self.options.forget_after_s:",
+    ),
+    Mutant(
+        name="waits-for-servers-that-have-stopped",
+        old="        if is_begun or (above is not None and not above.is_lost):\n",
+        new="        if is_begun or above is not None:\n",
+    ),
+]
+"""Where groups stay as they are: rules that draws have shown to be needed."""
 
 HELD_UP = [
     Mutant(
@@ -806,76 +827,33 @@ HELD_UP = [
 ]
 """Groups of servers that are held up: `tests/overlays/test_daisy_held_up.py`."""
 
-UNSHOWN = [
-    Mutant(
-        name="calls-groups-that-never-were",
-        old="wanted = (wanted | memory.forgotten) & {*layer.node.children}",
-        new="wanted = wanted | memory.forgotten",
-=======
-        name="relabelled-in-silence",
-        old="                    layer.memory.away[index] = now + 4 * "
-        "self.options.suspect_after_s\n"
-        "        self.absence.tell_missed(layer, now)\n",
-        new="                    layer.memory.away[index] = now + 4 * "
-        "self.options.suspect_after_s\n",
->>>>>>> fix-d
-    ),
-]
-"""More of groups that give way, and of who has missed something:
-`tests/overlays/test_daisy_giving_way.py` has the schedules, as chance has found them."""
-
-<<<<<<< HEAD
-STAYING = [
-    Mutant(
-        name="calls-nobody-it-has-forgotten",
-        old="        elif memory.kept:\n            wanted |= memory.forgotten\n",
-        new="",
-    ),
-    Mutant(
-        name="looks-for-a-lone-stray",
-        old="        return any(stray.sender == sender and stray.number <= number "
-        "for stray in strays)\n",
-        new="        return any(stray == message for stray in strays)\n",
-    ),
-    Mutant(
-        name="looks-for-servers-in-silence",
-        old="        if not layer.is_in and now - since_s > forget_s:\n",
-        new="        if now < 0:\n",
-    ),
-    Mutant(
-        name="nobody-watches-who-is-to-tell",
-        old="        is_watching = bool(memory.beside) and not layer.is_server\n",
-        new="        is_watching = False\n",
-    ),
-    Mutant(
-        name="tells-a-gap-before-it-goes-on",
-        old="        handover.gone = gone\n",
-        new="        if gone:\n            self.core.tell_gap(layer, gone)\n",
-    ),
-    Mutant(
-        name="those-above-wait-no-longer",
-        old="self.options.forget_after_s * max(1, level)",
-        new="self.options.forget_after_s * min(1, 1 + level)",
-    ),
-    Mutant(
-        name="waits-for-groups-that-are-forgotten",
-        old=" <= groups | given_up\n",
-        new=" <= groups\n",
-    ),
-    Mutant(
-        name="waits-for-servers-no-longer-than-they-do",
-        old="alone_since <= 2 * self.options.forget_after_s:",
-        new="alone_since <= self.options.forget_after_s:",
-    ),
-    Mutant(
-        name="waits-for-servers-that-have-stopped",
-        old="        if is_begun or (above is not None and not above.is_lost):\n",
-        new="        if is_begun or above is not None:\n",
-    ),
-]
-"""`tests/overlays/test_daisy_staying.py` has the schedules."""
-=======
 LOCAL_GROUPS = [
+    Mutant(
+        name="moves-empty-handed",
+        old="        new.state.out.resend = old.everything()\n",
+        new="        new.state.out.resend = []\n",
+    ),
+    Mutant(
+        name="stable-before-all-have-merged",
+        old="            awaited = min(layer.state.founding.batched, default=None)\n",
+        new="            awaited = None\n",
+    ),
+    Mutant(
+        name="forgets-before-it-is-told",
+        old="        is_told = not memory.batches and not layer.node.level\n",
+        new="        is_told = not layer.node.level\n",
+    ),
+    Mutant(
+        name="told-to-one-that-was-replaced",
+        old="        is_told = not memory.batches and not layer.node.level\n",
+        new="        is_told = not memory.batches\n",
+    ),
+    Mutant(
+        name="tells-founders-alone",
+        old="            self.say(word, layer.node.processes)\n",
+        new="            self.say(word, process_set(who for who in "
+        "layer.memory.batches if who > ABOVE))\n",
+    ),
     Mutant(
         name="only-the-server-gives-notice",
         old="        for change in news if is_over else ():\n",
@@ -912,62 +890,14 @@ LOCAL_GROUPS = [
         old="        first = min(children) if first is None else first\n",
         new="        first = min(children)\n",
     ),
-    Mutant(
-        name="moves-empty-handed",
-        old="        new.state.out.resend = old.everything()\n",
-        new="        new.state.out.resend = []\n",
-    ),
-    Mutant(
-        name="stable-before-all-have-merged",
-        old="            awaited = min(layer.state.founding.batched, default=None)\n",
-        new="            awaited = None\n",
-    ),
-    Mutant(
-        name="forgets-before-it-is-told",
-        old="        is_told = not memory.batches and not layer.node.level\n",
-        new="        is_told = not layer.node.level\n",
-    ),
-    Mutant(
-        name="told-to-one-that-was-replaced",
-        old="        is_told = not memory.batches and not layer.node.level\n",
-        new="        is_told = not memory.batches\n",
-    ),
-    Mutant(
-        name="tells-founders-alone",
-        old="            self.say(word, layer.node.processes)\n",
-        new="            self.say(word, process_set(who for who in "
-        "layer.memory.batches if who > ABOVE))\n",
-    ),
 ]
 """Local groups that split and merge, who is away from them, and who serves them:
 `tests/overlays/test_daisy_local_groups.py` has the schedules."""
->>>>>>> fix-d
 
 UNSHOWN = [
     Mutant(
-        name="ends-in-a-view-that-is-not-told",
-        old="        if view is None or view.number != moving.frozen_in:",
-        new="        if view is None:",
-    ),
-    Mutant(
-        name="ready-since-it-froze-before",
-        old="                    if number == layer.state.moving.freezes:\n",
-        new="                    if number >= 0:\n",
-    ),
-    Mutant(
-        name="freezes-again-at-once",
-        old="        return now - moving.frozen_at > self._limit_s and self._are_had(layer)\n",
-        new="        return True\n",
-    ),
-    Mutant(
-        name="frozen-from-view-to-view",
-        old="            self._go_on_as_before(layer, memory)\n"
-        "            layer.state.moving.freezes = 0\n",
-        new="            pass\n",
-    ),
-    Mutant(
         name="leaves-one-in-a-later-epoch",
-        old="                self._found_with(layer, layer.view, word.late, now)\n",
+        old="                self._found_with(layer, layer.view, now)\n",
         new="                pass\n",
     ),
     Mutant(
@@ -1123,26 +1053,9 @@ UNSHOWN = [
         new="        if not layer:\n            number",
     ),
     Mutant(
-        name="told-to-those-who-are-there",
-        old="            for who in sorted({*below.memory.away, *below.memory.forgotten}):\n"
-        "                below.tell(Missed(who, tuple(sorted(names))), now, "
-        "self.options.tidy_s)\n",
-        new="",
-    ),
-    Mutant(
-        name="held-up-for-ever",
-        old="                    self._consent.go_on_all(now)\n",
-        new="                    pass\n",
-    ),
-    Mutant(
-        name="forgotten-for-good",
+        name="calls-groups-that-never-were",
         old="wanted = (wanted | memory.forgotten) & {*layer.node.children}",
-        new="wanted = wanted & {*layer.node.children}",
-    ),
-    Mutant(
-        name="waits-for-who-has-left",
-        old="        if 0 < view <= word.view:\n",
-        new="        if view < 0:\n",
+        new="wanted = wanted | memory.forgotten",
     ),
     Mutant(
         name="merges-without-followers",
@@ -1154,6 +1067,22 @@ UNSHOWN = [
         old="            self.say(word, layer.node.processes)\n",
         new="            if not layer.is_lost:\n"
         "                self.say(word, layer.node.processes)\n",
+    ),
+    Mutant(
+        name="frozen-from-view-to-view",
+        old="            self._go_on_as_before(layer, memory)\n"
+        "            layer.state.moving.freezes = 0\n",
+        new="            pass\n",
+    ),
+    Mutant(
+        name="waits-for-who-has-left",
+        old="        if 0 < view <= word.view:\n",
+        new="        if view < 0:\n",
+    ),
+    Mutant(
+        name="forgotten-for-good",
+        old="wanted = (wanted | memory.forgotten) & {*layer.node.children}",
+        new="wanted = wanted & {*layer.node.children}",
     ),
     Mutant(
         name="a-lone-group-waits-for-who-waits",
@@ -1172,9 +1101,44 @@ UNSHOWN = [
         new="            pass\n",
     ),
     Mutant(
+        name="relabelled-in-silence",
+        old="                    layer.memory.away[index] = now + 4 * "
+        "self.options.suspect_after_s\n"
+        "        self.absence.tell_missed(layer, now)\n",
+        new="                    layer.memory.away[index] = now + 4 * "
+        "self.options.suspect_after_s\n",
+    ),
+    Mutant(
         name="proposes-two-changes-at-once",
         old="        if is_first or is_asking(layer) or not self.core.stays(layer):\n",
         new="        if is_first or not self.core.stays(layer):\n",
+    ),
+    Mutant(
+        name="ends-in-a-view-that-is-not-told",
+        old="        if view is None or view.number != moving.frozen_in:",
+        new="        if view is None:",
+    ),
+    Mutant(
+        name="ready-since-it-froze-before",
+        old="                    if number == layer.state.moving.freezes:\n",
+        new="                    if number >= 0:\n",
+    ),
+    Mutant(
+        name="freezes-again-at-once",
+        old="        return now - moving.frozen_at > self._limit_s and self._are_had(layer)\n",
+        new="        return True\n",
+    ),
+    Mutant(
+        name="told-to-those-who-are-there",
+        old="            for who in sorted({*below.memory.away, *below.memory.forgotten}):\n"
+        "                below.tell(Missed(who, tuple(sorted(names))), now, "
+        "self.options.tidy_s)\n",
+        new="",
+    ),
+    Mutant(
+        name="held-up-for-ever",
+        old="                    self._consent.go_on_all(now)\n",
+        new="                    pass\n",
     ),
 ]
 """Rules for which no schedule is known: docs/daisy.md lists them."""

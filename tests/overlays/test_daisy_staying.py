@@ -33,17 +33,6 @@ A_GROUP_DIES: dict[str, Any] = {
 """With the server of the group beside it, which then waits for it."""
 
 SCHEDULES: dict[str, dict[str, Any]] = {
-    "calls-nobody-it-has-forgotten": {
-        "options": {"forget_after_s": 3.248},
-        "processes": 6,
-        "seed": 6,
-        "messages": 1,
-        "workload": {"kind": "broadcast"},
-        "rate": 0.149,
-        "network": {"delay": "exponential:0.1", "partitions": [_cut(1.186, 12.879, 1, 4)]},
-        "crashes": [{"process": 0, "time_s": 6.258}, {"process": 1, "time_s": 6.258}],
-        "patience_s": 40.0,
-    },
     "looks-for-a-lone-stray": {
         "options": {
             "local": "recipients",
@@ -116,20 +105,6 @@ SCHEDULES: dict[str, dict[str, Any]] = {
         "seed": 8018572,
         "network": {"delay": "exponential:0.1"},
     },
-    "waits-for-groups-that-are-forgotten": {
-        "options": {"sizes": [2], "forget_after_s": 7.111, "local": "recipients", "copies": 7},
-        "processes": 7,
-        "seed": 2,
-        "messages": 21,
-        "workload": {"cascade": 0.385, "kind": "multicast", "size": 4},
-        "rate": 0.167,
-        "network": {
-            "delay": "exponential:0.1",
-            "partitions": [_cut(3.006, 14.566, 2, 4), _cut(1.917, 5.909, 1, 2, 4)],
-        },
-        "crashes": [{"process": 0, "time_s": 11.622, "back_s": 18.015}],
-        "patience_s": 42.649,
-    },
     "waits-for-servers-no-longer-than-they-do": {
         **A_GROUP_DIES,
         "options": {
@@ -153,6 +128,103 @@ SCHEDULES: dict[str, dict[str, Any]] = {
         "network": {"delay": "exponential:0.1", "partitions": [_cut(3.673, 12.279, 1, 2, 4, 5)]},
         "crashes": [{"process": 1, "time_s": 13.135}],
         "patience_s": 40.0,
+    },
+    "no-batch-is-no-group": {
+        "options": {
+            "tidy_s": 0.0224,
+            "tick_s": 0.3,
+            "suspect_after_s": 0.6,
+            "forget_after_s": 39.787,
+        },
+        "processes": 9,
+        "seed": 19000031014,
+        "messages": 9,
+        "workload": {
+            "kind": "talks",
+            "talks": [
+                {"sender": 1, "to": [2, 4, 6], "share": 1.0},
+                {"sender": 1, "to": [8], "share": 1.0},
+                {"sender": 1, "to": [2, 4], "share": 1.0},
+                {"sender": 1, "to": [0], "share": 1.0},
+            ],
+        },
+        "rate": 0.0527,
+        "network": {
+            "delay": {"kind": "exponential", "mean_s": 0.0392},
+            "loss": 0.201,
+            "partitions": [
+                {"start_s": 0.894, "end_s": 7.27, "sides": [[0, 7]], "packets": "lost"},
+                {"start_s": 4.542, "end_s": 4.642, "sides": [[1, 2, 8, 4]], "packets": "lost"},
+                {"start_s": 3.198, "end_s": 4.642, "sides": [[3], [0, 6]], "packets": "lost"},
+                {"start_s": 7.99, "end_s": 10.681, "sides": [[0, 7]], "packets": "lost"},
+            ],
+        },
+        "crashes": [{"process": 3, "time_s": 4.542}, {"process": 4, "time_s": 11.489}],
+        "patience_s": 69.787,
+    },
+    "each-server-begins-to-wait": {
+        "options": {
+            "tidy_s": 0.0224,
+            "tick_s": 0.3,
+            "suspect_after_s": 0.6,
+            "forget_after_s": 50.604,
+        },
+        "processes": 9,
+        "seed": 1,
+        "messages": 9,
+        "workload": {
+            "kind": "talks",
+            "talks": [
+                {"sender": 1, "to": [2, 4, 6], "share": 1.0},
+                {"sender": 1, "to": [8], "share": 1.0},
+                {"sender": 1, "to": [2, 4], "share": 1.0},
+                {"sender": 1, "to": [0], "share": 1.0},
+            ],
+        },
+        "rate": 0.0733,
+        "network": {
+            "delay": {"kind": "exponential", "mean_s": 0.1},
+            "loss": 0.201,
+            "partitions": [
+                {"start_s": 4.542, "end_s": 10.786, "sides": [[1, 2, 8, 4]], "packets": "lost"},
+                {"start_s": 12.246, "end_s": 25.146, "sides": [[6]], "packets": "lost"},
+            ],
+        },
+        "crashes": [{"process": 3, "time_s": 4.542}],
+        "patience_s": 84.25200000000001,
+    },
+    "a-later-epoch-takes-all-groups": {
+        "options": {"sizes": [2], "tick_s": 0.3, "forget_after_s": 7.128},
+        "processes": 7,
+        "seed": 47,
+        "messages": 4,
+        "workload": {"cascade": 0.0, "kind": "broadcast"},
+        "rate": 0.214,
+        "network": {
+            "delay": {"kind": "exponential", "mean_s": 0.1},
+            "partitions": [
+                {"start_s": 2.99, "end_s": 15.382, "sides": [[0, 1, 5, 6]], "packets": "held"},
+                {"start_s": 4.479, "end_s": 12.314, "sides": [[0, 1, 3, 4]], "packets": "lost"},
+            ],
+        },
+        "crashes": [{"process": 0, "time_s": 13.024}],
+        "patience_s": 42.391999999999996,
+    },
+    "sends-down-though-behind": {
+        "options": {"forget_after_s": 3.104},
+        "processes": 6,
+        "seed": 6,
+        "messages": 9,
+        "workload": {"cascade": 0.0, "kind": "broadcast"},
+        "rate": 0.138,
+        "network": {
+            "delay": {"kind": "exponential", "mean_s": 0.1},
+            "partitions": [
+                {"start_s": 1.044, "end_s": 15.962, "sides": [[3]], "packets": "lost"},
+                {"start_s": 12.232, "end_s": 31.218, "sides": [[4, 5]], "packets": "lost"},
+            ],
+        },
+        "patience_s": 88.956,
     },
 }
 

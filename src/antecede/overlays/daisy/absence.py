@@ -94,7 +94,7 @@ class Absence(Part):
         for who, since in sorted(memory.away.items()) if memory.away else ():
             is_held_up = memory.kept or memory.frozen
             if now - since > layer.forget_after_s and is_held_up:
-                self._forget(layer, who, now)
+                self._forget(layer, Forget(who), now)
             else:
                 self.search.call(layer, who)
 
@@ -146,23 +146,25 @@ class Absence(Part):
             founding.since = now
         for who in sorted(missing) if founding.since >= 0 else ():
             if now - founding.since > layer.forget_after_s:
-                self._forget(layer, who, now)
+                self._forget(layer, Forget(who, batch=True), now)
             elif who > ABOVE:
                 self.search.call(layer, who)
 
-    def _forget(self, layer: Layer, who: int, now: float) -> None:
+    def _forget(self, layer: Layer, word: Forget, now: float) -> None:
         """Nobody who is lost at home decides that: its group may be away no longer, through another
         server, and what it lets go nobody would be told of."""
-        if not layer.is_told(Forget(who)) and not self.core.is_home_lost(layer):
-            layer.tell(Forget(who), now, self.options.tidy_s)
+        if not layer.is_told(word) and not self.core.is_home_lost(layer):
+            layer.tell(word, now, self.options.tidy_s)
 
-    def on_forget(self, layer: Layer, who: int, now: float) -> None:
-        memory = layer.memory
-        if who in memory.batches:
+    def on_forget(self, layer: Layer, word: Forget, now: float) -> None:
+        """A group whose batch is given up may have been there a moment ago, and come back: what is
+        for it is kept."""
+        memory, who = layer.memory, word.who
+        if word.batch and who in memory.batches:
             memory.batches.discard(who)
             layer.state.founding.owes.discard(who)
             self.core.tell_gap(layer, self._bringing(layer, who))
-        if who in memory.away:
+        if not word.batch and who in memory.away:
             del memory.away[who]
             memory.forgotten.add(who)
             self.relay.check_all(layer, now)

@@ -63,13 +63,16 @@ class Release(msgspec.Struct, frozen=True, array_like=True, tag=2):
 
 class Forget(msgspec.Struct, frozen=True, array_like=True, tag=3):
     """The process (in a local group) or the group (in a group of servers) that left has been away
-    for so long that nothing is kept for it; below 0, others whose batch is given up (`layer`)."""
+    for so long that nothing is kept for it. Of a `batch`: that of a group, or of others below 0
+    (`layer`), is given up."""
 
     who: int
+    batch: bool = False
 
 
 class Above(msgspec.Struct, frozen=True, array_like=True, tag=4):
-    """Who the servers in the group above are, and its epoch."""
+    """Who the servers in the group above are, and its epoch; nobody, if my group's server looks for
+    them."""
 
     epoch: Count
     processes: bytes

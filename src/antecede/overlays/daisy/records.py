@@ -102,6 +102,8 @@ class Memory(msgspec.Struct, array_like=True):
     """The change to which this group has agreed (`consent`)."""
     refused: list[bytes] = []
     """Changes to which it never agrees."""
+    alone_since: float = -1.0
+    """Since when its servers, one after the other, have been looking for those above."""
     strays: dict[MessageId, float] = {}
     """What came from other groups with a member that was away, and since when: the servers may not
     have had it."""

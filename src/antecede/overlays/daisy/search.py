@@ -11,10 +11,10 @@ What they begin with: `batches`.
 from math import inf
 
 from antecede.groups import Quorum, View
-from antecede.message import ProcessSet, members, process_set
+from antecede.message import ProcessSet, members, process_set, set_to_bytes
 from antecede.order import Event, Notice, Packet, Transmit
 from antecede.overlays.daisy.core import Core, Part
-from antecede.overlays.daisy.items import Reshape, unpack
+from antecede.overlays.daisy.items import Above, Reshape, unpack
 from antecede.overlays.daisy.layer import ABOVE, LEFT, Layer, founding_anew, joining, line
 from antecede.overlays.daisy.plan import Node
 from antecede.overlays.daisy.stamp import (
@@ -36,7 +36,8 @@ _SPELL = 30
 """Calls come ever more seldom: those that are at most so many times `suspect_after_s` apart are one
 call that lasts."""
 _IN_VAIN = 5
-"""After how many times `suspect_after_s` a process says that nobody lets it in."""
+"""After how many times `suspect_after_s` a process says that nobody lets it in, or a server tells
+its group that there are no others."""
 
 
 class Search(Part):
@@ -91,6 +92,7 @@ class Search(Part):
             if state.seeking.lost:
                 state.seeking.lost = self._looking(layer, now)
             self._remind(layer)
+            self._say_above(layer, now)
             return
         if state.seeking.since < 0:
             state.seeking.since = now
@@ -99,9 +101,10 @@ class Search(Part):
             own = self._own(node)
             beside = node.processes & ~own.processes
             self.tell_changes(own, beside)
-            is_late = _is_late(layer, now)
-            self.say(Seek(own.index, state.epoch, node.index, is_late), beside)
+            self.say(Seek(own.index, state.epoch, node.index), beside)
             self._say_in_vain(layer, beside, now)
+            if now - state.seeking.since > _IN_VAIN * self._patience_s:
+                self._say_above(layer, now)
             if now - state.seeking.since > 3 * self._patience_s:
                 self._found_anew(layer, own, now)
 
@@ -114,6 +117,26 @@ class Search(Part):
         if not layer.is_in and now - since_s > forget_s:
             seeking.said_at = now
             self.core.emit(Notice(Event.STOPPED, layer.node.name, members=beside))
+
+    def _say_above(self, layer: Layer, now: float) -> None:
+        """The group below is to know since when there are no servers: the next server goes on from
+        there. As long as the group sleeps there is no next one."""
+        below, is_found = self.core.below(layer), not layer.is_lost
+        if below is None or not below.is_server or self.core.is_home_lost(layer):
+            return
+        if not is_found and not below.is_awake(now):
+            return
+        if is_found == (below.memory.alone_since >= 0):
+            here = layer.view.processes if is_found and layer.view is not None else 0
+            word = Above(layer.state.epoch, set_to_bytes(here))
+            if not below.is_told(word):
+                below.tell(word, now, self.core.options.tidy_s)
+
+    def _lost_since(self, layer: Layer) -> float:
+        """Since when the group below is without servers."""
+        below, since = self.core.below(layer), layer.state.seeking.since
+        alone_since = -1.0 if below is None else below.memory.alone_since
+        return since if alone_since < 0 else min(since, alone_since)
 
     def _leave(self, layer: Layer, epoch: int, now: float) -> None:
         """The groups of this process are bound to a later epoch, as others have brought along: it
@@ -188,8 +211,8 @@ class Search(Part):
         time most will do, which tell a gap; survivors take those who are away for dead."""
         if layer.options.quorum is Quorum.SURVIVORS:
             return True
-        children = set(layer.node.children)
-        return children <= groups or (_is_late(layer, now) and self._are_most(layer, groups))
+        is_late = now - self._lost_since(layer) > layer.forget_after_s
+        return {*layer.node.children} <= groups or (is_late and self._are_most(layer, groups))
 
     def _are_most(self, layer: Layer, groups: set[int]) -> bool:
         """Whether these are most of the groups below servers; of two halves the one that may have
@@ -274,20 +297,26 @@ class Search(Part):
             self.say(_found(layer, layer.view), 1 << source)
             if word.epoch > layer.state.epoch and layer.is_server:
                 layer.state.seeking.lost[word.node] = (source, now)
-                self._found_with(layer, layer.view, word.late, now)
+                self._found_with(layer, layer.view, now)
 
-    def _found_with(self, layer: Layer, view: View, is_late: bool, now: float) -> None:
+    def _found_with(self, layer: Layer, view: View, now: float) -> None:
         """Some look for a later epoch: their groups may be bound to that, which may never begin. If
         all groups are here with them, their servers found one that is later still; or most, where
-        those have looked for long and the others were forgotten here."""
+        the others have been away for long."""
         speakers = {self.core.whom(layer, one.process): one.process for one in view.members}
         speakers |= {child: process for child, (process, _) in self._looking(layer, now).items()}
-        groups = {group for group in speakers if group is not None}
-        given_up = layer.memory.forgotten if is_late and self._are_most(layer, groups) else set()
-        is_whole = {*layer.node.children} <= groups | given_up
-        if is_whole and self.process in speakers.values() and not self.core.is_home_lost(layer):
+        here = {child for child in speakers if child is not None}
+        missing = {*layer.node.children} - here
+        are_late = all(self._is_gone(layer, child, now) for child in missing)
+        is_enough = not missing or (are_late and self._are_most(layer, here))
+        if is_enough and self.process in speakers.values() and not self.core.is_home_lost(layer):
             others = [one for one in speakers.values() if one != self.process]
             self._begin_anew(layer, (self.process, *others), now)
+
+    def _is_gone(self, layer: Layer, child: int, now: float) -> bool:
+        """Whether a group has been away from servers for long."""
+        memory, since_s = layer.memory, now - layer.forget_after_s
+        return child in memory.forgotten or memory.away.get(child, now) < since_s
 
     def _note_epoch(self, layer: Layer, epoch: int) -> None:
         """A new epoch has to exceed all that were heard of."""
@@ -335,11 +364,6 @@ class Search(Part):
         """Whose batches the founders bring."""
         whose = {founder: self.core.whom(layer, founder) for founder in founders}
         return {founder: group for founder, group in whose.items() if group is not None}
-
-
-def _is_late(layer: Layer, now: float) -> bool:
-    """Whether the servers have been sought for longer than a group is waited for."""
-    return now - layer.state.seeking.since > layer.forget_after_s
 
 
 def _found(layer: Layer, view: View) -> Found:

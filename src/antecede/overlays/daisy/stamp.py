@@ -20,13 +20,11 @@ class Poke(msgspec.Struct, frozen=True, array_like=True, tag=0):
 
 
 class Seek(msgspec.Struct, frozen=True, array_like=True, tag=1):
-    """I serve this group and look for the servers in the group above it. `late`: for longer than
-    a group is waited for."""
+    """I serve this group and look for the servers in the group above it."""
 
     node: Count
     epoch: Count
     above: Count
-    late: bool = False
 
 
 class Lost(msgspec.Struct, frozen=True, array_like=True, tag=2):
