@@ -444,7 +444,7 @@ FENCE = [
     ),
     Mutant(
         name="half-of-the-groups-are-none",
-        old=" or (here == rest and min(children) in groups)\n",
+        old=" or (here == rest and first in groups)\n",
         new="\n",
     ),
     Mutant(
@@ -722,16 +722,6 @@ CONSENT = [
         new="        if view >= 0:\n",
     ),
     Mutant(
-        name="waits-for-who-has-left",
-        old="        if 0 < view <= word.view:\n",
-        new="        if view < 0:\n",
-    ),
-    Mutant(
-        name="forgotten-for-good",
-        old="wanted = (wanted | memory.forgotten) & {*layer.node.children}",
-        new="wanted = wanted & {*layer.node.children}",
-    ),
-    Mutant(
         name="says-again-what-not-all-know",
         old="unpack(stored), stored not in below.state.moving.asked.values()",
         new="unpack(stored), True",
@@ -779,12 +769,6 @@ GIVING_WAY = [
         name="a-lone-group-waits-for-who-waits",
         old="not layer.node.level or (not memory.away and present == {*layer.node.children})",
         new="not memory.away and (not layer.node.level or present == {*layer.node.children})",
-    ),
-    Mutant(
-        name="tells-founders-alone",
-        old="            self.say(word, layer.node.processes)\n",
-        new="            self.say(word, process_set(who for who in "
-        "layer.memory.batches if who > ABOVE))\n",
     ),
     Mutant(
         name="done-though-it-gives-way",
@@ -836,6 +820,16 @@ HELD_UP = [
         "        if there\n",
     ),
     Mutant(
+        name="the-first-group-by-its-number",
+        old="        first = min(children, key=self.core.plan.place)\n",
+        new="        first = min(children)\n",
+    ),
+    Mutant(
+        name="forgotten-before-it-can-be-founded",
+        old="self.options.forget_after_s * max(1, layer.node.level)\n",
+        new="self.options.forget_after_s\n",
+    ),
+    Mutant(
         name="a-merged-group-counts-once",
         old="        counts = sum(nodes[index].counts for index in gone) / len(made)\n",
         new="        counts = 1.0\n",
@@ -844,6 +838,22 @@ HELD_UP = [
 """Groups of servers that are held up: `tests/overlays/test_daisy_held_up.py`."""
 
 UNSHOWN = [
+    Mutant(
+        name="waits-for-who-has-left",
+        old="        if 0 < view <= word.view:\n",
+        new="        if view < 0:\n",
+    ),
+    Mutant(
+        name="forgotten-for-good",
+        old="wanted = (wanted | memory.forgotten) & {*layer.node.children}",
+        new="wanted = wanted & {*layer.node.children}",
+    ),
+    Mutant(
+        name="tells-founders-alone",
+        old="            self.say(word, layer.node.processes)\n",
+        new="            self.say(word, process_set(who for who in "
+        "layer.memory.batches if who > ABOVE))\n",
+    ),
     Mutant(
         name="calls-groups-that-never-were",
         old="wanted = (wanted | memory.forgotten) & {*layer.node.children}",

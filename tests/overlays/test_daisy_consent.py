@@ -313,8 +313,6 @@ SCHEDULES: dict[str, dict[str, Any]] = {
     "a-line-is-awaited-for-ever": NOBODY_HAS_THE_LINE,
     "stays-where-it-is-lost": SPLIT_WHEN_THE_SERVERS_ARE_LEFT,
     "moves-by-itself": THOSE_WHO_KNEW_DIE,
-    "waits-for-who-has-left": OTHERS_HAVE_LEFT,
-    "forgotten-for-good": FORGOTTEN_AND_BELOW_OTHERS,
     "says-again-what-not-all-know": AGREED_WHEN_SERVERS_COME,
     "says-what-was-said-in-an-earlier-view": SAID_IN_AN_EARLIER_VIEW,
     "brings-what-lost-servers-had": LOST_TO_THE_SERVERS,
@@ -328,7 +326,15 @@ def test_every_rule_is_needed(rule: Mutant) -> None:
     assert judge(scenario, mutated("daisy", rule)).failure is not None
 
 
-def test_a_group_that_is_frozen_during_two_cuts_goes_on() -> None:
-    """It shows no rule any more."""
-    scenario = make_scenario({"protocol": "daisy", **FROZEN_DURING_TWO_CUTS})
-    assert judge(scenario).failure is None
+@pytest.mark.parametrize(
+    "fields",
+    [
+        FROZEN_DURING_TWO_CUTS,
+        SIXTEEN_BEHIND_FOUR_CUTS,
+        OTHERS_HAVE_LEFT,
+        FORGOTTEN_AND_BELOW_OTHERS,
+    ],
+)
+def test_others_pass(fields: dict[str, Any]) -> None:
+    """They show no rule any more."""
+    assert judge(make_scenario({"protocol": "daisy", **fields})).failure is None

@@ -88,12 +88,13 @@ class Absence(Part):
 
     def look_after(self, layer: Layer, now: float) -> None:
         """Forget who has been away for too long; wake groups that have no server here, and members
-        that may not know that they are out."""
-        memory = layer.memory
+        that may not know that they are out. A group of servers may have to be founded anew without
+        a group that is lost, which takes so long on each level."""
+        memory, limit_s = layer.memory, self.options.forget_after_s * max(1, layer.node.level)
         self._hurry_batches(layer, now)
         for who, since in sorted(memory.away.items()) if memory.away else ():
             is_held_up = memory.kept or memory.frozen
-            if now - since > self.options.forget_after_s and is_held_up:
+            if now - since > limit_s and is_held_up:
                 self._forget(layer, who, now)
             else:
                 self.search.call(layer, who)

@@ -181,7 +181,8 @@ class Search(Part):
         is_late = now - layer.state.seeking.since > layer.options.forget_after_s
         here = sum(map(self.core.plan.count, groups & children))
         rest = sum(map(self.core.plan.count, children - groups))
-        is_most = here > rest or (here == rest and min(children) in groups)
+        first = min(children, key=self.core.plan.place)
+        is_most = here > rest or (here == rest and first in groups)
         return children <= groups or (is_late and is_most)
 
     def _remind(self, layer: Layer) -> None:
