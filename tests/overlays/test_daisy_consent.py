@@ -313,8 +313,6 @@ SCHEDULES: dict[str, dict[str, Any]] = {
     "a-line-is-awaited-for-ever": NOBODY_HAS_THE_LINE,
     "stays-where-it-is-lost": SPLIT_WHEN_THE_SERVERS_ARE_LEFT,
     "moves-by-itself": THOSE_WHO_KNEW_DIE,
-    "waits-for-who-has-left": OTHERS_HAVE_LEFT,
-    "forgotten-for-good": FORGOTTEN_AND_BELOW_OTHERS,
     "says-again-what-not-all-know": AGREED_WHEN_SERVERS_COME,
     "says-what-was-said-in-an-earlier-view": SAID_IN_AN_EARLIER_VIEW,
     "brings-what-lost-servers-had": LOST_TO_THE_SERVERS,

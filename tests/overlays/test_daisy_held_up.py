@@ -115,29 +115,95 @@ MERGED_AND_HALF_OF_TWO: dict[str, Any] = {
     "protocol": "daisy",
     "options": {
         "sizes": [2],
-        "forget_after_s": 7.226,
-        "split_above": 4,
+        "forget_after_s": 6.0,
         "merge_below": 3,
-        "suspect_after_s": 0.7226,
-        "flush_timeout_s": 0.3613,
+        "suspect_after_s": 0.6,
+        "flush_timeout_s": 0.3,
     },
     "processes": 7,
-    "seed": 18000030504,
-    "messages": 4,
-    "workload": {"cascade": 0.0, "kind": "multicast", "size": 4},
-    "rate": 0.0877,
+    "seed": 1003048386,
+    "messages": 8,
+    "workload": {"cascade": 0.0, "kind": "broadcast"},
+    "rate": 0.791,
     "network": {
-        "delay": {"kind": "exponential", "mean_s": 0.0448},
+        "delay": {"kind": "exponential", "mean_s": 0.0149},
         "partitions": [
-            {"start_s": 2.7, "end_s": 13.618, "sides": [[0]], "packets": "lost"},
-            {"start_s": 1.154, "end_s": 5.254, "sides": [[3, 4, 5, 6]], "packets": "held"},
+            {"start_s": 0.922, "end_s": 3.504, "sides": [[0]], "packets": "lost"},
+            {"start_s": 2.929, "end_s": 18.187, "sides": [[1, 3, 4, 5, 6]], "packets": "lost"},
+            {"start_s": 4.016, "end_s": 18.078, "sides": [[0]], "packets": "lost"},
         ],
     },
-    "crashes": [{"process": 4, "time_s": 3.87}, {"process": 5, "time_s": 3.87}],
-    "patience_s": 44.452,
+    "patience_s": 47.265,
 }
-"""Two groups have merged when the third one dies with a server: what is left is half of the groups,
-and not the half with the first one, but most of what there was."""
+"""Two groups have merged, and are one of two; the other has the first process, and is cut off for
+longer than it is waited for."""
+ONE_LINK_OF_TWO_SERVERS: dict[str, Any] = {
+    "protocol": "daisy",
+    "options": {
+        "split_above": 4,
+        "merge_below": 3,
+        "sizes": [2, 2, 2],
+        "split_servers_above": 3,
+        "merge_servers_below": 2,
+        "forget_after_s": 30.0,
+    },
+    "processes": 17,
+    "seed": 18000060077,
+    "messages": 18,
+    "workload": {"cascade": 0.258, "kind": "unicast"},
+    "rate": 0.187,
+    "network": {
+        "delay": {"kind": "exponential", "mean_s": 0.056},
+        "partitions": [
+            {"start_s": 3.565, "end_s": 1003.565, "sides": [[8], [12]], "packets": "lost"}
+        ],
+    },
+    "patience_s": 60.0,
+}
+"""The link between the servers of two groups is cut for good. The senior one goes on, and its group
+is the first one, though it was made by a merge and has the higher number: the junior one stops."""
+FOUNDED_WITHOUT_A_GROUP_THAT_DIED: dict[str, Any] = {
+    "protocol": "daisy",
+    "options": {
+        "tidy_s": 0.138,
+        "split_above": 4,
+        "merge_below": 3,
+        "sizes": [2, 3, 4],
+        "pack_s": 0.0579,
+        "split_servers_above": 4,
+        "merge_servers_below": 2,
+        "forget_after_s": 34.516,
+    },
+    "processes": 10,
+    "groups": [[0, 1, 2, 6, 7, 8, 9], [0, 1, 3, 5, 6, 8, 9]],
+    "seed": 19000000403,
+    "messages": 37,
+    "workload": {"cascade": 0.449, "kind": "groups"},
+    "rate": 1.24,
+    "network": {
+        "delay": {"kind": "uniform", "low_s": 0.0, "high_s": 0.0385},
+        "loss": 0.055,
+        "duplication": 0.0925,
+        "partitions": [
+            {
+                "start_s": 0.645,
+                "end_s": 2.8850000000000002,
+                "sides": [[0, 1, 2, 4, 5, 6, 8, 9]],
+                "packets": "held",
+            },
+            {
+                "start_s": 2.46,
+                "end_s": 3.891,
+                "sides": [[0, 1, 2, 4, 5, 6, 8, 9]],
+                "packets": "held",
+            },
+        ],
+    },
+    "crashes": [{"process": 6, "time_s": 3.451}, {"process": 4, "time_s": 5.248}],
+    "patience_s": 168.064,
+}
+"""One of the groups below some servers dies, and these lose their quorum. They are founded anew
+when that group has been waited for; the servers above them keep what is for them until then."""
 
 
 def a_group_is_lost(order: type[Order]) -> list[str]:
@@ -165,9 +231,11 @@ SCHEDULES: dict[str, Callable[[type[Order]], object]] = {
     "a-merged-group-counts-once": drawn(MERGED_AND_HALF_OF_TWO),
     "brought-in-one-way-alone": drawn(MERGED_AND_BELOW_ANOTHER),
     "changes-below-what-is-about-to-end": drawn(TOLD_OF_ITS_END),
+    "forgotten-before-it-can-be-founded": drawn(FOUNDED_WITHOUT_A_GROUP_THAT_DIED),
     "frozen-by-a-server-that-is-lost": the_group_of_the_first_server_is_lost,
     "frozen-while-a-group-is-lost": a_group_is_lost,
     "keeps-what-a-group-has-let-go": drawn(BOTH_HALVES_BRING_IT),
+    "the-first-group-by-its-number": drawn(ONE_LINK_OF_TWO_SERVERS),
 }
 
 

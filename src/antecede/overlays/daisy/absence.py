@@ -88,7 +88,8 @@ class Absence(Part):
 
     def look_after(self, layer: Layer, now: float) -> None:
         """Forget who has been away for too long; wake groups that have no server here, and members
-        that may not know that they are out."""
+        that may not know that they are out. A group of servers may have to be founded anew without
+        a group that is lost, which takes so long on each level."""
         memory = layer.memory
         self._hurry_batches(layer, now)
         for who, since in sorted(memory.away.items()) if memory.away else ():

@@ -87,6 +87,13 @@ class Plan(msgspec.Struct, frozen=True):
             return 1.0 if node is None else node.counts
         return sum(map(self.count, node.children))
 
+    def place(self, index: int) -> tuple[int, int]:
+        """Which of several groups is the first: that with members of the first group of the first
+        plan, whatever has merged or been split since. Its server is the senior one, if nobody has
+        left, and goes on where the other half has stopped."""
+        inhabitants = members(self.nodes[index].processes)
+        return min((self.leaves[process], process) for process in inhabitants)
+
     def changed(
         self, parent: int, gone: tuple[int, ...], made: tuple[tuple[int, tuple[int, ...]], ...]
     ) -> "Plan":

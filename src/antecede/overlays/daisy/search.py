@@ -221,7 +221,7 @@ class Search(Part):
         children, count, view = set(layer.node.children), self.core.plan.count, layer.view
         here, rest = sum(map(count, groups & children)), sum(map(count, children - groups))
         first = None if view is None else self.core.whom(layer, view.members[0].process)
-        first = min(children) if first is None else first
+        first = min(children, key=self.core.plan.place) if first is None else first
         return here > rest or (here == rest and first in groups)
 
     def _remind(self, layer: Layer) -> None:
