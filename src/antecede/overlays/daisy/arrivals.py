@@ -139,8 +139,8 @@ class Arrivals(Part):
                     self.absence.on_missed_beside(layer, item, now)
                 case Bind():
                     self.fencing.on_bind(layer, item, within)
-                case Above(epoch, processes):
-                    layer.state.above = Servers(epoch, set_from_bytes(processes))
+                case Above(epoch, processes, first):
+                    layer.state.above = Servers(epoch, set_from_bytes(processes), first)
                 case Roll(node, processes, load):
                     layer.memory.rolls[node], layer.memory.loads[node] = processes, load
                     self.changes.decide(layer, now)

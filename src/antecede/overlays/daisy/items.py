@@ -69,10 +69,11 @@ class Forget(msgspec.Struct, frozen=True, array_like=True, tag=3):
 
 
 class Above(msgspec.Struct, frozen=True, array_like=True, tag=4):
-    """Who the servers in the group above are, and its epoch."""
+    """Who the servers in the group above are, the most senior one of them, and its epoch."""
 
     epoch: Count
     processes: bytes
+    first: Count
 
 
 class Batch(msgspec.Struct, frozen=True, array_like=True, tag=5):

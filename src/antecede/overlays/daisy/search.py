@@ -17,6 +17,7 @@ from antecede.overlays.daisy.core import Core, Part
 from antecede.overlays.daisy.items import Reshape, unpack
 from antecede.overlays.daisy.layer import ABOVE, LEFT, Layer, founding_anew, joining, line
 from antecede.overlays.daisy.plan import Node
+from antecede.overlays.daisy.records import Servers
 from antecede.overlays.daisy.stamp import (
     DaisyStamp,
     Found,
@@ -180,11 +181,21 @@ class Search(Part):
             return True
         children = set(layer.node.children)
         is_late = now - layer.state.seeking.since > layer.options.forget_after_s
-        view = layer.view
-        first = None if view is None else self.core.whom(layer, view.members[0].process)
+        first = self._senior_group(layer)
         first = min(children) if first is None else first
         most = 2 * len(groups & children) + (first in groups)
         return children <= groups or (is_late and most > len(children))
+
+    def _senior_group(self, layer: Layer) -> int | None:
+        """The group of the most senior server in the last view, as far as it is known here, or in
+        the group below."""
+        view, below = layer.view, self.core.below(layer)
+        if view is not None:
+            return self.core.whom(layer, view.members[0].process)
+        known, epoch = Servers() if below is None else below.state.above, layer.state.epoch
+        founders = layer.node.founders if not epoch else ()  # in its first view
+        senior = known.first if known.first >= 0 else next(iter(founders), -1)
+        return self.core.whom(layer, senior) if known.epoch == epoch and senior >= 0 else None
 
     def _remind(self, layer: Layer) -> None:
         """A founder repeats its word to those who have not been heard in the new group."""
@@ -263,10 +274,12 @@ class Search(Part):
 
     def _found_with(self, layer: Layer, view: View, now: float) -> None:
         """Some look for a later epoch: their groups may be bound to that, which may never begin. If
-        all groups are here with them, their servers found one that is later still."""
+        all groups are here with them, or most and the rest was forgotten, their servers found one
+        that is later still."""
         speakers = {self.core.whom(layer, one.process): one.process for one in view.members}
         speakers |= {child: process for child, (process, _) in self._looking(layer, now).items()}
-        is_whole = {*layer.node.children} <= {*speakers}
+        children, gone = {*layer.node.children}, layer.memory.forgotten - {*speakers}
+        is_whole = children <= {*speakers, *gone} and 2 * len(children - gone) > len(children)
         if is_whole and self.process in speakers.values() and not self.core.is_home_lost(layer):
             others = [one for one in speakers.values() if one != self.process]
             self._begin_anew(layer, (self.process, *others), now)
