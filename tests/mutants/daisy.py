@@ -798,11 +798,6 @@ LOCAL_GROUPS = [
         new="        new.state.out.resend = []\n",
     ),
     Mutant(
-        name="stable-before-all-have-merged",
-        old="            awaited = min(layer.state.founding.batched, default=None)\n",
-        new="            awaited = None\n",
-    ),
-    Mutant(
         name="forgets-before-it-is-told",
         old="        is_told = not memory.batches and not layer.node.level\n",
         new="        is_told = not layer.node.level\n",
@@ -813,10 +808,20 @@ LOCAL_GROUPS = [
         new="        is_told = not memory.batches\n",
     ),
     Mutant(
-        name="tells-founders-alone",
-        old="            self.say(word, layer.node.processes)\n",
-        new="            self.say(word, process_set(who for who in "
-        "layer.memory.batches if who > ABOVE))\n",
+        name="followers-wait-until-it-begins",
+        old="        return not member.incarnation and not is_known\n",
+        new="        return not is_known\n",
+    ),
+    Mutant(
+        name="goes-by-its-own-views-alone",
+        old="        senior = known.first if known.first >= 0 else next(iter(founders), -1)\n",
+        new="        senior = -1\n",
+    ),
+    Mutant(
+        name="waits-for-groups-it-has-forgotten",
+        old="        is_whole = children <= {*speakers, *gone} and "
+        "2 * len(children - gone) > len(children)\n",
+        new="        is_whole = children <= {*speakers}\n",
     ),
 ]
 """Local groups that split and merge, who is away from them, and who serves them:
@@ -967,7 +972,7 @@ UNSHOWN = [
     Mutant(
         name="lets-newcomers-in-before-it-begins",
         old="            return type(packet.body) is not Join or not "
-        "self._is_early(packet.source.process)\n",
+        "self._is_early(packet.source)\n",
         new="            return True\n",
     ),
     Mutant(
@@ -1033,6 +1038,17 @@ UNSHOWN = [
         name="proposes-two-changes-at-once",
         old="        if is_first or is_asking(layer) or not self.core.stays(layer):\n",
         new="        if is_first or not self.core.stays(layer):\n",
+    ),
+    Mutant(
+        name="stable-before-all-have-merged",
+        old="            awaited = min(layer.state.founding.batched, default=None)\n",
+        new="            awaited = None\n",
+    ),
+    Mutant(
+        name="tells-founders-alone",
+        old="            self.say(word, layer.node.processes)\n",
+        new="            self.say(word, process_set(who for who in "
+        "layer.memory.batches if who > ABOVE))\n",
     ),
 ]
 """Rules for which no schedule is known: docs/daisy.md lists them."""
