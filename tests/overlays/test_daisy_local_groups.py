@@ -33,8 +33,7 @@ SCHEDULES: dict[str, dict[str, Any]] = {
             "delay": {"kind": "exponential", "mean_s": 0.0906},
             "loss": 0.123,
             "partitions": [
-                {"start_s": 1.886, "end_s": 3.28, "sides": [[0], [1, 2]], "packets": "lost"},
-                {"start_s": 4.048, "end_s": 5.307, "sides": [[0], [1, 2]], "packets": "lost"},
+                {"start_s": 1.886, "end_s": 3.28, "sides": [[0], [1, 2]], "packets": "lost"}
             ],
         },
         "crashes": [{"process": 0, "time_s": 3.28, "back_s": 10.148}],
@@ -44,7 +43,6 @@ SCHEDULES: dict[str, dict[str, Any]] = {
         "options": {
             "tidy_s": 0.279,
             "sizes": [2, 2],
-            "quorum": "majority",
             "tick_s": 0.3,
             "split_above": 4,
             "merge_below": 3,
@@ -93,31 +91,33 @@ SCHEDULES: dict[str, dict[str, Any]] = {
     },
     "tells-only-what-its-groups-remember": {
         "options": {
-            "tidy_s": 0.5,
-            "local": "broadcast",
-            "forward": "stable",
+            "sizes": [2, 2],
+            "quorum": "majority",
+            "tick_s": 0.1,
+            "forget_after_s": 6.0,
             "split_above": 4,
             "merge_below": 3,
-            "sizes": [4],
-            "pack_s": 0.00223,
-            "split_servers_above": 4,
-            "merge_servers_below": 2,
-            "quorum": "majority",
-            "tick_s": 0.3,
-            "forget_after_s": 39.260000000000005,
+            "split_servers_above": 6,
+            "merge_servers_below": 3,
+            "suspect_after_s": 0.6,
+            "flush_timeout_s": 0.3,
         },
-        "processes": 14,
-        "seed": 18000004168,
-        "messages": 56,
-        "workload": {"cascade": 0.0, "kind": "multicast", "size": 1},
-        "rate": 0.295,
+        "processes": 9,
+        "seed": 7720001872,
+        "messages": 9,
+        "workload": {"cascade": 0.0, "kind": "unicast"},
+        "rate": 0.145,
         "network": {
-            "delay": {"kind": "exponential", "mean_s": 0.0193},
+            "delay": {"kind": "exponential", "mean_s": 0.0321},
             "partitions": [
-                {"start_s": 0.386, "end_s": 9.646, "sides": [[5, 6, 7, 8]], "packets": "lost"}
+                {"start_s": 1.384, "end_s": 10.726, "sides": [[0]], "packets": "lost"},
+                {"start_s": 1.384, "end_s": 16.736, "sides": [[1, 2]], "packets": "lost"},
+                {"start_s": 10.071, "end_s": 18.151, "sides": [[1, 2, 6]], "packets": "lost"},
+                {"start_s": 11.403, "end_s": 32.983, "sides": [[0]], "packets": "lost"},
             ],
         },
-        "patience_s": 108.52000000000001,
+        "crashes": [{"process": 1, "time_s": 0.914}, {"process": 0, "time_s": 18.294}],
+        "patience_s": 61.599,
     },
     "followers-are-newcomers": {
         "options": {
@@ -160,6 +160,41 @@ SCHEDULES: dict[str, dict[str, Any]] = {
         ],
         "patience_s": 130.042,
     },
+    "followers-wait-until-it-begins": {
+        "options": {
+            "tidy_s": 0.0398,
+            "local": "broadcast",
+            "forward": "stable",
+            "split_above": 4,
+            "merge_below": 3,
+            "sizes": [3],
+            "split_servers_above": 4,
+            "merge_servers_below": 2,
+            "quorum": "majority",
+            "tick_s": 0.3,
+            "forget_after_s": 50.021,
+        },
+        "processes": 9,
+        "seed": 7720000421,
+        "messages": 53,
+        "workload": {"cascade": 0.0, "kind": "multicast", "size": 1},
+        "rate": 0.369,
+        "network": {
+            "delay": {"kind": "exponential", "mean_s": 0.0402},
+            "loss": 0.0195,
+            "partitions": [
+                {"start_s": 1.171, "end_s": 3.687, "sides": [[2, 3, 7, 8]], "packets": "lost"},
+                {"start_s": 3.468, "end_s": 6.675, "sides": [[0, 3, 6, 7, 8]], "packets": "held"},
+                {"start_s": 9.082, "end_s": 12.807, "sides": [[0, 7, 8]], "packets": "held"},
+                {"start_s": 12.786, "end_s": 21.192, "sides": [[0, 7, 8]], "packets": "held"},
+            ],
+        },
+        "joins": [
+            {"process": 2, "time_s": 6.296, "talks_with": []},
+            {"process": 6, "time_s": 3.521, "talks_with": []},
+        ],
+        "patience_s": 130.042,
+    },
     "dissolves-in-silence": {
         "options": {
             "sizes": [2, 2],
@@ -188,7 +223,7 @@ SCHEDULES: dict[str, dict[str, Any]] = {
                 {"start_s": 11.545, "end_s": 15.799, "sides": [[2, 3, 4]], "packets": "lost"},
             ],
         },
-        "crashes": [{"process": 1, "time_s": 11.868}, {"process": 2, "time_s": 12.551}],
+        "crashes": [{"process": 2, "time_s": 12.551}],
         "patience_s": 58.652,
     },
     "the-first-group-goes-on": {
@@ -206,7 +241,7 @@ SCHEDULES: dict[str, dict[str, Any]] = {
         "workload": {"cascade": 0.0, "kind": "multicast", "size": 3},
         "rate": 0.189,
         "network": {
-            "delay": {"kind": "exponential", "mean_s": 0.117},
+            "delay": {"kind": "exponential", "mean_s": 0.1},
             "partitions": [
                 {"start_s": 2.695, "end_s": 13.905, "sides": [[0, 1, 3]], "packets": "lost"},
                 {"start_s": 5.927, "end_s": 1005.927, "sides": [[0], [3]], "packets": "lost"},
@@ -215,6 +250,73 @@ SCHEDULES: dict[str, dict[str, Any]] = {
         },
         "joins": [{"process": 2, "time_s": 3.218, "talks_with": []}],
         "patience_s": 135.61599999999999,
+    },
+    "goes-by-its-own-views-alone": {
+        "options": {
+            "tidy_s": 0.452,
+            "local": "broadcast",
+            "forward": "stable",
+            "split_above": 4,
+            "merge_below": 3,
+            "forget_after_s": 6.0,
+            "split_servers_above": 4,
+            "merge_servers_below": 2,
+            "sizes": [2, 2],
+            "quorum": "majority",
+            "tick_s": 0.1,
+            "suspect_after_s": 0.6,
+            "flush_timeout_s": 0.3,
+        },
+        "processes": 10,
+        "seed": 18000013415,
+        "messages": 56,
+        "workload": {"cascade": 0.0, "kind": "multicast", "size": 4},
+        "rate": 1.99,
+        "network": {
+            "delay": {"kind": "exponential", "mean_s": 0.0219},
+            "partitions": [
+                {"start_s": 2.248, "end_s": 7.276, "sides": [[4, 8]], "packets": "lost"}
+            ],
+        },
+        "crashes": [{"process": 8, "time_s": 3.619}, {"process": 7, "time_s": 6.352}],
+        "patience_s": 48.0,
+    },
+    "waits-for-groups-it-has-forgotten": {
+        "options": {
+            "sizes": [2, 2],
+            "quorum": "majority",
+            "tick_s": 0.1,
+            "forget_after_s": 6.0,
+            "split_above": 4,
+            "merge_below": 3,
+            "split_servers_above": 6,
+            "merge_servers_below": 3,
+            "suspect_after_s": 0.6,
+            "flush_timeout_s": 0.3,
+        },
+        "processes": 9,
+        "seed": 7720001872,
+        "messages": 9,
+        "workload": {"cascade": 0.0, "kind": "unicast"},
+        "rate": 0.145,
+        "network": {
+            "delay": {"kind": "exponential", "mean_s": 0.0321},
+            "partitions": [
+                {"start_s": 1.384, "end_s": 10.726, "sides": [[0]], "packets": "lost"},
+                {"start_s": 1.384, "end_s": 16.736, "sides": [[1, 2]], "packets": "lost"},
+                {"start_s": 10.071, "end_s": 18.151, "sides": [[1, 2, 6, 3]], "packets": "lost"},
+                {"start_s": 11.403, "end_s": 32.983, "sides": [[0]], "packets": "lost"},
+                {"start_s": 9.766, "end_s": 16.028, "sides": [[4, 5]], "packets": "lost"},
+                {
+                    "start_s": 15.353,
+                    "end_s": 27.877,
+                    "sides": [[4, 5, 0, 2, 6, 7, 8]],
+                    "packets": "lost",
+                },
+            ],
+        },
+        "crashes": [{"process": 1, "time_s": 0.914}, {"process": 0, "time_s": 18.294}],
+        "patience_s": 61.599,
     },
     "moves-empty-handed": {
         "options": {
@@ -251,40 +353,6 @@ SCHEDULES: dict[str, dict[str, Any]] = {
             {"process": 6, "time_s": 3.521, "talks_with": []},
         ],
         "patience_s": 127.608,
-    },
-    "stable-before-all-have-merged": {
-        "options": {
-            "tidy_s": 0.452,
-            "local": "broadcast",
-            "forward": "stable",
-            "split_above": 4,
-            "merge_below": 3,
-            "forget_after_s": 6.0,
-            "split_servers_above": 4,
-            "merge_servers_below": 2,
-            "sizes": [2, 2],
-            "quorum": "majority",
-            "tick_s": 0.1,
-            "suspect_after_s": 0.6,
-            "flush_timeout_s": 0.3,
-        },
-        "processes": 10,
-        "seed": 18000013415,
-        "messages": 56,
-        "workload": {"cascade": 0.0, "kind": "multicast", "size": 4},
-        "rate": 0.394,
-        "network": {
-            "delay": {"kind": "exponential", "mean_s": 0.0219},
-            "partitions": [
-                {"start_s": 2.248, "end_s": 7.276, "sides": [[4, 8]], "packets": "lost"}
-            ],
-        },
-        "crashes": [
-            {"process": 2, "time_s": 5.997},
-            {"process": 6, "time_s": 5.186},
-            {"process": 8, "time_s": 3.619},
-        ],
-        "patience_s": 48.0,
     },
     "forgets-before-it-is-told": {
         "options": {
@@ -330,40 +398,6 @@ SCHEDULES: dict[str, dict[str, Any]] = {
             ],
         },
         "patience_s": 46.042,
-    },
-    "tells-founders-alone": {
-        "options": {
-            "tidy_s": 0.452,
-            "local": "broadcast",
-            "forward": "stable",
-            "split_above": 4,
-            "merge_below": 3,
-            "forget_after_s": 6.0,
-            "split_servers_above": 4,
-            "merge_servers_below": 2,
-            "sizes": [2, 2],
-            "quorum": "majority",
-            "tick_s": 0.1,
-            "suspect_after_s": 0.6,
-            "flush_timeout_s": 0.3,
-        },
-        "processes": 10,
-        "seed": 510332,
-        "messages": 56,
-        "workload": {"cascade": 0.0, "kind": "multicast", "size": 4},
-        "rate": 0.394,
-        "network": {
-            "delay": {"kind": "exponential", "mean_s": 0.0219},
-            "partitions": [
-                {"start_s": 2.248, "end_s": 7.276, "sides": [[4, 8]], "packets": "lost"}
-            ],
-        },
-        "crashes": [
-            {"process": 2, "time_s": 2.404},
-            {"process": 6, "time_s": 3.392},
-            {"process": 8, "time_s": 3.619},
-        ],
-        "patience_s": 48.0,
     },
 }
 

@@ -139,8 +139,9 @@ class Arrivals(Part):
                     self.absence.on_missed_beside(layer, item, now)
                 case Bind():
                     self.fencing.on_bind(layer, item, within)
-                case Above(epoch, processes):
-                    self._note_above(layer, Servers(epoch, set_from_bytes(processes)), now)
+                case Above(epoch, processes, first):
+                    servers = Servers(epoch, set_from_bytes(processes), first)
+                    self._note_above(layer, servers, now)
                 case Roll(node, processes, load):
                     layer.memory.rolls[node], layer.memory.loads[node] = processes, load
                     self.changes.decide(layer, now)

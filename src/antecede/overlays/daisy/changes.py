@@ -301,7 +301,7 @@ class Changes(Part):
         if above is not None and above.view is not None:
             above.state.out.reported.clear()  # that was the old group's word
             above.state.out.had.clear()
-            new.state.above = Servers(above.state.epoch, above.view.processes)
+            new.state.above = Servers(above.state.epoch, *_in(above.view))
             if self.process in node.founders and not is_server:  # it leaves the servers
                 new.state.out.resend += _kept_from(above, node.processes)
         self.core.replace(old, new, now, is_server and above is not None)
@@ -316,6 +316,11 @@ class Changes(Part):
         everybody, messages = old.followers(), old.everything()
         legacy = Legacy(now, view.number, view.processes, everybody, messages)
         legacies[old.node.index] = legacy
+
+
+def _in(view: groups.View) -> tuple[ProcessSet, int]:
+    """Who is in a view, and the most senior one."""
+    return view.processes, view.members[0].process
 
 
 def _kept_from(layer: Layer, processes: ProcessSet) -> list[bytes]:

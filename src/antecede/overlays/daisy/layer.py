@@ -182,7 +182,7 @@ class Layer:
         has ended. What is malformed is refused, before anything changes."""
         view = self.member.core.view
         if view is None or packet.view != view.number:
-            return type(packet.body) is not Join or not self._is_early(packet.source.process)
+            return type(packet.body) is not Join or not self._is_early(packet.source)
         if not self.member.knows(packet.source) and (
             self.options.quorum is Quorum.SURVIVORS or not isinstance(packet.content, Decide)
         ):
@@ -190,13 +190,14 @@ class Layer:
         self.member.check(packet)
         return True
 
-    def _is_early(self, process: int) -> bool:
+    def _is_early(self, member: MemberId) -> bool:
         """Whether a newcomer asks to be let into a group that has not begun: those in whose place
-        it is may not know of it, and keep nothing for it."""
-        memory = self.memory
+        it is may not know of it, and keep nothing for it. Who has been in such a group is none."""
+        memory, process = self.memory, member.process
         if self.node.level or not memory.batches or process not in self.options.latecomers:
             return False
-        return process not in memory.come and process not in memory.away
+        is_known = process in memory.come or process in memory.away
+        return not member.incarnation and not is_known
 
     def has_got(self, process: int, number: int) -> bool:
         """Whether a process has got what it was told under this number, or has left."""

@@ -274,6 +274,8 @@ class Servers(msgspec.Struct, array_like=True):
 
     epoch: int = 0
     processes: ProcessSet = 0
+    first: int = -1
+    """The most senior one of them; -1 if it is not known."""
 
 
 class Handover(msgspec.Struct, array_like=True):

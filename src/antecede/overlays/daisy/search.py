@@ -17,6 +17,7 @@ from antecede.overlays.daisy.core import Core, Part
 from antecede.overlays.daisy.items import Above, Reshape, unpack
 from antecede.overlays.daisy.layer import ABOVE, LEFT, Layer, founding_anew, joining, line
 from antecede.overlays.daisy.plan import Node
+from antecede.overlays.daisy.records import Servers
 from antecede.overlays.daisy.stamp import (
     DaisyStamp,
     Found,
@@ -127,8 +128,9 @@ class Search(Part):
         if not is_found and not below.is_awake(now):
             return
         if is_found == (below.memory.alone_since >= 0):
-            here = layer.view.processes if is_found and layer.view is not None else 0
-            word = Above(layer.state.epoch, set_to_bytes(here))
+            view = layer.view if is_found else None
+            here, first = (0, 0) if view is None else (view.processes, view.members[0].process)
+            word = Above(layer.state.epoch, set_to_bytes(here), first)
             if not below.is_told(word):
                 below.tell(word, now, self.core.options.tidy_s)
 
@@ -218,11 +220,22 @@ class Search(Part):
         """Whether these are most of the groups below servers; of two halves the one that may have
         gone on, with the most senior server of the last view, or with the first group, where none
         is known. A group counts for all that have merged in it."""
-        children, count, view = set(layer.node.children), self.core.plan.count, layer.view
+        children, count = set(layer.node.children), self.core.plan.count
         here, rest = sum(map(count, groups & children)), sum(map(count, children - groups))
-        first = None if view is None else self.core.whom(layer, view.members[0].process)
+        first = self._senior_group(layer)
         first = min(children, key=self.core.plan.place) if first is None else first
         return here > rest or (here == rest and first in groups)
+
+    def _senior_group(self, layer: Layer) -> int | None:
+        """The group of the most senior server in the last view, as far as it is known here, or in
+        the group below."""
+        view, below = layer.view, self.core.below(layer)
+        if view is not None:
+            return self.core.whom(layer, view.members[0].process)
+        known, epoch = Servers() if below is None else below.state.above, layer.state.epoch
+        founders = layer.node.founders if not epoch else ()  # in its first view
+        senior = known.first if known.first >= 0 else next(iter(founders), -1)
+        return self.core.whom(layer, senior) if known.epoch == epoch and senior >= 0 else None
 
     def _remind(self, layer: Layer) -> None:
         """A founder repeats its word to those who have not been heard in the new group."""
