@@ -832,6 +832,11 @@ STAYING = [
         old="        is_enough = not missing or (are_late and _are_most(layer, here))\n",
         new="        is_enough = not missing\n",
     ),
+    Mutant(
+        name="sends-down-though-behind",
+        old="not (is_news or self._is_behind(layer, below)):",
+        new="not is_news:",
+    ),
 ]
 """Where groups stay as they are: rules that draws have shown to be needed."""
 

@@ -93,6 +93,22 @@ SCHEDULES: dict[str, dict[str, Any]] = {
         "crashes": [{"process": 0, "time_s": 13.024}],
         "patience_s": 42.391999999999996,
     },
+    "sends-down-though-behind": {
+        "options": {"forget_after_s": 3.104},
+        "processes": 6,
+        "seed": 6,
+        "messages": 9,
+        "workload": {"cascade": 0.0, "kind": "broadcast"},
+        "rate": 0.138,
+        "network": {
+            "delay": {"kind": "exponential", "mean_s": 0.1},
+            "partitions": [
+                {"start_s": 1.044, "end_s": 15.962, "sides": [[3]], "packets": "lost"},
+                {"start_s": 12.232, "end_s": 31.218, "sides": [[4, 5]], "packets": "lost"},
+            ],
+        },
+        "patience_s": 88.956,
+    },
 }
 
 
