@@ -828,6 +828,11 @@ STAYING = [
         new="        return since\n",
     ),
     Mutant(
+        name="begun-when-they-meet",
+        old="        if word.processes and word.begun:\n",
+        new="        if word.processes:\n",
+    ),
+    Mutant(
         name="a-later-epoch-takes-all-groups",
         old="        is_enough = not missing or (are_late and _are_most(layer, here))\n",
         new="        is_enough = not missing\n",

@@ -109,6 +109,42 @@ SCHEDULES: dict[str, dict[str, Any]] = {
         },
         "patience_s": 88.956,
     },
+    "begun-when-they-meet": {
+        "options": {
+            "tidy_s": 0.0224,
+            "sizes": [3],
+            "quorum": "majority",
+            "tick_s": 0.3,
+            "forward": "stable",
+            "suspect_after_s": 0.6,
+            "forget_after_s": 54.252,
+        },
+        "processes": 9,
+        "seed": 760887812,
+        "messages": 9,
+        "workload": {
+            "kind": "talks",
+            "talks": [
+                {"sender": 1, "to": [2, 4, 6], "share": 1.0},
+                {"sender": 1, "to": [8], "share": 1.0},
+                {"sender": 1, "to": [2, 4], "share": 1.0},
+                {"sender": 1, "to": [0], "share": 1.0},
+            ],
+        },
+        "rate": 0.0733,
+        "network": {
+            "delay": {"kind": "exponential", "mean_s": 0.0169},
+            "loss": 0.201,
+            "partitions": [
+                {"start_s": 0.894, "end_s": 7.27, "sides": [[0, 7]], "packets": "lost"},
+                {"start_s": 4.542, "end_s": 10.786, "sides": [[1, 2, 8, 4]], "packets": "lost"},
+                {"start_s": 2.949, "end_s": 5.563, "sides": [[3], [0, 6]], "packets": "lost"},
+                {"start_s": 12.246, "end_s": 25.146, "sides": [[6]], "packets": "lost"},
+            ],
+        },
+        "crashes": [{"process": 3, "time_s": 4.542}, {"process": 4, "time_s": 13.061}],
+        "patience_s": 84.25200000000001,
+    },
 }
 
 

@@ -72,10 +72,11 @@ class Forget(msgspec.Struct, frozen=True, array_like=True, tag=3):
 
 class Above(msgspec.Struct, frozen=True, array_like=True, tag=4):
     """Who the servers in the group above are, and its epoch; nobody, if my group's server looks for
-    them."""
+    them. They may not have `begun`."""
 
     epoch: Count
     processes: bytes
+    begun: bool = True
 
 
 class Batch(msgspec.Struct, frozen=True, array_like=True, tag=5):
