@@ -396,8 +396,8 @@ FENCE = [
     ),
     Mutant(
         name="waits-for-a-batch-for-ever",
-        old="                self._forget(layer, Forget(who, batch=True), now)\n",
-        new="                pass\n",
+        old="                self._forget(layer, who, now)\n            elif who > ABOVE and",
+        new="                pass\n            elif who > ABOVE and",
     ),
     Mutant(
         name="waits-for-those-above-for-ever",
@@ -591,11 +591,6 @@ BACK = [
         new="            layer.memory.batches |= {group for group in come if group == ABOVE}\n",
     ),
     Mutant(
-        name="names-groups-alone",
-        old="self.core.tell_gap(layer, lost | layer.state.founding.absent)",
-        new="self.core.tell_gap(layer, lost)",
-    ),
-    Mutant(
         name="leaves-out-what-ran-ahead",
         old="        resend |= {item.id: item for item in risen}\n",
         new="        risen = []\n",
@@ -748,9 +743,24 @@ STAYING = [
         new="        return since\n",
     ),
     Mutant(
+        name="begun-when-they-meet",
+        old="        if word.processes and word.begun:\n",
+        new="        if word.processes:\n",
+    ),
+    Mutant(
         name="a-later-epoch-takes-all-groups",
         old="        is_enough = not missing or (are_late and self._are_most(layer, here))\n",
         new="        is_enough = not missing\n",
+    ),
+    Mutant(
+        name="sends-down-though-behind",
+        old="not (is_news or self._is_behind(layer, below)):",
+        new="not is_news:",
+    ),
+    Mutant(
+        name="forgets-before-it-has-called",
+        old="return roused_at + back_s if since + limit_s < roused_at else since + limit_s",
+        new="return since + limit_s",
     ),
     Mutant(
         name="looks-for-a-lone-stray",
@@ -772,6 +782,11 @@ STAYING = [
         name="tells-a-gap-before-it-goes-on",
         old="        handover.gone = gone\n",
         new="        if gone:\n            self.core.tell_gap(layer, gone)\n",
+    ),
+    Mutant(
+        name="the-senior-alone-forgets",
+        old="if (layer.is_server or layer.node.level) and layer in self.core.layers:",
+        new="if layer.is_server and layer in self.core.layers:",
     ),
     Mutant(
         name="those-above-wait-no-longer",
@@ -820,6 +835,16 @@ HELD_UP = [
         "        if there\n",
     ),
     Mutant(
+        name="the-first-group-by-its-number",
+        old="        first = min(children, key=self.core.plan.place)\n",
+        new="        first = min(children)\n",
+    ),
+    Mutant(
+        name="forgotten-before-it-can-be-founded",
+        old="self.options.forget_after_s * max(1, layer.node.level)\n",
+        new="self.options.forget_after_s\n",
+    ),
+    Mutant(
         name="a-merged-group-counts-once",
         old="        counts = sum(nodes[index].counts for index in gone) / len(made)\n",
         new="        counts = 1.0\n",
@@ -834,11 +859,6 @@ LOCAL_GROUPS = [
         new="        new.state.out.resend = []\n",
     ),
     Mutant(
-        name="stable-before-all-have-merged",
-        old="            awaited = min(layer.state.founding.batched, default=None)\n",
-        new="            awaited = None\n",
-    ),
-    Mutant(
         name="forgets-before-it-is-told",
         old="        is_told = not memory.batches and not layer.node.level\n",
         new="        is_told = not layer.node.level\n",
@@ -847,12 +867,6 @@ LOCAL_GROUPS = [
         name="told-to-one-that-was-replaced",
         old="        is_told = not memory.batches and not layer.node.level\n",
         new="        is_told = not memory.batches\n",
-    ),
-    Mutant(
-        name="tells-founders-alone",
-        old="            self.say(word, layer.node.processes)\n",
-        new="            self.say(word, process_set(who for who in "
-        "layer.memory.batches if who > ABOVE))\n",
     ),
     Mutant(
         name="only-the-server-gives-notice",
@@ -889,6 +903,22 @@ LOCAL_GROUPS = [
         name="the-first-group-goes-on",
         old="        first = min(children) if first is None else first\n",
         new="        first = min(children)\n",
+    ),
+    Mutant(
+        name="followers-wait-until-it-begins",
+        old="        return not member.incarnation and not is_known\n",
+        new="        return not is_known\n",
+    ),
+    Mutant(
+        name="goes-by-its-own-views-alone",
+        old="        senior = known.first if known.first >= 0 else next(iter(founders), -1)\n",
+        new="        senior = -1\n",
+    ),
+    Mutant(
+        name="waits-for-groups-it-has-forgotten",
+        old="        is_whole = children <= {*speakers, *gone} and "
+        "2 * len(children - gone) > len(children)\n",
+        new="        is_whole = children <= {*speakers}\n",
     ),
 ]
 """Local groups that split and merge, who is away from them, and who serves them:
@@ -1039,13 +1069,14 @@ UNSHOWN = [
     Mutant(
         name="lets-newcomers-in-before-it-begins",
         old="            return type(packet.body) is not Join or not "
-        "self._is_early(packet.source.process)\n",
+        "self._is_early(packet.source)\n",
         new="            return True\n",
     ),
     Mutant(
         name="calls-only-for-what-is-kept",
-        old="            else:\n                self.search.call(layer, who)\n",
-        new="            elif is_held_up:\n                self.search.call(layer, who)\n",
+        old="            elif layer.is_server:\n                self.search.call(layer, who)\n",
+        new="            elif layer.is_server and is_held_up:\n"
+        "                self.search.call(layer, who)\n",
     ),
     Mutant(
         name="has-stopped-for-ever",
@@ -1058,9 +1089,19 @@ UNSHOWN = [
         new="wanted = wanted | memory.forgotten",
     ),
     Mutant(
+        name="names-groups-alone",
+        old="self.core.tell_gap(layer, lost | layer.state.founding.absent)",
+        new="self.core.tell_gap(layer, lost)",
+    ),
+    Mutant(
         name="merges-without-followers",
         old="new.memory.away[who] = now",
         new="pass",
+    ),
+    Mutant(
+        name="stable-before-all-have-merged",
+        old="            awaited = min(layer.state.founding.batched, default=None)\n",
+        new="            awaited = None\n",
     ),
     Mutant(
         name="founders-stay-where-they-are",
@@ -1088,6 +1129,12 @@ UNSHOWN = [
         name="a-lone-group-waits-for-who-waits",
         old="not layer.node.level or (not memory.away and present == {*layer.node.children})",
         new="not memory.away and (not layer.node.level or present == {*layer.node.children})",
+    ),
+    Mutant(
+        name="tells-founders-alone",
+        old="            self.say(word, layer.node.processes)\n",
+        new="            self.say(word, process_set(who for who in "
+        "layer.memory.batches if who > ABOVE))\n",
     ),
     Mutant(
         name="done-though-it-gives-way",

@@ -139,9 +139,8 @@ class Arrivals(Part):
                     self.absence.on_missed_beside(layer, item, now)
                 case Bind():
                     self.fencing.on_bind(layer, item, within)
-                case Above(epoch, processes, first):
-                    servers = Servers(epoch, set_from_bytes(processes), first)
-                    self._note_above(layer, servers, now)
+                case Above():
+                    self._note_above(layer, item, now)
                 case Roll(node, processes, load):
                     layer.memory.rolls[node], layer.memory.loads[node] = processes, load
                     self.changes.decide(layer, now)
@@ -161,11 +160,14 @@ class Arrivals(Part):
                         layer.state.moving.ready.add(sender)
                     self.changes.move_if_ready(layer, now)
 
-    def _note_above(self, layer: Layer, above: Servers, now: float) -> None:
+    def _note_above(self, layer: Layer, word: Above, now: float) -> None:
         memory = layer.memory
-        if above.processes:
-            layer.state.above, memory.alone_since = above, -1.0
-        elif memory.alone_since < 0:
+        if word.processes:
+            processes = set_from_bytes(word.processes)
+            layer.state.above = Servers(word.epoch, processes, word.first)
+        if word.processes and word.begun:
+            memory.alone_since = -1.0
+        elif not word.processes and memory.alone_since < 0:
             memory.alone_since = now
 
     def _forget(self, layer: Layer, word: Forget, now: float) -> None:

@@ -72,11 +72,12 @@ class Forget(msgspec.Struct, frozen=True, array_like=True, tag=3):
 
 class Above(msgspec.Struct, frozen=True, array_like=True, tag=4):
     """Who the servers in the group above are, its epoch, and the most senior one of them; nobody,
-    if my group's server looks for them."""
+    if my group's server looks for them. They may not have `begun`."""
 
     epoch: Count
     processes: bytes
     first: Count = 0
+    begun: bool = True
 
 
 class Batch(msgspec.Struct, frozen=True, array_like=True, tag=5):

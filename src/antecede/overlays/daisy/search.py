@@ -93,7 +93,8 @@ class Search(Part):
             if state.seeking.lost:
                 state.seeking.lost = self._looking(layer, now)
             self._remind(layer)
-            self._say_above(layer, now)
+            if not layer.memory.batches:
+                self._say_above(layer, now)
             return
         if state.seeking.since < 0:
             state.seeking.since = now

@@ -143,7 +143,9 @@ class Views(Part):
         """The group below has to know whom its next server can turn to."""
         below = self.core.below(layer)
         if below is not None and view.number > 1:
-            word = Above(layer.state.epoch, set_to_bytes(view.processes), view.members[0].process)
+            epoch, senior = layer.state.epoch, view.members[0].process
+            has_begun = not layer.memory.batches
+            word = Above(epoch, set_to_bytes(view.processes), senior, has_begun)
             below.tell(word, now, self.options.tidy_s)
 
     def on_stopped(self, layer: Layer, event: groups.Stopped, now: float) -> None:
