@@ -396,8 +396,8 @@ FENCE = [
     ),
     Mutant(
         name="waits-for-a-batch-for-ever",
-        old="                self._forget(layer, who, now)\n            elif who > ABOVE and",
-        new="                pass\n            elif who > ABOVE and",
+        old="            if now - founding.since > layer.forget_after_s:\n",
+        new="            if now < 0:\n",
     ),
     Mutant(
         name="waits-for-those-above-for-ever",
@@ -836,13 +836,8 @@ HELD_UP = [
     ),
     Mutant(
         name="the-first-group-by-its-number",
-        old="        first = min(children, key=self.core.plan.place)\n",
-        new="        first = min(children)\n",
-    ),
-    Mutant(
-        name="forgotten-before-it-can-be-founded",
-        old="self.options.forget_after_s * max(1, layer.node.level)\n",
-        new="self.options.forget_after_s\n",
+        old="min(children, key=self.core.plan.place)",
+        new="min(children)",
     ),
     Mutant(
         name="a-merged-group-counts-once",
@@ -901,8 +896,8 @@ LOCAL_GROUPS = [
     ),
     Mutant(
         name="the-first-group-goes-on",
-        old="        first = min(children) if first is None else first\n",
-        new="        first = min(children)\n",
+        old="        first = self._senior_group(layer)\n",
+        new="        first = None\n",
     ),
     Mutant(
         name="followers-wait-until-it-begins",
@@ -913,12 +908,6 @@ LOCAL_GROUPS = [
         name="goes-by-its-own-views-alone",
         old="        senior = known.first if known.first >= 0 else next(iter(founders), -1)\n",
         new="        senior = -1\n",
-    ),
-    Mutant(
-        name="waits-for-groups-it-has-forgotten",
-        old="        is_whole = children <= {*speakers, *gone} and "
-        "2 * len(children - gone) > len(children)\n",
-        new="        is_whole = children <= {*speakers}\n",
     ),
 ]
 """Local groups that split and merge, who is away from them, and who serves them:

@@ -231,7 +231,6 @@ SCHEDULES: dict[str, Callable[[type[Order]], object]] = {
     "a-merged-group-counts-once": drawn(MERGED_AND_HALF_OF_TWO),
     "brought-in-one-way-alone": drawn(MERGED_AND_BELOW_ANOTHER),
     "changes-below-what-is-about-to-end": drawn(TOLD_OF_ITS_END),
-    "forgotten-before-it-can-be-founded": drawn(FOUNDED_WITHOUT_A_GROUP_THAT_DIED),
     "frozen-by-a-server-that-is-lost": the_group_of_the_first_server_is_lost,
     "frozen-while-a-group-is-lost": a_group_is_lost,
     "keeps-what-a-group-has-let-go": drawn(BOTH_HALVES_BRING_IT),

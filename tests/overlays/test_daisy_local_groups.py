@@ -281,43 +281,6 @@ SCHEDULES: dict[str, dict[str, Any]] = {
         "crashes": [{"process": 8, "time_s": 3.619}, {"process": 7, "time_s": 6.352}],
         "patience_s": 48.0,
     },
-    "waits-for-groups-it-has-forgotten": {
-        "options": {
-            "sizes": [2, 2],
-            "quorum": "majority",
-            "tick_s": 0.1,
-            "forget_after_s": 6.0,
-            "split_above": 4,
-            "merge_below": 3,
-            "split_servers_above": 6,
-            "merge_servers_below": 3,
-            "suspect_after_s": 0.6,
-            "flush_timeout_s": 0.3,
-        },
-        "processes": 9,
-        "seed": 7720001872,
-        "messages": 9,
-        "workload": {"cascade": 0.0, "kind": "unicast"},
-        "rate": 0.145,
-        "network": {
-            "delay": {"kind": "exponential", "mean_s": 0.0321},
-            "partitions": [
-                {"start_s": 1.384, "end_s": 10.726, "sides": [[0]], "packets": "lost"},
-                {"start_s": 1.384, "end_s": 16.736, "sides": [[1, 2]], "packets": "lost"},
-                {"start_s": 10.071, "end_s": 18.151, "sides": [[1, 2, 6, 3]], "packets": "lost"},
-                {"start_s": 11.403, "end_s": 32.983, "sides": [[0]], "packets": "lost"},
-                {"start_s": 9.766, "end_s": 16.028, "sides": [[4, 5]], "packets": "lost"},
-                {
-                    "start_s": 15.353,
-                    "end_s": 27.877,
-                    "sides": [[4, 5, 0, 2, 6, 7, 8]],
-                    "packets": "lost",
-                },
-            ],
-        },
-        "crashes": [{"process": 1, "time_s": 0.914}, {"process": 0, "time_s": 18.294}],
-        "patience_s": 61.599,
-    },
     "moves-empty-handed": {
         "options": {
             "tidy_s": 0.0398,

@@ -36,6 +36,10 @@ BACK_SILENCES = 4
 """How many times as long as a silence that is taken for a crash it takes to be back, unless the
 options say more (`silences_back`)."""
 
+SERVERS = "servers"
+"""How the names of groups begin whose members serve groups of their own: who has stopped there goes
+on at home."""
+
 Telling = tuple[Notice, int]
 """A notice of a gap, and who told it, where it speaks of the teller alone; else -1."""
 States = Mapping[int, bytes]
@@ -96,7 +100,7 @@ class Excuses:
         have delivered it, because groups have stopped that cannot go on."""
         if not self.stopped:
             return False
-        sources = (delivered | 1 << message.sender) & self._living & ~self.stopped
+        sources = (delivered | 1 << message.sender) & self._living & ~self._out_of()
         return not any(part & sources and part >> process & 1 for part in self._connected)
 
     def loss(self, message: MessageId, process: int, *, has_come: bool) -> bool:
@@ -181,6 +185,15 @@ class Excuses:
         installed_s = 0.0 if seen is None else seen.first_s
         return self._movers(lambda notice, first_s: first_s > installed_s)
 
+    def _out_of(self, where: str = "") -> ProcessSet:
+        """Who takes no part in a group, or in any. Who has stopped among servers alone goes on with
+        those of its own group."""
+        if where.startswith(SERVERS):
+            return self.stopped
+        chronicle = self._chronicle
+        told = (*chronicle.stops, *((who, chronicle.asked_at[who]) for who in chronicle.asked))
+        return self.stopped & process_set(who for who, at in told if not at.startswith(SERVERS))
+
     @cached_property
     def _connected(self) -> list[ProcessSet]:
         """The parts of the system that are joined by groups which can go on."""
@@ -189,7 +202,7 @@ class Excuses:
             if notice.event is Event.VIEW:
                 groups[notice.where] = groups.get(notice.where, 0) | notice.members
         joined = [
-            everybody & self._living & ~self.stopped
+            everybody & self._living & ~self._out_of(where)
             for where, everybody in groups.items()
             if self._quorum(where, self.halted) & ~self._gone_from(where)
         ]
