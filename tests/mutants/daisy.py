@@ -396,8 +396,8 @@ FENCE = [
     ),
     Mutant(
         name="waits-for-a-batch-for-ever",
-        old="                self._forget(layer, who, now)\n            elif who > ABOVE:\n",
-        new="                pass\n            elif who > ABOVE:\n",
+        old="                self._forget(layer, who, now)\n            elif who > ABOVE and",
+        new="                pass\n            elif who > ABOVE and",
     ),
     Mutant(
         name="waits-for-those-above-for-ever",
@@ -595,11 +595,6 @@ BACK = [
         name="comes-without-its-batch",
         old="            layer.memory.batches |= {group for group in come if group is not None}\n",
         new="            layer.memory.batches |= {group for group in come if group == ABOVE}\n",
-    ),
-    Mutant(
-        name="names-groups-alone",
-        old="self.core.tell_gap(layer, lost | layer.state.founding.absent)",
-        new="self.core.tell_gap(layer, lost)",
     ),
     Mutant(
         name="leaves-out-what-ran-ahead",
@@ -826,6 +821,11 @@ GIVING_WAY = [
 
 STAYING = [
     Mutant(
+        name="forgets-before-it-has-called",
+        old="return roused_at + back_s if since + limit_s < roused_at else since + limit_s",
+        new="return since + limit_s",
+    ),
+    Mutant(
         name="calls-nobody-it-has-forgotten",
         old="        elif memory.kept:\n            wanted |= memory.forgotten\n",
         new="",
@@ -852,6 +852,11 @@ STAYING = [
         new="        if gone:\n            self.core.tell_gap(layer, gone)\n",
     ),
     Mutant(
+        name="the-senior-alone-forgets",
+        old="if (layer.is_server or layer.node.level) and layer in self.core.layers:",
+        new="if layer.is_server and layer in self.core.layers:",
+    ),
+    Mutant(
         name="those-above-wait-no-longer",
         old="self.options.forget_after_s * max(1, level)",
         new="self.options.forget_after_s * min(1, 1 + level)",
@@ -875,6 +880,11 @@ STAYING = [
 """`tests/overlays/test_daisy_staying.py` has the schedules."""
 
 UNSHOWN = [
+    Mutant(
+        name="names-groups-alone",
+        old="self.core.tell_gap(layer, lost | layer.state.founding.absent)",
+        new="self.core.tell_gap(layer, lost)",
+    ),
     Mutant(
         name="leaves-one-in-a-later-epoch",
         old="                self._found_with(layer, layer.view, word.late, now)\n",
@@ -1024,8 +1034,9 @@ UNSHOWN = [
     ),
     Mutant(
         name="calls-only-for-what-is-kept",
-        old="            else:\n                self.search.call(layer, who)\n",
-        new="            elif is_held_up:\n                self.search.call(layer, who)\n",
+        old="            elif layer.is_server:\n                self.search.call(layer, who)\n",
+        new="            elif layer.is_server and is_held_up:\n"
+        "                self.search.call(layer, who)\n",
     ),
     Mutant(
         name="has-stopped-for-ever",

@@ -44,6 +44,33 @@ SCHEDULES: dict[str, dict[str, Any]] = {
         "crashes": [{"process": 0, "time_s": 6.258}, {"process": 1, "time_s": 6.258}],
         "patience_s": 40.0,
     },
+    "forgets-before-it-has-called": {
+        "options": {
+            "tidy_s": 0.384,
+            "local": "recipients",
+            "forward": "delivered",
+            "sizes": [3, 2],
+            "quorum": "majority",
+            "tick_s": 0.3,
+            "forget_after_s": 49.36,
+            "copies": 12,
+        },
+        "processes": 12,
+        "seed": 20005212,
+        "messages": 55,
+        "workload": {"cascade": 0.12, "kind": "unicast"},
+        "rate": 0.247,
+        "network": {
+            "delay": "exponential:0.0374",
+            "partitions": [
+                _cut(1.561, 7.243, 4, 5, 7, 8, 10, 11),
+                _cut(12.451, 14.947, 0, 1),
+                _cut(3.604, 9.47, 0, 1),
+                _cut(18.225, 20.921, 0, 2, 7, 8, 9),
+            ],
+        },
+        "patience_s": 197.44,
+    },
     "looks-for-a-lone-stray": {
         "options": {
             "local": "recipients",
@@ -109,6 +136,38 @@ SCHEDULES: dict[str, dict[str, Any]] = {
         "network": {"delay": "exponential:0.0109", "loss": 0.165},
         "crashes": [{"process": 2, "time_s": 0.063}],
         "patience_s": 120.0,
+    },
+    "the-senior-alone-forgets": {
+        "options": {
+            "tidy_s": 0.121,
+            "forward": "delivered",
+            "sizes": [3],
+            "quorum": "majority",
+            "tick_s": 0.3,
+            "forget_after_s": 50.94,
+        },
+        "processes": 12,
+        "seed": 4,
+        "messages": 52,
+        "workload": {"cascade": 0.0996, "kind": "multicast", "size": 4},
+        "rate": 0.405,
+        "network": {
+            "delay": "exponential:0.0114",
+            "loss": 0.143,
+            "duplication": 0.017,
+            "partitions": [
+                _cut(8.609, 16.221, 3, 4, 5),
+                {"start_s": 1.746, "end_s": 2.259, "sides": [[11], [4]], "packets": "lost"},
+                _cut(15.721, 22.686, 3, 4, 5),
+            ],
+        },
+        "crashes": [
+            {"process": 9, "time_s": 8.03},
+            {"process": 10, "time_s": 0.289},
+            {"process": 2, "time_s": 1.678},
+            {"process": 1, "time_s": 2.053},
+        ],
+        "patience_s": 101.88,
     },
     "those-above-wait-no-longer": {
         **A_GROUP_DIES,
