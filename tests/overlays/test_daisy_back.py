@@ -500,7 +500,6 @@ SCHEDULES: dict[str, Callable[[type[Order] | None], Any]] = {
     "keeps-to-itself-what-one-missed": only_some_had_what_is_let_go,
     "loses-what-waited-in-silence": one_waits_until_it_is_forgotten,
     "comes-without-its-batch": drawn(BACK_WHEN_NOT_ALL_BATCHES_ARE_THERE),
-    "names-groups-alone": drawn(CUT_OFF_WITH_THOSE_WHO_ARE_MISSING),
     "leaves-out-what-ran-ahead": drawn(WHAT_RAN_AHEAD_OF_SERVERS_THAT_STOPPED),
     "forgotten-in-silence": drawn(FORGOTTEN_WITH_WHAT_WAS_SENT_ON),
     "gives-up-in-silence": one_is_given_up_that_still_serves,
@@ -519,6 +518,7 @@ def test_a_group_that_is_back_is_not_away_because_a_founder_says_so() -> None:
         an_epoch_never_begins,
         drawn(TOLD_TO_ONE_THAT_IS_LOST_AT_HOME),
         drawn(STOPPED_WHERE_IT_DOES_NOT_COME_BACK),
+        drawn(CUT_OFF_WITH_THOSE_WHO_ARE_MISSING),
     ],
 )
 def test_others_pass(schedule: Callable[[type[Order] | None], Any]) -> None:

@@ -88,16 +88,26 @@ class Absence(Part):
 
     def look_after(self, layer: Layer, now: float) -> None:
         """Forget who has been away for too long; wake groups that have no server here, and members
-        that may not know that they are out. A group of servers may have to be founded anew without
-        a group that is lost, which takes so long on each level."""
-        memory = layer.memory
-        self._hurry_batches(layer, now)
+        that may not know that they are out. Whose time has run out while these servers slept, and
+        called nobody, has some more to come. The server of servers may be lost at home for good,
+        and decide nothing: then the others forget, somewhat later."""
+        memory, limit_s = layer.memory, layer.forget_after_s
+        if not layer.is_server:
+            limit_s += 2 * self.options.suspect_after_s
+        self._hurry_batches(layer, now, limit_s)
         for who, since in sorted(memory.away.items()) if memory.away else ():
             is_held_up = memory.kept or memory.frozen
-            if now - since > layer.forget_after_s and is_held_up:
+            if now > self._until(layer, since, limit_s) and is_held_up:
                 self._forget(layer, Forget(who), now)
-            else:
+            elif layer.is_server:
                 self.search.call(layer, who)
+
+    def _until(self, layer: Layer, since: float, limit_s: float) -> float:
+        """Until when one is waited for that is away since then. A local group may wake up for a
+        moment again and again, and would wait for ever."""
+        roused_at = layer.state.sleep.roused_at if layer.node.level else since
+        back_s = self.options.silences_back * self.options.suspect_after_s
+        return roused_at + back_s if since + limit_s < roused_at else since + limit_s
 
     def call_back(self, layer: Layer, now: float) -> None:
         """Call those who have missed something, ever more seldom until they are back: only then are
@@ -129,9 +139,9 @@ class Absence(Part):
             sleep.call_after_s, sleep.call_at = wait_s, now + wait_s
             self.core.emit(Wake(sleep.call_at))
 
-    def _hurry_batches(self, layer: Layer, now: float) -> None:
+    def _hurry_batches(self, layer: Layer, now: float, limit_s: float) -> None:
         """Wake the groups whose batches are missing; give up those that do not come. The one from
-        above is awaited for as long as there is somebody above."""
+        above is awaited for as long as there is somebody above, as the server alone knows."""
         founding = layer.state.founding
         if not layer.memory.batches:
             founding.since = -1.0
@@ -141,14 +151,16 @@ class Absence(Part):
         above = self.core.above(layer)
         if ABOVE in missing and (len(missing) > 1 or (above is not None and not above.is_lost)):
             missing.discard(ABOVE)
+        if not layer.is_server:
+            missing.discard(ABOVE)
         if not missing or not (layer.node.level or missing <= lines | {ABOVE}):
             founding.since = -1.0
         elif founding.since < 0:
             founding.since = now
         for who in sorted(missing) if founding.since >= 0 else ():
-            if now - founding.since > layer.forget_after_s:
+            if now - founding.since > limit_s:
                 self._forget(layer, Forget(who, batch=True), now)
-            elif who > ABOVE:
+            elif who > ABOVE and layer.is_server:
                 self.search.call(layer, who)
 
     def _forget(self, layer: Layer, word: Forget, now: float) -> None:

@@ -368,7 +368,7 @@ class Layer:
         """From rest to work: the time of the next tick, if it was at rest."""
         if not self.state.sleep.resting:
             return None
-        self.state.sleep.resting = False
+        self.state.sleep.resting, self.state.sleep.roused_at = False, now
         self.member.forgive_silence(now)
         tick_at = self.member.tick_at
         self.state.sleep.wake_at = tick_at if tick_at > now else now + self.options.tick_s

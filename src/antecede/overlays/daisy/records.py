@@ -166,6 +166,8 @@ class Sleep(msgspec.Struct, array_like=True):
 
     resting: bool = True
     wake_at: float = 0.0
+    roused_at: float = -inf
+    """Since when it has not been at rest."""
     busy_until: float = -1.0
     """It was poked, and looks around until then."""
     awake_until: float = -1.0
