@@ -145,6 +145,42 @@ SCHEDULES: dict[str, dict[str, Any]] = {
         "crashes": [{"process": 3, "time_s": 4.542}, {"process": 4, "time_s": 13.061}],
         "patience_s": 84.25200000000001,
     },
+    "only-who-serves-counts": {
+        "options": {
+            "tidy_s": 0.0224,
+            "quorum": "majority",
+            "tick_s": 0.3,
+            "forward": "stable",
+            "suspect_after_s": 0.6,
+            "forget_after_s": 42.978,
+        },
+        "processes": 9,
+        "seed": 7400000435,
+        "messages": 4,
+        "workload": {
+            "kind": "talks",
+            "talks": [
+                {"sender": 1, "to": [2, 4, 6], "share": 1.0},
+                {"sender": 1, "to": [8], "share": 1.0},
+                {"sender": 1, "to": [2, 4], "share": 1.0},
+                {"sender": 1, "to": [0], "share": 1.0},
+            ],
+        },
+        "rate": 0.0527,
+        "network": {
+            "delay": {"kind": "exponential", "mean_s": 0.0392},
+            "loss": 0.201,
+            "partitions": [
+                {"start_s": 0.894, "end_s": 7.27, "sides": [[0, 7]], "packets": "lost"},
+                {"start_s": 4.542, "end_s": 10.786, "sides": [[1, 2, 8, 4]], "packets": "lost"},
+                {"start_s": 3.198, "end_s": 4.642, "sides": [[3], [0, 6]], "packets": "lost"},
+                {"start_s": 7.99, "end_s": 10.681, "sides": [[0, 7]], "packets": "lost"},
+                {"start_s": 10.176, "end_s": 13.872, "sides": [[8, 4, 0, 3, 6]], "packets": "lost"},
+            ],
+        },
+        "crashes": [{"process": 3, "time_s": 4.542}, {"process": 4, "time_s": 11.489}],
+        "patience_s": 72.97800000000001,
+    },
 }
 
 

@@ -90,7 +90,6 @@ class Absence(Part):
         """Forget who has been away for too long; wake groups that have no server here, and members
         that may not know that they are out."""
         memory = layer.memory
-        self._hurry_batches(layer, now)
         for who, since in sorted(memory.away.items()) if memory.away else ():
             is_held_up = memory.kept or memory.frozen
             if now - since > self.options.forget_after_s and is_held_up:
@@ -119,24 +118,27 @@ class Absence(Part):
             sleep.call_after_s, sleep.call_at = wait_s, now + wait_s
             self.core.emit(Wake(sleep.call_at))
 
-    def _hurry_batches(self, layer: Layer, now: float) -> None:
+    def hurry_batches(self, layer: Layer, now: float) -> None:
         """Wake the groups whose batches are missing; give up those that do not come. The one from
-        above is awaited for as long as there is somebody above."""
-        founding = layer.state.founding
-        if not layer.memory.batches:
-            founding.since = -1.0
+        above is awaited for as long as there is somebody above. All members count the time, for
+        whoever serves next."""
+        memory = layer.memory
+        if not memory.batches:
+            memory.waits_since = -1.0
             return
-        missing = set(layer.memory.batches)
+        missing = set(memory.batches)
         lines = {who for who in missing if who < ABOVE}
         above = self.core.above(layer)
         if ABOVE in missing and (len(missing) > 1 or (above is not None and not above.is_lost)):
             missing.discard(ABOVE)
+        if not layer.is_server:
+            missing.discard(ABOVE)
         if not missing or not (layer.node.level or missing <= lines | {ABOVE}):
-            founding.since = -1.0
-        elif founding.since < 0:
-            founding.since = now
-        for who in sorted(missing) if founding.since >= 0 else ():
-            if now - founding.since > self.options.forget_after_s:
+            memory.waits_since = -1.0
+        elif memory.waits_since < 0:
+            memory.waits_since = now
+        for who in sorted(missing) if memory.waits_since >= 0 and layer.is_server else ():
+            if now - memory.waits_since > self.options.forget_after_s:
                 self._forget(layer, Forget(who, batch=True), now)
             elif who > ABOVE:
                 self.search.call(layer, who)
