@@ -743,6 +743,12 @@ STAYING = [
         new="        return since\n",
     ),
     Mutant(
+        name="only-who-serves-counts",
+        old="        if not memory.batches:\n            memory.waits_since = -1.0\n",
+        new="        if not memory.batches or not layer.is_server:\n"
+        "            memory.waits_since = -1.0\n",
+    ),
+    Mutant(
         name="begun-when-they-meet",
         old="        if word.processes and word.begun:\n",
         new="        if word.processes:\n",

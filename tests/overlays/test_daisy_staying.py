@@ -60,33 +60,6 @@ SCHEDULES: dict[str, dict[str, Any]] = {
         },
         "patience_s": 197.44,
     },
-    "forgets-before-it-has-called": {
-        "options": {
-            "tidy_s": 0.384,
-            "local": "recipients",
-            "forward": "delivered",
-            "sizes": [3, 2],
-            "quorum": "majority",
-            "tick_s": 0.3,
-            "forget_after_s": 49.36,
-            "copies": 12,
-        },
-        "processes": 12,
-        "seed": 20005212,
-        "messages": 55,
-        "workload": {"cascade": 0.12, "kind": "unicast"},
-        "rate": 0.247,
-        "network": {
-            "delay": "exponential:0.0374",
-            "partitions": [
-                _cut(1.561, 7.243, 4, 5, 7, 8, 10, 11),
-                _cut(12.451, 14.947, 0, 1),
-                _cut(3.604, 9.47, 0, 1),
-                _cut(18.225, 20.921, 0, 2, 7, 8, 9),
-            ],
-        },
-        "patience_s": 197.44,
-    },
     "looks-for-a-lone-stray": {
         "options": {
             "local": "recipients",

@@ -89,18 +89,20 @@ class Absence(Part):
     def look_after(self, layer: Layer, now: float) -> None:
         """Forget who has been away for too long; wake groups that have no server here, and members
         that may not know that they are out. Whose time has run out while these servers slept, and
-        called nobody, has some more to come. The server of servers may be lost at home for good,
-        and decide nothing: then the others forget, somewhat later."""
-        memory, limit_s = layer.memory, layer.forget_after_s
-        if not layer.is_server:
-            limit_s += 2 * self.options.suspect_after_s
-        self._hurry_batches(layer, now, limit_s)
+        called nobody, has some more to come."""
+        memory, limit_s = layer.memory, self._limit_s(layer)
         for who, since in sorted(memory.away.items()) if memory.away else ():
             is_held_up = memory.kept or memory.frozen
             if now > self._until(layer, since, limit_s) and is_held_up:
                 self._forget(layer, Forget(who), now)
             elif layer.is_server:
                 self.search.call(layer, who)
+
+    def _limit_s(self, layer: Layer) -> float:
+        """After how long one is forgotten, or a batch is given up. The server of servers may be
+        lost at home for good, and decide nothing: then the others do, somewhat later."""
+        later_s = 0.0 if layer.is_server else 2 * self.options.suspect_after_s
+        return layer.forget_after_s + later_s
 
     def _until(self, layer: Layer, since: float, limit_s: float) -> float:
         """Until when one is waited for that is away since then. A local group may wake up for a
@@ -139,14 +141,15 @@ class Absence(Part):
             sleep.call_after_s, sleep.call_at = wait_s, now + wait_s
             self.core.emit(Wake(sleep.call_at))
 
-    def _hurry_batches(self, layer: Layer, now: float, limit_s: float) -> None:
+    def hurry_batches(self, layer: Layer, now: float) -> None:
         """Wake the groups whose batches are missing; give up those that do not come. The one from
-        above is awaited for as long as there is somebody above, as the server alone knows."""
-        founding = layer.state.founding
-        if not layer.memory.batches:
-            founding.since = -1.0
+        above is awaited for as long as there is somebody above, as the server alone knows. All
+        members count the time, for whoever serves next."""
+        memory, limit_s = layer.memory, self._limit_s(layer)
+        if not memory.batches:
+            memory.waits_since = -1.0
             return
-        missing = set(layer.memory.batches)
+        missing = set(memory.batches)
         lines = {who for who in missing if who < ABOVE}
         above = self.core.above(layer)
         if ABOVE in missing and (len(missing) > 1 or (above is not None and not above.is_lost)):
@@ -154,11 +157,12 @@ class Absence(Part):
         if not layer.is_server:
             missing.discard(ABOVE)
         if not missing or not (layer.node.level or missing <= lines | {ABOVE}):
-            founding.since = -1.0
-        elif founding.since < 0:
-            founding.since = now
-        for who in sorted(missing) if founding.since >= 0 else ():
-            if now - founding.since > limit_s:
+            memory.waits_since = -1.0
+        elif memory.waits_since < 0:
+            memory.waits_since = now
+        decides = layer.is_server or layer.node.level
+        for who in sorted(missing) if memory.waits_since >= 0 and decides else ():
+            if now - memory.waits_since > limit_s:
                 self._forget(layer, Forget(who, batch=True), now)
             elif who > ABOVE and layer.is_server:
                 self.search.call(layer, who)

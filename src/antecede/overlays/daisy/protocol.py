@@ -247,8 +247,10 @@ class Daisy(Order):
                 self._absence.give_up_waiting(layer, now)
                 self._changes.call_roll(layer, now)
                 self._levels.look(layer, now)
-                if (layer.is_server or layer.node.level) and layer in self.core.layers:
-                    self._absence.look_after(layer, now)
+                if layer in self.core.layers:
+                    self._absence.hurry_batches(layer, now)
+                    if layer.is_server or layer.node.level:
+                        self._absence.look_after(layer, now)
                 if layer not in self.core.layers:
                     continue
                 if layer.node.level:

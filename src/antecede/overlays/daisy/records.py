@@ -102,6 +102,8 @@ class Memory(msgspec.Struct, array_like=True):
     """The change to which this group has agreed (`consent`)."""
     refused: list[bytes] = []
     """Changes to which it never agrees."""
+    waits_since: float = -1.0
+    """Since when batches are missing."""
     alone_since: float = -1.0
     """Since when its servers, one after the other, have been looking for those above."""
     strays: dict[MessageId, float] = {}
@@ -207,8 +209,6 @@ class Founding(msgspec.Struct, array_like=True):
     """Batches that are not stable."""
     settled: set[GroupMessageId] = set()
     """What is stable, though still aside."""
-    since: float = -1.0
-    """Since when batches are missing."""
     merged: int = 0
     """The last place of what came in batches; `TAKING_BATCHES` while they are taken."""
     absent: ProcessSet = 0
@@ -289,6 +289,8 @@ class Handover(msgspec.Struct, array_like=True):
     """Whether not all is here yet."""
     awaiting: set[int] = set()
     """Whose batches are missing."""
+    waits_since: float = -1.0
+    """Since when batches are missing."""
     alone_since: float = -1.0
     """Since when there are no servers to wait for."""
     gone: ProcessSet = 0
