@@ -448,11 +448,6 @@ FENCE = [
         new="",
     ),
     Mutant(
-        name="calls-groups-that-never-were",
-        old="wanted = (wanted | memory.forgotten) & {*layer.node.children}",
-        new="wanted = wanted | memory.forgotten",
-    ),
-    Mutant(
         name="brings-its-batch-unbound",
         old="        if self.options.quorum is Quorum.SURVIVORS:  # who is away is dead\n",
         new="        if epoch:\n",
@@ -1049,6 +1044,11 @@ UNSHOWN = [
         old="            self.say(word, layer.node.processes)\n",
         new="            self.say(word, process_set(who for who in "
         "layer.memory.batches if who > ABOVE))\n",
+    ),
+    Mutant(
+        name="calls-groups-that-never-were",
+        old="wanted = (wanted | memory.forgotten) & {*layer.node.children}",
+        new="wanted = wanted | memory.forgotten",
     ),
 ]
 """Rules for which no schedule is known: docs/daisy.md lists them."""

@@ -551,7 +551,6 @@ SCHEDULES: dict[str, Callable[[type[Order] | None], Any]] = {
     "newcomers-are-not-missed": drawn(A_NEWCOMER_IS_CUT_OFF),
     "waits-for-those-above-for-ever": nobody_is_above,
     "half-of-the-groups-are-none": half_of_the_groups_are_left,
-    "calls-groups-that-never-were": drawn(A_GROUP_THAT_NEVER_WAS_HAS_MISSED_SOMETHING),
     "brings-its-batch-unbound": a_founder_that_its_group_has_replaced,
     "strangers-are-not-asked": all_whom_one_knows_die,
     "strangers-are-not-believed": all_whom_one_knows_die,
@@ -573,6 +572,9 @@ SCHEDULES: dict[str, Callable[[type[Order] | None], Any]] = {
         pytest.param(HELD_BACK, id="held back"),
         pytest.param(A_SERVER_THAT_WAS_IS_BACK_HOME, id="back home"),
         pytest.param(A_SPLIT_THAT_NEVER_WAS, id="a split that never was"),
+        pytest.param(
+            A_GROUP_THAT_NEVER_WAS_HAS_MISSED_SOMETHING, id="such a group has missed something"
+        ),
         pytest.param(COMES_BACK_WITH_A_SERVER, id="comes back with a server"),
         pytest.param(MERGED_WHEN_ONE_IS_BACK, id="merged when one is back"),
         pytest.param(LEFT_OUT_OF_A_MERGED_GROUP, id="left out of a merged group"),
