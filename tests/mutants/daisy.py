@@ -396,7 +396,7 @@ FENCE = [
     ),
     Mutant(
         name="waits-for-a-batch-for-ever",
-        old="            if now - founding.since > layer.forget_after_s:\n",
+        old="            if now - memory.waits_since > limit_s:\n",
         new="            if now < 0:\n",
     ),
     Mutant(
@@ -791,8 +791,8 @@ STAYING = [
     ),
     Mutant(
         name="the-senior-alone-forgets",
-        old="if (layer.is_server or layer.node.level) and layer in self.core.layers:",
-        new="if layer.is_server and layer in self.core.layers:",
+        old="                    if layer.is_server or layer.node.level:\n",
+        new="                    if layer.is_server:\n",
     ),
     Mutant(
         name="those-above-wait-no-longer",
@@ -815,8 +815,8 @@ STAYING = [
 HELD_UP = [
     Mutant(
         name="keeps-what-a-group-has-let-go",
-        old="            self._catch_up(layer, below, kept, now)\n\n",
-        new="            pass\n\n",
+        old="            self._catch_up(layer, below, kept, now)\n        if below",
+        new="            pass\n        if below",
     ),
     Mutant(
         name="frozen-while-a-group-is-lost",

@@ -572,6 +572,9 @@ SCHEDULES: dict[str, Callable[[type[Order] | None], Any]] = {
         pytest.param(HELD_BACK, id="held back"),
         pytest.param(A_SERVER_THAT_WAS_IS_BACK_HOME, id="back home"),
         pytest.param(A_SPLIT_THAT_NEVER_WAS, id="a split that never was"),
+        pytest.param(
+            A_GROUP_THAT_NEVER_WAS_HAS_MISSED_SOMETHING, id="such a group has missed something"
+        ),
         pytest.param(COMES_BACK_WITH_A_SERVER, id="comes back with a server"),
         pytest.param(MERGED_WHEN_ONE_IS_BACK, id="merged when one is back"),
         pytest.param(LEFT_OUT_OF_A_MERGED_GROUP, id="left out of a merged group"),
