@@ -855,6 +855,12 @@ HELD_UP = [
 
 LOCAL_GROUPS = [
     Mutant(
+        name="groups-are-called-by-servers-alone",
+        old="            self.search.call_through_others(layer, who)\n",
+        new="            if not layer.node.level:\n"
+        "                self.search.call_through_others(layer, who)\n",
+    ),
+    Mutant(
         name="moves-empty-handed",
         old="        new.state.out.resend = old.everything()\n",
         new="        new.state.out.resend = []\n",

@@ -13,6 +13,29 @@ from tests.mutants import Mutant, mutated
 from tests.mutants.daisy import LOCAL_GROUPS
 
 SCHEDULES: dict[str, dict[str, Any]] = {
+    "groups-are-called-by-servers-alone": {
+        "options": {
+            "tidy_s": 0.0913,
+            "sizes": [2],
+            "tick_s": 0.3,
+            "merge_below": 3,
+            "forget_after_s": 53.261,
+        },
+        "processes": 6,
+        "seed": 25000001717,
+        "messages": 9,
+        "workload": {"cascade": 0.14, "kind": "multicast", "size": 4},
+        "rate": 0.17,
+        "network": {
+            "delay": {"kind": "exponential", "mean_s": 0.0187},
+            "partitions": [
+                {"start_s": 3.045, "end_s": 14.285, "sides": [[0, 5, 1]], "packets": "lost"},
+                {"start_s": 2.086, "end_s": 1002.086, "sides": [[0], [3]], "packets": "lost"},
+            ],
+        },
+        "crashes": [{"process": 2, "time_s": 7.713}],
+        "patience_s": 159.783,
+    },
     "only-the-server-gives-notice": {
         "options": {
             "tidy_s": 0.711,

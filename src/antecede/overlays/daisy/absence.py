@@ -131,8 +131,7 @@ class Absence(Part):
         absent = sorted(who for who in wanted if who not in present)
         for who in absent:
             self.search.call(layer, who)
-            if not layer.node.level:
-                self.search.call_through_others(layer, who)
+            self.search.call_through_others(layer, who)
         is_watching = bool(memory.beside) and not layer.is_server
         if is_watching:
             sleep.busy_until = now + 2 * self.options.suspect_after_s

@@ -74,8 +74,15 @@ class Search(Part):
             self.say(_found(layer, layer.view), child.processes)
 
     def call_through_others(self, layer: Layer, who: int) -> None:
-        """Wake a member through other servers: its links to the members of its own group may be
-        cut."""
+        """Wake a member through other servers, or a group through others of one's own: the links
+        that would carry a call may be cut."""
+        if layer.node.level:
+            home, those = self.core.layers[0].view, self.core.plan.nodes[who].processes
+            others = [] if home is None else [one.process for one in home.members]
+            others = [process for process in others if process != self.process]
+            for process in members(those) if others else ():
+                self.say(Poke(who, process), 1 << others[process % len(others)])
+            return
         above = self.core.above(layer)
         if above is not None and above.view is not None:
             self.say(Poke(layer.node.index, who), above.view.processes)
