@@ -733,6 +733,12 @@ GIVING_WAY = [
 
 STAYING = [
     Mutant(
+        name="batches-tell-of-nothing-lost",
+        old="            layer.state.founding.merged = layer.memory.places\n"
+        "            self.ahead.tell_lost(layer)\n",
+        new="            layer.state.founding.merged = layer.memory.places\n",
+    ),
+    Mutant(
         name="no-batch-is-no-group",
         old="        if not word.batch and who in memory.away:\n",
         new="        if who in memory.away:\n",
