@@ -802,8 +802,8 @@ STAYING = [
     ),
     Mutant(
         name="those-above-wait-no-longer",
-        old="self.options.forget_after_s * max(1, level)",
-        new="self.options.forget_after_s * min(1, 1 + level)",
+        old="options.forget_after_s * (1 + above)",
+        new="options.forget_after_s * (1 + 0 * above)",
     ),
     Mutant(
         name="waits-for-servers-no-longer-than-they-do",
@@ -860,6 +860,11 @@ HELD_UP = [
 """Groups of servers that are held up: `tests/overlays/test_daisy_held_up.py`."""
 
 LOCAL_GROUPS = [
+    Mutant(
+        name="all-levels-wait-alike",
+        old="            return options.forget_after_s + above",
+        new="            return options.forget_after_s + 0 * above",
+    ),
     Mutant(
         name="moves-empty-handed",
         old="        new.state.out.resend = old.everything()\n",

@@ -13,6 +13,46 @@ from tests.mutants import Mutant, mutated
 from tests.mutants.daisy import LOCAL_GROUPS
 
 SCHEDULES: dict[str, dict[str, Any]] = {
+    "all-levels-wait-alike": {
+        "options": {
+            "tidy_s": 0.138,
+            "local": "broadcast",
+            "forward": "stable",
+            "split_above": 4,
+            "merge_below": 3,
+            "sizes": [2, 3, 4],
+            "pack_s": 0.0579,
+            "split_servers_above": 4,
+            "merge_servers_below": 2,
+            "forget_after_s": 34.516,
+        },
+        "processes": 10,
+        "groups": [[0, 1, 2, 6, 7, 8, 9], [0, 1, 3, 5, 6, 8, 9]],
+        "seed": 10,
+        "messages": 74,
+        "workload": {"cascade": 0.449, "kind": "groups"},
+        "rate": 1.24,
+        "network": {
+            "delay": {"kind": "uniform", "low_s": 0.0, "high_s": 0.0385},
+            "duplication": 0.0925,
+            "partitions": [
+                {
+                    "start_s": 0.645,
+                    "end_s": 2.8850000000000002,
+                    "sides": [[0, 1, 2, 4, 5, 6, 8, 9]],
+                    "packets": "held",
+                },
+                {
+                    "start_s": 2.46,
+                    "end_s": 3.891,
+                    "sides": [[0, 1, 2, 4, 5, 6, 8, 9]],
+                    "packets": "held",
+                },
+            ],
+        },
+        "crashes": [{"process": 6, "time_s": 3.451}, {"process": 4, "time_s": 5.248}],
+        "patience_s": 168.064,
+    },
     "only-the-server-gives-notice": {
         "options": {
             "tidy_s": 0.711,
