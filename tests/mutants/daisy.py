@@ -866,6 +866,11 @@ LOCAL_GROUPS = [
         new="            return options.forget_after_s + 0 * above",
     ),
     Mutant(
+        name="comes-back-as-the-same",
+        old=" = layer.state.incarnation + layer.is_in\n",
+        new=" = 0\n",
+    ),
+    Mutant(
         name="moves-empty-handed",
         old="        new.state.out.resend = old.everything()\n",
         new="        new.state.out.resend = []\n",

@@ -53,6 +53,36 @@ SCHEDULES: dict[str, dict[str, Any]] = {
         "crashes": [{"process": 6, "time_s": 3.451}, {"process": 4, "time_s": 5.248}],
         "patience_s": 168.064,
     },
+    "comes-back-as-the-same": {
+        "options": {
+            "tidy_s": 0.217,
+            "local": "broadcast",
+            "forward": "stable",
+            "split_above": 4,
+            "merge_below": 3,
+            "sizes": [4],
+            "pack_s": 0.18,
+            "split_rate": 1.332,
+            "load_window_s": 0.423,
+            "split_servers_above": 3,
+            "merge_servers_below": 2,
+            "quorum": "majority",
+            "forget_after_s": 43.557,
+        },
+        "processes": 12,
+        "seed": 21000020145,
+        "messages": 26,
+        "workload": {"cascade": 0.281, "kind": "multicast", "size": 2},
+        "rate": 0.123,
+        "network": {
+            "delay": {"kind": "exponential", "mean_s": 0.0202},
+            "partitions": [
+                {"start_s": 3.88, "end_s": 8.86, "sides": [[0, 5, 6, 7]], "packets": "lost"}
+            ],
+        },
+        "crashes": [{"process": 4, "time_s": 6.439}],
+        "patience_s": 130.671,
+    },
     "only-the-server-gives-notice": {
         "options": {
             "tidy_s": 0.711,
