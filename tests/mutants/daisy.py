@@ -733,6 +733,12 @@ GIVING_WAY = [
 
 STAYING = [
     Mutant(
+        name="batches-tell-of-nothing-lost",
+        old="            layer.state.founding.merged = layer.memory.places\n"
+        "            self.ahead.tell_lost(layer)\n",
+        new="            layer.state.founding.merged = layer.memory.places\n",
+    ),
+    Mutant(
         name="no-batch-is-no-group",
         old="        if not word.batch and who in memory.away:\n",
         new="        if who in memory.away:\n",
@@ -796,8 +802,8 @@ STAYING = [
     ),
     Mutant(
         name="those-above-wait-no-longer",
-        old="self.options.forget_after_s * max(1, level)",
-        new="self.options.forget_after_s * min(1, 1 + level)",
+        old="options.forget_after_s * (1 + above)",
+        new="options.forget_after_s * (1 + 0 * above)",
     ),
     Mutant(
         name="waits-for-servers-no-longer-than-they-do",
@@ -859,6 +865,16 @@ LOCAL_GROUPS = [
         old="            self.search.call_through_others(layer, who)\n",
         new="            if not layer.node.level:\n"
         "                self.search.call_through_others(layer, who)\n",
+    ),
+    Mutant(
+        name="all-levels-wait-alike",
+        old="            return options.forget_after_s + above",
+        new="            return options.forget_after_s + 0 * above",
+    ),
+    Mutant(
+        name="comes-back-as-the-same",
+        old=" = layer.state.incarnation + layer.is_in\n",
+        new=" = 0\n",
     ),
     Mutant(
         name="moves-empty-handed",

@@ -349,11 +349,14 @@ def test_who_has_halted_in_the_group_after_a_split_counts_no_more_among_the_serv
     """0 is dead. 3 served for group 1, and was to go on in group 2 with 4, who is dead as well."""
     scenario = make_scenario({"protocol": "daisy", "processes": 6})
 
-    def stopped(split_s: float, *, has_halted: bool = True) -> int:
+    def stopped(split_s: float, *, has_halted: bool = True, is_first: bool = False) -> int:
         chronicle = Chronicle()
+        split = Notice(Event.SPLIT, "group 1", 1, 0b111000)
+        if is_first:
+            chronicle.add(3, split, split_s)
         for process in (1, 3):
             chronicle.add(process, Notice(Event.VIEW, "servers", 2, 0b001011), 5.0)
-        chronicle.add(3, Notice(Event.SPLIT, "group 1", 1, 0b111000), split_s)
+        chronicle.add(3, split, split_s)
         chronicle.add(3, Notice(Event.VIEW, "group 2", 1, 0b011000), 7.0)
         if has_halted:
             chronicle.add(3, Notice(Event.STOPPED, "group 2"), 9.0)
@@ -361,7 +364,9 @@ def test_who_has_halted_in_the_group_after_a_split_counts_no_more_among_the_serv
         return Excuses(scenario, chronicle, 0b010001, 50.0, dict).stopped
 
     assert stopped(6.0) == 0b001010
-    assert stopped(4.0) == 0b001000  # it serves for what came after the split
+    assert stopped(5.0) == 0b001010  # told in the moment of that view, but after it
+    assert stopped(5.0, is_first=True) == 0b001000  # it serves for what came after the split
+    assert stopped(4.0, is_first=True) == 0b001000
     assert stopped(6.0, has_halted=False) == 0
 
 

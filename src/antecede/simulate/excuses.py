@@ -144,14 +144,14 @@ class Excuses:
 
     def _gone_from(self, where: str) -> ProcessSet:
         """Who has told that this group has given way to others."""
-        return self._movers(lambda notice, _: where in notice.where.split(" and "))
+        return self._movers(lambda notice: where in notice.where.split(" and "))
 
-    def _movers(self, counts: Callable[[Notice, float], bool]) -> ProcessSet:
-        """Who has told that a group has given way, of those notices (and times) that count."""
+    def _movers(self, counts: Callable[[Notice], bool]) -> ProcessSet:
+        """Who has told that a group has given way, of those notices that count."""
         told = [
             seen.processes
             for notice, seen in self._chronicle.notices.items()
-            if notice.event in (Event.SPLIT, Event.MERGE) and counts(notice, seen.first_s)
+            if notice.event in (Event.SPLIT, Event.MERGE) and counts(notice)
         ]
         return reduce(or_, told, 0)
 
@@ -180,10 +180,11 @@ class Excuses:
         return 0
 
     def _moved_since(self, view: Notice) -> ProcessSet:
-        """Who was in a group that gave way after this view was installed."""
-        seen = self._chronicle.notices.get(view)
-        installed_s = 0.0 if seen is None else seen.first_s
-        return self._movers(lambda notice, first_s: first_s > installed_s)
+        """Who was in a group that gave way after this view was installed, be it in the same moment:
+        notices are in the order in which they were told first."""
+        told = list(self._chronicle.notices)
+        later = set(told[told.index(view) + 1 :] if view in self._chronicle.notices else told)
+        return self._movers(lambda notice: notice in later)
 
     def _out_of(self, where: str = "") -> ProcessSet:
         """Who takes no part in a group, or in any. Who has stopped among servers alone goes on with

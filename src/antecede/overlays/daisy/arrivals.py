@@ -95,6 +95,7 @@ class Arrivals(Part):
             layer.state.founding.merged = TAKING_BATCHES
             self._take(layer, batches, now)
             layer.state.founding.merged = layer.memory.places
+            self.ahead.tell_lost(layer)
             self.relay.reconcile(layer, now)
             self._take(layer, others, now)
 

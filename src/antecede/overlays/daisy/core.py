@@ -90,12 +90,12 @@ class Core:
         process serves the group still."""
         place = self.layers.index(old)
         if old.node.index != new.node.index:
-            self._end_stop(old)
+            self._end(old)
         else:
             new.state.stopped = old.state.stopped
         if not is_server:
             for layer in self.layers[place + 1 :]:
-                self._end_stop(layer)
+                self._end(layer)
             del self.layers[place + 1 :], self.state.layers[place + 1 :]
         self.layers[place] = new
         self.state.layers[place] = new.state
@@ -174,12 +174,15 @@ class Core:
     def remove(self, layer: Layer) -> None:
         """Be in this group no more, though in those above it."""
         place = self.layers.index(layer)
-        self._end_stop(layer)
+        self._end(layer)
         del self.layers[place], self.state.layers[place]
 
-    def _end_stop(self, layer: Layer) -> None:
+    def _end(self, layer: Layer) -> None:
         """Who is in a group no more has not stopped in it any more, nor who would have come back
-        to it."""
+        to it. Should it be in these servers again, it is another member: one that has not heard of
+        the later views would let it into an earlier one."""
+        if layer.node.level:
+            self.state.lives[layer.node.index] = layer.state.incarnation + layer.is_in
         if layer.state.stopped:
             number = 0 if layer.view is None else layer.view.number
             self.emit(Notice(Event.RESUMED, layer.node.name, number))

@@ -144,10 +144,12 @@ class Layer:
     @property
     def forget_after_s(self) -> float:
         """How long one who is away is waited for here. A group of servers may itself wait for a
-        group that has died, and be away meanwhile: those above it wait for longer; but not where
-        groups split and merge, for there levels come and go."""
-        level = 0 if self.options.evolves else self.node.level
-        return self.options.forget_after_s * max(1, level)
+        group that has died, and be away meanwhile: those above it wait for longer. Where groups
+        split and merge, levels come and go: there it is longer by the time to be back alone."""
+        options, above = self.options, max(1, self.node.level) - 1
+        if options.evolves:
+            return options.forget_after_s + above * options.silences_back * options.suspect_after_s
+        return options.forget_after_s * (1 + above)
 
     def in_order(self) -> list[Kept]:
         """What is kept, as it was delivered."""

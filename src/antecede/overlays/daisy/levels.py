@@ -350,7 +350,8 @@ class Levels(Part):
         if new is None:
             epoch = max(group.epoch, core.bound(parent))
             contacts = process_set(group.founders)
-            new = joining(self.process, node, self.options, 0, epoch, contacts)
+            life = core.state.lives.get(parent, 0)
+            new = joining(self.process, node, self.options, life, epoch, contacts)
         new.state.out.resend = list(old.state.out.resend)
         new.memory.inherit(old.memory)
         self._note_missed(old, new)

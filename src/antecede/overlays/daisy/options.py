@@ -108,11 +108,13 @@ class DaisyOptions(Options, frozen=True):
     @property
     def waits_s(self) -> float:
         """On each level of servers a group that has died is waited for, higher up for longer; where
-        groups do not broadcast, servers are, twice as long. Where groups change, no level waits for
-        longer than others, but a group that has died when it gave way is waited for, too."""
+        groups do not broadcast, servers are, twice as long. Where groups change, a level waits for
+        longer than the one below by the time to be back alone, but a group that has died when it
+        gave way is waited for, too."""
         levels = max(1, len(self.sizes))
         if self.evolves:
-            return self.forget_after_s * (levels + 1)
+            back_s = self.silences_back * self.suspect_after_s * (levels * (levels - 1) // 2)
+            return self.forget_after_s * (levels + 1) + back_s
         times = max(levels * (levels + 1) // 2, 1 + (self.local != "broadcast"))
         return self.forget_after_s * times
 

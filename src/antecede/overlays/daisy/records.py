@@ -368,3 +368,5 @@ class State(msgspec.Struct, array_like=True):
     """The number of the last own message that went beyond the local group."""
     numbers: int = 0
     """How many numbers of groups this process has given."""
+    lives: dict[int, int] = {}
+    """By group of servers that it has been in and has left: its next incarnation there."""

@@ -135,7 +135,8 @@ class Views(Part):
             contacts = known.processes | process_set(parent.founders)
             epoch = max(known.epoch, self.core.bound(parent.index))
             raised = self.changes.levels.raised_over(layer, now)
-            new = joining(self.process, parent, self.options, 0, epoch, contacts)
+            life = self.core.state.lives.get(parent.index, 0)
+            new = joining(self.process, parent, self.options, life, epoch, contacts)
             above = new if raised is None else raised
         self.core.add(above, now)
 
