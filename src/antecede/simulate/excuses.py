@@ -173,7 +173,8 @@ class Excuses:
         if where not in self._views:
             return 0
         view = self._views[where]
-        there = view.members & self._living & ~(halted & self._moved_since(view))
+        moved = self._moved_since(view) if where.startswith(SERVERS) else 0
+        there = view.members & self._living & ~(halted & moved)
         for part in _parts(there, self._cuts):
             if 2 * part.bit_count() > view.members.bit_count():
                 return part
