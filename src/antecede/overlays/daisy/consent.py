@@ -102,6 +102,7 @@ class Consent(Part):
         if not layer.node.level:
             if layer.memory.agreed == stored:
                 layer.memory.agreed = b""
+                layer.memory.refused.append(stored)  # it does not agree again to what is void
             return
         self.settle(layer, stored)
         below = self.core.below(layer)
