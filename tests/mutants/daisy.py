@@ -870,6 +870,11 @@ LOCAL_GROUPS = [
         new="        is_told = not memory.batches\n",
     ),
     Mutant(
+        name="serves-though-nobody-hears-it",
+        old="            self.core.do(layer, layer.member.leave(now))\n",
+        new="            pass\n",
+    ),
+    Mutant(
         name="only-the-server-gives-notice",
         old="        for change in news if is_over else ():\n",
         new="        for change in news if is_over and below.is_server else ():\n",

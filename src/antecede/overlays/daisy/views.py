@@ -47,6 +47,7 @@ class Views(Part):
         server = view.members[0].process
         if state.server not in (-1, server):
             self.core.emit(Notice(Event.SERVER, where, view.number, 1 << server))
+            state.sleep.called_since = now  # the next one may be heard
         state.server = server
         if event.state:
             self._absorb(layer, event.state, now)
