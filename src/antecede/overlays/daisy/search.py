@@ -40,6 +40,9 @@ _IN_VAIN = 5
 """After how many times `suspect_after_s` a process says that nobody lets it in, or a server tells
 its group that there are no others."""
 
+_HEARD = 10
+"""For how many times `suspect_after_s` a server that has heard a call itself is not taken for one
+that does not: packets get lost."""
 _COUPLE = 2
 
 
@@ -279,8 +282,9 @@ class Search(Part):
         if layer is None or layer.is_lost or layer.view is None:
             return
         sleep = layer.state.sleep
-        is_heard = layer.is_server and not layer.view.processes >> source & 1
-        if is_heard or now - sleep.called_at > _SPELL * self._patience_s:
+        if layer.is_server and not layer.view.processes >> source & 1:
+            sleep.called_since = now + _HEARD * self._patience_s
+        elif now - sleep.called_at > _SPELL * self._patience_s:
             sleep.called_since = now
         sleep.called_at = now
         if now - sleep.called_since <= 3 * self._patience_s:
@@ -292,11 +296,16 @@ class Search(Part):
 
     def _hand_over(self, layer: Layer, now: float) -> None:
         """Let another member serve, whose links may not be cut: leave the group, and come back as
-        the most junior. Of two members, the other might die just then, and nobody be left."""
+        the most junior. Of two members, the other might die just then, and nobody be left. It may
+        have called the group itself, from an epoch that waits for it."""
         layer.state.sleep.called_since = now
-        is_settled = not layer.memory.batches and not layer.state.moving.change
+        above, is_settled = self.core.above(layer), not layer.memory.batches
+        memory = layer.memory if above is None else above.memory
+        called = {*memory.batches, *memory.away, *memory.forgotten}
         is_large = layer.view is not None and len(layer.view.members) > _COUPLE
-        if is_large and is_settled and not layer.node.level and self.options.local == "broadcast":
+        if layer.node.level or layer.node.index in called or layer.state.moving.change:
+            return
+        if is_settled and is_large and self.options.local == "broadcast":
             self.core.do(layer, layer.member.leave(now))
 
     def say_left(self, node: int, to: ProcessSet) -> bool:
