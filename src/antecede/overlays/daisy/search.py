@@ -40,9 +40,6 @@ _IN_VAIN = 5
 """After how many times `suspect_after_s` a process says that nobody lets it in, or a server tells
 its group that there are no others."""
 
-_HEARD = 10
-"""For how many times `suspect_after_s` a server that has heard a call itself is not taken for one
-that does not: packets get lost."""
 _COUPLE = 2
 
 
@@ -283,7 +280,7 @@ class Search(Part):
             return
         sleep = layer.state.sleep
         if layer.is_server and not layer.view.processes >> source & 1:
-            sleep.called_since = now + _HEARD * self._patience_s
+            sleep.called_since = now + _SPELL * self._patience_s  # others may get lost, or be late
         elif now - sleep.called_at > _SPELL * self._patience_s:
             sleep.called_since = now
         sleep.called_at = now
