@@ -335,6 +335,7 @@ class Layer:
             or memory.frozen
             or mine.handover.gathering
             or mine.epochs.epoch.waiting
+            or self.member.core.state.leaving
             or not self.member.is_quiet
         )
         return bool(is_busy) and not self.member.has_stopped
