@@ -892,6 +892,11 @@ LOCAL_GROUPS = [
         new="        is_told = not memory.batches\n",
     ),
     Mutant(
+        name="serves-though-nobody-hears-it",
+        old="            self.core.do(layer, layer.member.leave(now))\n",
+        new="            pass\n",
+    ),
+    Mutant(
         name="only-the-server-gives-notice",
         old="        for change in news if is_over else ():\n",
         new="        for change in news if is_over and below.is_server else ():\n",
@@ -942,6 +947,11 @@ LOCAL_GROUPS = [
 `tests/overlays/test_daisy_local_groups.py` has the schedules."""
 
 UNSHOWN = [
+    Mutant(
+        name="agrees-again-to-what-is-void",
+        old="                layer.memory.refused.append(stored)  # it does not",
+        new="                pass  # it does not",
+    ),
     Mutant(
         name="leaves-one-in-a-later-epoch",
         old="                self._found_with(layer, layer.view, now)\n",

@@ -455,6 +455,29 @@ SCHEDULES: dict[str, dict[str, Any]] = {
         },
         "patience_s": 46.042,
     },
+    "serves-though-nobody-hears-it": {
+        "options": {
+            "sizes": [2],
+            "tick_s": 0.3,
+            "split_above": 4,
+            "merge_below": 3,
+            "forget_after_s": 52.808,
+        },
+        "processes": 7,
+        "seed": 510522,
+        "messages": 6,
+        "workload": {"cascade": 0.0, "kind": "multicast", "size": 3},
+        "rate": 0.189,
+        "network": {
+            "delay": {"kind": "exponential", "mean_s": 0.117},
+            "partitions": [
+                {"start_s": 2.695, "end_s": 13.905, "sides": [[0, 1, 3]], "packets": "lost"},
+                {"start_s": 5.927, "end_s": 1005.927, "sides": [[0], [3]], "packets": "lost"},
+            ],
+        },
+        "joins": [{"process": 2, "time_s": 3.218, "talks_with": []}],
+        "patience_s": 135.61599999999999,
+    },
 }
 
 
@@ -463,3 +486,19 @@ def test_every_rule_is_needed(rule: Mutant) -> None:
     scenario = make_scenario({"protocol": "daisy", **SCHEDULES[rule.name]})
     assert judge(scenario).failure is None
     assert judge(scenario, mutated("daisy", rule)).failure is not None
+
+
+def test_another_serves_where_the_only_two_servers_lose_their_link_for_good() -> None:
+    cut = {"start_s": 2.0, "end_s": 1000.0, "sides": [[0], [3]], "packets": "lost"}
+    fields: dict[str, Any] = {
+        "options": {"sizes": [3]},
+        "processes": 6,
+        "seed": 1,
+        "messages": 20,
+        "workload": {"kind": "multicast", "size": 3},
+        "rate": 0.5,
+        "network": {"delay": {"kind": "exponential", "mean_s": 0.05}, "partitions": [cut]},
+    }
+    outcome = judge(make_scenario({"protocol": "daisy", **fields}))
+    assert outcome.failure is None
+    assert outcome.deliveries == 3 * outcome.messages

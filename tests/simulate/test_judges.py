@@ -345,6 +345,32 @@ def test_a_view_that_only_the_dead_have_seen_is_no_majority() -> None:
     assert Excuses(scenario, chronicle, 0b0011, 50.0, dict).stopped == 0
 
 
+@pytest.mark.parametrize(
+    ("where", "view", "quorum", "stopped"),
+    [
+        ("group 0", 0b010, "majority", 0b101),
+        ("group 0", 0b011, "majority", 0),  # 0 may be the most senior: it can go on alone
+        ("group 0", 0b010, "survivors", 0),  # others go on as well
+        ("servers 0", 0b010, "majority", 0),  # these can begin anew
+    ],
+)
+def test_those_who_are_bound_to_a_view_of_the_dead_cannot_go_on(
+    where: str, view: int, quorum: str, stopped: int
+) -> None:
+    """1 has gone on without the others, as they had agreed, and has died."""
+    chronicle = Chronicle()
+    scenario = make_scenario(
+        {"protocol": "daisy", "processes": 3, "options": {"sizes": [3], "quorum": quorum}}
+    )
+    for process in range(3):
+        chronicle.add(process, Notice(Event.VIEW, where, 1, 0b111), 0.1)
+    for process in (0, 2):
+        chronicle.add(process, Notice(Event.STOPPED, where), 6.0)
+    assert Excuses(scenario, chronicle, 0b010, 50.0, dict).stopped == 0
+    chronicle.add(1, Notice(Event.VIEW, where, 2, view), 4.0)
+    assert Excuses(scenario, chronicle, 0b010, 50.0, dict).stopped == stopped
+
+
 def test_who_has_halted_in_the_group_after_a_split_counts_no_more_among_the_servers() -> None:
     """0 is dead. 3 served for group 1, and was to go on in group 2 with 4, who is dead as well."""
     scenario = make_scenario({"protocol": "daisy", "processes": 6})

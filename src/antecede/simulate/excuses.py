@@ -93,6 +93,7 @@ class Excuses:
         limit_s = getattr(scenario.order_options, "forget_after_s", inf)
         self._are_faults_long = _outlasts(scenario, limit_s)
         self._is_run_long = over_s > limit_s
+        self._is_one_line = getattr(scenario.order_options, "quorum", "") == "majority"
         self._lets_back = not scenario.traits.takes_back  # what is agreed void stays void
 
     def stop(self, message: MessageId, delivered: ProcessSet, process: int) -> bool:
@@ -166,17 +167,29 @@ class Excuses:
         knew of a later one, the others are where they were."""
         return self._last_views(inf, self._living)
 
+    @cached_property
+    def _final_views(self) -> dict[str, Notice]:
+        """By group, the view that was installed last by anybody, where views form one line: those
+        who decided a view are bound to it, whoever of them has died. Servers may begin anew."""
+        if not self._is_one_line:
+            return {}
+        last = self._last_views(inf)
+        return {where: view for where, view in last.items() if not where.startswith(SERVERS)}
+
     def _quorum(self, where: str, halted: ProcessSet) -> ProcessSet:
-        """Those of the last view of a group who are most of it and hear each other, if any. Who
-        served there for a group that has given way since, and has halted in the next one, speaks
-        for nobody: it has left, and does not come back."""
+        """Those of the last view of a group who are most of it and hear each other, if any, and
+        have at least half of a later one, if the dead have seen one. Who served there for a group
+        that has given way since, and has halted in the next one, speaks for nobody: it has left,
+        and does not come back."""
         if where not in self._views:
             return 0
         view = self._views[where]
         moved = self._moved_since(view) if where.startswith(SERVERS) else 0
         there = view.members & self._living & ~(halted & moved)
+        final = self._final_views.get(where, view).members
         for part in _parts(there, self._cuts):
-            if 2 * part.bit_count() > view.members.bit_count():
+            is_most = 2 * part.bit_count() > view.members.bit_count()
+            if is_most and 2 * (part & final).bit_count() >= final.bit_count():
                 return part
         return 0
 

@@ -312,6 +312,9 @@ class Layer:
         return self._issue([], now)
 
     def _issue(self, items: list[Item], now: float) -> list[Effect]:
+        if self.member.state.leaving:  # messages come along when it is back
+            self.state.out.items += map(pack, items)
+            return []
         payload = encode_items((*items, *map(unpack, self.state.out.items)))
         self.state.out.items = []
         return self.member.send(payload, now, EVERYBODY)
@@ -334,6 +337,7 @@ class Layer:
             or memory.frozen
             or mine.handover.gathering
             or mine.epochs.epoch.waiting
+            or self.member.core.state.leaving
             or not self.member.is_quiet
         )
         return bool(is_busy) and not self.member.has_stopped

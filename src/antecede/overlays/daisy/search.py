@@ -40,6 +40,8 @@ _IN_VAIN = 5
 """After how many times `suspect_after_s` a process says that nobody lets it in, or a server tells
 its group that there are no others."""
 
+_COUPLE = 2
+
 
 class Search(Part):
     """One process' part in it."""
@@ -262,7 +264,7 @@ class Search(Part):
                 self.say(Poke(node), 1 << to)
             case Poke(node):
                 self._look(now)
-                self._pass_on_call(node, now)
+                self._pass_on_call(source, node, now)
             case Seek():
                 self._on_seek(source, talk, now)
             case Lost(node, epoch, above):
@@ -277,17 +279,38 @@ class Search(Part):
         for layer in self.core.layers:
             layer.state.sleep.busy_until = now + 2 * layer.options.suspect_after_s
 
-    def _pass_on_call(self, node: int, now: float) -> None:
-        """This group is called for long: its server does not hear that, over a link that is cut."""
+    def _pass_on_call(self, source: int, node: int, now: float) -> None:
+        """This group is called for long: its server does not hear that, over a link that is cut. If
+        it hears for long what is passed on alone, another has to serve."""
         layer = self.core.layer_of(node)
-        if layer is None or layer.is_lost or layer.is_server or layer.view is None:
+        if layer is None or layer.is_lost or layer.view is None:
             return
         sleep = layer.state.sleep
-        if now - sleep.called_at > _SPELL * self._patience_s:
+        if layer.is_server and not layer.view.processes >> source & 1:
+            sleep.called_since = now + _SPELL * self._patience_s  # others may get lost, or be late
+        elif now - sleep.called_at > _SPELL * self._patience_s:
             sleep.called_since = now
         sleep.called_at = now
-        if now - sleep.called_since > 3 * self._patience_s:
+        if now - sleep.called_since <= 3 * self._patience_s:
+            return
+        if layer.is_server:
+            self._hand_over(layer, now)
+        else:
             self.say(Poke(node), 1 << layer.view.members[0].process)
+
+    def _hand_over(self, layer: Layer, now: float) -> None:
+        """Let another member serve, whose links may not be cut: leave the group, and come back as
+        the most junior. Of two members, the other might die just then, and nobody be left. It may
+        have called the group itself, from an epoch that waits for it."""
+        layer.state.sleep.called_since = now
+        above, is_settled = self.core.above(layer), not layer.memory.batches
+        memory = layer.memory if above is None else above.memory
+        called = {*memory.batches, *memory.away, *memory.forgotten}
+        is_large = layer.view is not None and len(layer.view.members) > _COUPLE
+        if layer.node.level or layer.node.index in called or layer.state.moving.change:
+            return
+        if is_settled and is_large and self.options.local == "broadcast":
+            self.core.do(layer, layer.member.leave(now))
 
     def say_left(self, node: int, to: ProcessSet) -> bool:
         """Tell those who look for a group of servers that the groups of this process have left it;

@@ -47,6 +47,8 @@ class Views(Part):
         server = view.members[0].process
         if state.server not in (-1, server):
             self.core.emit(Notice(Event.SERVER, where, view.number, 1 << server))
+            if server == self.process:
+                state.sleep.called_since = now  # others may hear this one, unlike the last
         state.server = server
         if event.state:
             self._absorb(layer, event.state, now)
