@@ -487,6 +487,16 @@ FENCE = [
         "self.layers.index(layer)])\n",
         new="        return False\n",
     ),
+    Mutant(
+        name="has-stopped-for-ever",
+        old="        if layer.state.stopped:\n            number",
+        new="        if not layer:\n            number",
+    ),
+    Mutant(
+        name="has-stopped-where-it-never-comes-back",
+        old="            new.state.stopped = old.state.stopped\n",
+        new="            pass\n",
+    ),
 ]
 """`tests/overlays/test_daisy_cuts.py` has the schedules."""
 
@@ -926,11 +936,6 @@ UNSHOWN = [
         new="                pass\n",
     ),
     Mutant(
-        name="has-stopped-where-it-never-comes-back",
-        old="            new.state.stopped = old.state.stopped\n",
-        new="            pass\n",
-    ),
-    Mutant(
         name="misses-groups-that-never-were",
         old="                if not layer.node.level or is_below:\n",
         new="                if who >= 0:\n",
@@ -1072,11 +1077,6 @@ UNSHOWN = [
         old="            elif layer.is_server:\n                self.search.call(layer, who)\n",
         new="            elif layer.is_server and is_held_up:\n"
         "                self.search.call(layer, who)\n",
-    ),
-    Mutant(
-        name="has-stopped-for-ever",
-        old="        if layer.state.stopped:\n            number",
-        new="        if not layer:\n            number",
     ),
     Mutant(
         name="calls-groups-that-never-were",

@@ -202,7 +202,45 @@ def back_in_silence(order: type[Order] | None) -> bool:
 
 
 def founded_without_one_that_is_back(order: type[Order] | None) -> bool:
-    return any(gap.members for gap in founded_when_a_group_is_back(order).told(Event.GAP))
+    """A group is away. When it is back, and is not in yet, the server of the servers dies: nobody
+    is left out of those that are founded then."""
+    lab = Lab(order, quorum="majority", forget_after_s=5.0)
+    away = {3, 4, 5}
+    lab.lose = lambda copy: (copy[0] in away) != (copy[1] in away)
+    lab.send(1, 7)
+    lab.run(5.0)
+    lab.lose = lambda copy: False
+    lab.run(1.0)
+    lab.crash(0)
+    lab.send(2, 8)
+    lab.send(8, 1)
+    lab.run(60.0)
+    return any(gap.members for gap in lab.told(Event.GAP))
+
+
+def has_stopped_among_servers_that_were(order: type[Order] | None) -> bool:
+    """3 is cut off from the servers with its group. Those are founded anew, and 3 hears of that,
+    but nobody hears 3; then its group goes on without it. Has it stopped there to the end?"""
+    lab = Lab(order, quorum="majority")
+    away = {3, 4, 5}
+    lab.lose = lambda copy: (copy[0] in away) != (copy[1] in away)
+    lab.send(3, 0)
+    lab.run(12.0)
+    lab.crash(0, 6)
+    lab.send(1, 7)
+    lab.run(20.0)
+    lab.lose = lambda copy: copy[0] in away and copy[1] not in away
+    lab.run(6.0)
+    away = {3}
+    lab.lose = lambda copy: (copy[0] in away) != (copy[1] in away)
+    lab.send(4, 1)
+    lab.run(12.0)
+    lab.lose = lambda copy: False
+    lab.send(4, 3)
+    lab.run(40.0)
+    told = [note for _, process, note in lab.notices if (process, note.where) == (3, "servers 3")]
+    stops = [note.event for note in told if note.event in (Event.STOPPED, Event.RESUMED)]
+    return stops[-1] is Event.STOPPED
 
 
 def nobody_is_left(order: type[Order] | None) -> bool:
@@ -558,6 +596,8 @@ SCHEDULES: dict[str, Callable[[type[Order] | None], Any]] = {
     "speaks-for-a-group-that-goes-on": drawn(A_SERVER_ALONE),
     "founds-anew-in-silence": back_in_silence,
     "says-that-it-is-in": founded_without_one_that_is_back,
+    "has-stopped-for-ever": has_stopped_among_servers_that_were,
+    "has-stopped-where-it-never-comes-back": has_stopped_among_servers_that_were,
     "asks-in-silence": nobody_is_left,
 }
 
