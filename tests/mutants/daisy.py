@@ -497,6 +497,17 @@ FENCE = [
         old="            new.state.stopped = old.state.stopped\n",
         new="            pass\n",
     ),
+    Mutant(
+        name="forgotten-for-good",
+        old="wanted = (wanted | memory.forgotten) & {*layer.node.children}",
+        new="wanted = wanted & {*layer.node.children}",
+    ),
+    Mutant(
+        name="calls-only-for-what-is-kept",
+        old="            elif layer.is_server:\n                self.search.call(layer, who)\n",
+        new="            elif layer.is_server and is_held_up:\n"
+        "                self.search.call(layer, who)\n",
+    ),
 ]
 """`tests/overlays/test_daisy_cuts.py` has the schedules."""
 
@@ -540,6 +551,11 @@ RESHAPE = [
         name="waits-for-who-is-away",
         old="            self._report_had(layer, kept, now)\n            return\n",
         new="            return\n",
+    ),
+    Mutant(
+        name="a-lone-group-waits-for-who-waits",
+        old="not layer.node.level or (not memory.away and present == {*layer.node.children})",
+        new="not memory.away and (not layer.node.level or present == {*layer.node.children})",
     ),
 ]
 """Groups of servers that come and go: `tests/overlays/test_daisy_reshape.py`."""
@@ -1073,12 +1089,6 @@ UNSHOWN = [
         new="            return True\n",
     ),
     Mutant(
-        name="calls-only-for-what-is-kept",
-        old="            elif layer.is_server:\n                self.search.call(layer, who)\n",
-        new="            elif layer.is_server and is_held_up:\n"
-        "                self.search.call(layer, who)\n",
-    ),
-    Mutant(
         name="calls-groups-that-never-were",
         old="wanted = (wanted | memory.forgotten) & {*layer.node.children}",
         new="wanted = wanted | memory.forgotten",
@@ -1114,16 +1124,6 @@ UNSHOWN = [
         name="waits-for-who-has-left",
         old="        if 0 < view <= word.view:\n",
         new="        if view < 0:\n",
-    ),
-    Mutant(
-        name="forgotten-for-good",
-        old="wanted = (wanted | memory.forgotten) & {*layer.node.children}",
-        new="wanted = wanted & {*layer.node.children}",
-    ),
-    Mutant(
-        name="a-lone-group-waits-for-who-waits",
-        old="not layer.node.level or (not memory.away and present == {*layer.node.children})",
-        new="not memory.away and (not layer.node.level or present == {*layer.node.children})",
     ),
     Mutant(
         name="tells-founders-alone",

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from antecede.fuzzing import judge
-from antecede.message import MessageId
+from antecede.message import MessageId, ProcessSet
 from antecede.order import Event, Order
 from antecede.overlays.daisy.items import Batch, decode_items
 from antecede.simulate import make_scenario
@@ -241,6 +241,39 @@ def has_stopped_among_servers_that_were(order: type[Order] | None) -> bool:
     told = [note for _, process, note in lab.notices if (process, note.where) == (3, "servers 3")]
     stops = [note.event for note in told if note.event in (Event.STOPPED, Event.RESUMED)]
     return stops[-1] is Event.STOPPED
+
+
+def last_view(lab: Lab, process: int, where: str) -> ProcessSet:
+    told = [note for _, one, note in lab.notices if (one, note.where) == (process, where)]
+    return [note.members for note in told if note.event is Event.VIEW][-1]
+
+
+def nobody_calls_a_group_that_was_forgotten(order: type[Order] | None) -> bool:
+    """5 and a group are away, each by itself. That group is forgotten since something is kept for
+    5; it has missed nothing itself. When all can be reached again, is it called?"""
+    lab = Lab(order, quorum="majority", forget_after_s=5.0)
+    parts = {5: 1, 6: 2, 7: 2, 8: 2}
+    lab.lose = lambda copy: parts.get(copy[0]) != parts.get(copy[1])
+    lab.send(0, 5)
+    lab.send(0, 4)
+    lab.run(30.0)
+    lab.lose = lambda copy: False
+    lab.run(100.0)
+    return not last_view(lab, 0, "servers 3") >> 6 & 1
+
+
+def nobody_calls_one_that_has_missed_nothing(order: type[Order] | None) -> bool:
+    """2 is cut off for a while, when nothing is for it. Is it called when it can be reached?"""
+    lab = Lab(order, quorum="majority", forget_after_s=5.0)
+    away = {2}
+    lab.lose = lambda copy: (copy[0] in away) != (copy[1] in away)
+    lab.send(0, 1)
+    lab.send(1, 0)
+    lab.run(10.0)
+    lab.lose = lambda copy: False
+    lab.send(0, 1)
+    lab.run(30.0)
+    return not last_view(lab, 0, "group 0") >> 2 & 1
 
 
 def nobody_is_left(order: type[Order] | None) -> bool:
@@ -596,6 +629,8 @@ SCHEDULES: dict[str, Callable[[type[Order] | None], Any]] = {
     "speaks-for-a-group-that-goes-on": drawn(A_SERVER_ALONE),
     "founds-anew-in-silence": back_in_silence,
     "says-that-it-is-in": founded_without_one_that_is_back,
+    "calls-only-for-what-is-kept": nobody_calls_one_that_has_missed_nothing,
+    "forgotten-for-good": nobody_calls_a_group_that_was_forgotten,
     "has-stopped-for-ever": has_stopped_among_servers_that_were,
     "has-stopped-where-it-never-comes-back": has_stopped_among_servers_that_were,
     "asks-in-silence": nobody_is_left,
