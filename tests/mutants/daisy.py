@@ -737,6 +737,17 @@ CONSENT = [
         "Brought(word.node, followers, messages), 1 << source)\n",
         new="            pass\n",
     ),
+    Mutant(
+        name="agrees-only-once",
+        old="            word = Proposal(change, below.node.index, agrees=True)\n"
+        "            self.core.do(layer, layer.send_word(word, now))\n",
+        new="            pass\n",
+    ),
+    Mutant(
+        name="proposes-two-changes-at-once",
+        old="        if is_first or is_asking(layer) or not self.core.stays(layer):\n",
+        new="        if is_first or not self.core.stays(layer):\n",
+    ),
 ]
 """Groups that agree to give way, and what is brought from one to the next:
 `tests/overlays/test_daisy_consent.py` has the schedules."""
@@ -1137,23 +1148,12 @@ UNSHOWN = [
         new=" or child in memory.forgotten\n",
     ),
     Mutant(
-        name="agrees-only-once",
-        old="            word = Proposal(change, below.node.index, agrees=True)\n"
-        "            self.core.do(layer, layer.send_word(word, now))\n",
-        new="            pass\n",
-    ),
-    Mutant(
         name="relabelled-in-silence",
         old="                    layer.memory.away[index] = now + 4 * "
         "self.options.suspect_after_s\n"
         "        self.absence.tell_missed(layer, now)\n",
         new="                    layer.memory.away[index] = now + 4 * "
         "self.options.suspect_after_s\n",
-    ),
-    Mutant(
-        name="proposes-two-changes-at-once",
-        old="        if is_first or is_asking(layer) or not self.core.stays(layer):\n",
-        new="        if is_first or not self.core.stays(layer):\n",
     ),
     Mutant(
         name="ends-in-a-view-that-is-not-told",
