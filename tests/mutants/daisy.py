@@ -508,6 +508,11 @@ FENCE = [
         new="            elif layer.is_server and is_held_up:\n"
         "                self.search.call(layer, who)\n",
     ),
+    Mutant(
+        name="the-senior-alone-forgets",
+        old="                    if layer.is_server or layer.node.level:\n",
+        new="                    if layer.is_server:\n",
+    ),
 ]
 """`tests/overlays/test_daisy_cuts.py` has the schedules."""
 
@@ -825,11 +830,6 @@ STAYING = [
         name="tells-a-gap-before-it-goes-on",
         old="        handover.gone = gone\n",
         new="        if gone:\n            self.core.tell_gap(layer, gone)\n",
-    ),
-    Mutant(
-        name="the-senior-alone-forgets",
-        old="                    if layer.is_server or layer.node.level:\n",
-        new="                    if layer.is_server:\n",
     ),
     Mutant(
         name="those-above-wait-no-longer",

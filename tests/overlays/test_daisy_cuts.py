@@ -243,6 +243,16 @@ def has_stopped_among_servers_that_were(order: type[Order] | None) -> bool:
     return stops[-1] is Event.STOPPED
 
 
+def the_server_of_the_servers_is_lost_at_home(order: type[Order] | None) -> list[str]:
+    """All of one group die, and all of another but 0, which decides nothing any more. What is for
+    the first one is let go all the same."""
+    lab = Lab(order, size=12, quorum="majority", forget_after_s=5.0)
+    lab.run(1.0)
+    lab.crash(1, 2, 6, 7, 8)
+    lab.send(4, 7)
+    return lab.run(60.0).kept()
+
+
 def last_view(lab: Lab, process: int, where: str) -> ProcessSet:
     told = [note for _, one, note in lab.notices if (one, note.where) == (process, where)]
     return [note.members for note in told if note.event is Event.VIEW][-1]
@@ -629,6 +639,7 @@ SCHEDULES: dict[str, Callable[[type[Order] | None], Any]] = {
     "speaks-for-a-group-that-goes-on": drawn(A_SERVER_ALONE),
     "founds-anew-in-silence": back_in_silence,
     "says-that-it-is-in": founded_without_one_that_is_back,
+    "the-senior-alone-forgets": the_server_of_the_servers_is_lost_at_home,
     "calls-only-for-what-is-kept": nobody_calls_one_that_has_missed_nothing,
     "forgotten-for-good": nobody_calls_a_group_that_was_forgotten,
     "has-stopped-for-ever": has_stopped_among_servers_that_were,
