@@ -851,11 +851,6 @@ STAYING = [
 
 HELD_UP = [
     Mutant(
-        name="keeps-what-a-group-has-let-go",
-        old="            self._catch_up(layer, below, kept, now)\n        if below",
-        new="            pass\n        if below",
-    ),
-    Mutant(
         name="frozen-while-a-group-is-lost",
         old="        is_late = now - moving.frozen_at > self._limit_s\n",
         new="        is_late = False\n",
@@ -865,22 +860,6 @@ HELD_UP = [
         old="            if layer.memory.frozen and self._is_held_up(layer, now):\n",
         new="            if not self.core.is_home_lost(layer) and layer.memory.frozen and ("
         "self._is_held_up(layer, now)):\n",
-    ),
-    Mutant(
-        name="changes-below-what-is-about-to-end",
-        old="        told = (*above.memory.changes, *above.memory.pending.values())\n",
-        new="        told = above.memory.changes\n",
-    ),
-    Mutant(
-        name="brought-in-one-way-alone",
-        old="        for here, there in steps\n        if group in here and there\n",
-        new="        for here, there in [one for one in steps if group in one[0]][:1]\n"
-        "        if there\n",
-    ),
-    Mutant(
-        name="the-first-group-by-its-number",
-        old="min(children, key=self.core.plan.place)",
-        new="min(children)",
     ),
     Mutant(
         name="a-merged-group-counts-once",
@@ -912,20 +891,9 @@ LOCAL_GROUPS = [
         new="        for change in news if is_over and below.is_server else ():\n",
     ),
     Mutant(
-        name="frees-nobody-when-servers-end",
-        old="            if isinstance(change, Change) and not _is_decided(layer, pack(change)):\n"
-        "                self.core.do(layer, layer.send_word(Void(change), now))\n",
-        new="            pass\n",
-    ),
-    Mutant(
         name="the-forgotten-are-not-called",
         old="            wanted |= {who for who in memory.forgotten if kept >> who & 1}\n",
         new="",
-    ),
-    Mutant(
-        name="tells-only-what-its-groups-remember",
-        old=" or isinstance(unpack(stored), Change)\n",
-        new="\n",
     ),
     Mutant(
         name="followers-are-newcomers",
@@ -946,11 +914,6 @@ LOCAL_GROUPS = [
         name="followers-wait-until-it-begins",
         old="        return not member.incarnation and not is_known\n",
         new="        return not is_known\n",
-    ),
-    Mutant(
-        name="goes-by-its-own-views-alone",
-        old="        senior = known.first if known.first >= 0 else next(iter(founders), -1)\n",
-        new="        senior = -1\n",
     ),
 ]
 """Local groups that split and merge, who is away from them, and who serves them:
@@ -1181,6 +1144,43 @@ UNSHOWN = [
         name="held-up-for-ever",
         old="                    self._consent.go_on_all(now)\n",
         new="                    pass\n",
+    ),
+    Mutant(
+        name="keeps-what-a-group-has-let-go",
+        old="            self._catch_up(layer, below, kept, now)\n        if below",
+        new="            pass\n        if below",
+    ),
+    Mutant(
+        name="changes-below-what-is-about-to-end",
+        old="        told = (*above.memory.changes, *above.memory.pending.values())\n",
+        new="        told = above.memory.changes\n",
+    ),
+    Mutant(
+        name="brought-in-one-way-alone",
+        old="        for here, there in steps\n        if group in here and there\n",
+        new="        for here, there in [one for one in steps if group in one[0]][:1]\n"
+        "        if there\n",
+    ),
+    Mutant(
+        name="the-first-group-by-its-number",
+        old="min(children, key=self.core.plan.place)",
+        new="min(children)",
+    ),
+    Mutant(
+        name="frees-nobody-when-servers-end",
+        old="            if isinstance(change, Change) and not _is_decided(layer, pack(change)):\n"
+        "                self.core.do(layer, layer.send_word(Void(change), now))\n",
+        new="            pass\n",
+    ),
+    Mutant(
+        name="tells-only-what-its-groups-remember",
+        old=" or isinstance(unpack(stored), Change)\n",
+        new="\n",
+    ),
+    Mutant(
+        name="goes-by-its-own-views-alone",
+        old="        senior = known.first if known.first >= 0 else next(iter(founders), -1)\n",
+        new="        senior = -1\n",
     ),
 ]
 """Rules for which no schedule is known: docs/daisy.md lists them."""

@@ -37,33 +37,6 @@ SCHEDULES: dict[str, dict[str, Any]] = {
         "crashes": [{"process": 0, "time_s": 3.28, "back_s": 10.148}],
         "patience_s": 43.394,
     },
-    "frees-nobody-when-servers-end": {
-        "options": {
-            "tidy_s": 0.279,
-            "sizes": [2, 2],
-            "tick_s": 0.3,
-            "split_above": 4,
-            "merge_below": 3,
-            "split_servers_above": 6,
-            "merge_servers_below": 3,
-            "forget_after_s": 38.533,
-        },
-        "processes": 8,
-        "seed": 19000038528,
-        "messages": 9,
-        "workload": {"cascade": 0.155, "kind": "multicast", "size": 1},
-        "rate": 0.137,
-        "network": {
-            "delay": {"kind": "exponential", "mean_s": 0.121},
-            "partitions": [
-                {"start_s": 1.755, "end_s": 3.142, "sides": [[0, 7]], "packets": "lost"},
-                {"start_s": 3.31, "end_s": 5.706, "sides": [[2, 3, 4]], "packets": "lost"},
-                {"start_s": 4.24, "end_s": 8.893, "sides": [[0, 7, 2, 3, 4, 5]], "packets": "lost"},
-                {"start_s": 5.28, "end_s": 10.288, "sides": [[0, 5, 6]], "packets": "lost"},
-            ],
-        },
-        "patience_s": 145.599,
-    },
     "the-forgotten-are-not-called": {
         "options": {
             "sizes": [3],
@@ -86,36 +59,6 @@ SCHEDULES: dict[str, dict[str, Any]] = {
             {"process": 2, "time_s": 0.5},
         ],
         "patience_s": 40.0,
-    },
-    "tells-only-what-its-groups-remember": {
-        "options": {
-            "sizes": [2, 2],
-            "quorum": "majority",
-            "tick_s": 0.1,
-            "forget_after_s": 6.0,
-            "split_above": 4,
-            "merge_below": 3,
-            "split_servers_above": 6,
-            "merge_servers_below": 3,
-            "suspect_after_s": 0.6,
-            "flush_timeout_s": 0.3,
-        },
-        "processes": 9,
-        "seed": 7720001872,
-        "messages": 9,
-        "workload": {"cascade": 0.0, "kind": "unicast"},
-        "rate": 0.145,
-        "network": {
-            "delay": {"kind": "exponential", "mean_s": 0.0321},
-            "partitions": [
-                {"start_s": 1.384, "end_s": 10.726, "sides": [[0]], "packets": "lost"},
-                {"start_s": 1.384, "end_s": 16.736, "sides": [[1, 2]], "packets": "lost"},
-                {"start_s": 10.071, "end_s": 18.151, "sides": [[1, 2, 6]], "packets": "lost"},
-                {"start_s": 11.403, "end_s": 32.983, "sides": [[0]], "packets": "lost"},
-            ],
-        },
-        "crashes": [{"process": 1, "time_s": 0.914}, {"process": 0, "time_s": 18.294}],
-        "patience_s": 61.599,
     },
     "followers-are-newcomers": {
         "options": {
@@ -249,36 +192,6 @@ SCHEDULES: dict[str, dict[str, Any]] = {
         },
         "crashes": [{"process": 0, "time_s": 11.868}, {"process": 2, "time_s": 12.551}],
         "patience_s": 58.652,
-    },
-    "goes-by-its-own-views-alone": {
-        "options": {
-            "tidy_s": 0.452,
-            "local": "broadcast",
-            "forward": "stable",
-            "split_above": 4,
-            "merge_below": 3,
-            "forget_after_s": 6.0,
-            "split_servers_above": 4,
-            "merge_servers_below": 2,
-            "sizes": [2, 2],
-            "quorum": "majority",
-            "tick_s": 0.1,
-            "suspect_after_s": 0.6,
-            "flush_timeout_s": 0.3,
-        },
-        "processes": 10,
-        "seed": 18000013415,
-        "messages": 56,
-        "workload": {"cascade": 0.0, "kind": "multicast", "size": 4},
-        "rate": 1.99,
-        "network": {
-            "delay": {"kind": "exponential", "mean_s": 0.0219},
-            "partitions": [
-                {"start_s": 2.248, "end_s": 7.276, "sides": [[4, 8]], "packets": "lost"}
-            ],
-        },
-        "crashes": [{"process": 8, "time_s": 3.619}, {"process": 7, "time_s": 6.352}],
-        "patience_s": 48.0,
     },
     "moves-empty-handed": {
         "options": {
