@@ -15,34 +15,6 @@ from tests.mutants.daisy import HELD_UP
 from tests.overlays.daisy_lab import Lab
 from tests.overlays.test_daisy_cuts import drawn
 
-BOTH_HALVES_BRING_IT: dict[str, Any] = {
-    "protocol": "daisy",
-    "options": {
-        "tidy_s": 0.5,
-        "split_above": 4,
-        "merge_below": 3,
-        "sizes": [4],
-        "pack_s": 0.00223,
-        "split_servers_above": 4,
-        "merge_servers_below": 2,
-        "tick_s": 0.3,
-        "forget_after_s": 39.260000000000005,
-    },
-    "processes": 14,
-    "seed": 18000004168,
-    "messages": 49,
-    "workload": {"cascade": 0.0, "kind": "multicast", "size": 1},
-    "rate": 0.295,
-    "network": {
-        "delay": {"kind": "exponential", "mean_s": 0.0193},
-        "partitions": [
-            {"start_s": 0.386, "end_s": 9.646, "sides": [[5, 6, 7, 8]], "packets": "lost"}
-        ],
-    },
-    "patience_s": 5.0,
-}
-"""Both halves of a group that was split bring what one of its members had sent to another. The half
-that it is for has let go of it when it comes by among the servers, which are to split then."""
 TOLD_OF_ITS_END: dict[str, Any] = {
     "protocol": "daisy",
     "options": {
@@ -226,7 +198,6 @@ SCHEDULES: dict[str, Callable[[type[Order]], object]] = {
     "frozen-while-a-group-is-lost": a_group_is_lost,
 }
 OTHERS = [
-    BOTH_HALVES_BRING_IT,
     TOLD_OF_ITS_END,
     MERGED_AND_BELOW_ANOTHER,
     ONE_LINK_OF_TWO_SERVERS,
