@@ -487,6 +487,32 @@ FENCE = [
         "self.layers.index(layer)])\n",
         new="        return False\n",
     ),
+    Mutant(
+        name="has-stopped-for-ever",
+        old="        if layer.state.stopped:\n            number",
+        new="        if not layer:\n            number",
+    ),
+    Mutant(
+        name="has-stopped-where-it-never-comes-back",
+        old="            new.state.stopped = old.state.stopped\n",
+        new="            pass\n",
+    ),
+    Mutant(
+        name="forgotten-for-good",
+        old="wanted = (wanted | memory.forgotten) & {*layer.node.children}",
+        new="wanted = wanted & {*layer.node.children}",
+    ),
+    Mutant(
+        name="calls-only-for-what-is-kept",
+        old="            elif layer.is_server:\n                self.search.call(layer, who)\n",
+        new="            elif layer.is_server and is_held_up:\n"
+        "                self.search.call(layer, who)\n",
+    ),
+    Mutant(
+        name="the-senior-alone-forgets",
+        old="                    if layer.is_server or layer.node.level:\n",
+        new="                    if layer.is_server:\n",
+    ),
 ]
 """`tests/overlays/test_daisy_cuts.py` has the schedules."""
 
@@ -530,6 +556,11 @@ RESHAPE = [
         name="waits-for-who-is-away",
         old="            self._report_had(layer, kept, now)\n            return\n",
         new="            return\n",
+    ),
+    Mutant(
+        name="a-lone-group-waits-for-who-waits",
+        old="not layer.node.level or (not memory.away and present == {*layer.node.children})",
+        new="not memory.away and (not layer.node.level or present == {*layer.node.children})",
     ),
 ]
 """Groups of servers that come and go: `tests/overlays/test_daisy_reshape.py`."""
@@ -711,6 +742,17 @@ CONSENT = [
         "Brought(word.node, followers, messages), 1 << source)\n",
         new="            pass\n",
     ),
+    Mutant(
+        name="agrees-only-once",
+        old="            word = Proposal(change, below.node.index, agrees=True)\n"
+        "            self.core.do(layer, layer.send_word(word, now))\n",
+        new="            pass\n",
+    ),
+    Mutant(
+        name="proposes-two-changes-at-once",
+        old="        if is_first or is_asking(layer) or not self.core.stays(layer):\n",
+        new="        if is_first or not self.core.stays(layer):\n",
+    ),
 ]
 """Groups that agree to give way, and what is brought from one to the next:
 `tests/overlays/test_daisy_consent.py` has the schedules."""
@@ -796,11 +838,6 @@ STAYING = [
         new="        if gone:\n            self.core.tell_gap(layer, gone)\n",
     ),
     Mutant(
-        name="the-senior-alone-forgets",
-        old="                    if layer.is_server or layer.node.level:\n",
-        new="                    if layer.is_server:\n",
-    ),
-    Mutant(
         name="those-above-wait-no-longer",
         old="options.forget_after_s * (1 + above)",
         new="options.forget_after_s * (1 + 0 * above)",
@@ -820,11 +857,6 @@ STAYING = [
 
 HELD_UP = [
     Mutant(
-        name="keeps-what-a-group-has-let-go",
-        old="            self._catch_up(layer, below, kept, now)\n        if below",
-        new="            pass\n        if below",
-    ),
-    Mutant(
         name="frozen-while-a-group-is-lost",
         old="        is_late = now - moving.frozen_at > self._limit_s\n",
         new="        is_late = False\n",
@@ -834,22 +866,6 @@ HELD_UP = [
         old="            if layer.memory.frozen and self._is_held_up(layer, now):\n",
         new="            if not self.core.is_home_lost(layer) and layer.memory.frozen and ("
         "self._is_held_up(layer, now)):\n",
-    ),
-    Mutant(
-        name="changes-below-what-is-about-to-end",
-        old="        told = (*above.memory.changes, *above.memory.pending.values())\n",
-        new="        told = above.memory.changes\n",
-    ),
-    Mutant(
-        name="brought-in-one-way-alone",
-        old="        for here, there in steps\n        if group in here and there\n",
-        new="        for here, there in [one for one in steps if group in one[0]][:1]\n"
-        "        if there\n",
-    ),
-    Mutant(
-        name="the-first-group-by-its-number",
-        old="min(children, key=self.core.plan.place)",
-        new="min(children)",
     ),
     Mutant(
         name="a-merged-group-counts-once",
@@ -902,20 +918,9 @@ LOCAL_GROUPS = [
         new="        for change in news if is_over and below.is_server else ():\n",
     ),
     Mutant(
-        name="frees-nobody-when-servers-end",
-        old="            if isinstance(change, Change) and not _is_decided(layer, pack(change)):\n"
-        "                self.core.do(layer, layer.send_word(Void(change), now))\n",
-        new="            pass\n",
-    ),
-    Mutant(
         name="the-forgotten-are-not-called",
         old="            wanted |= {who for who in memory.forgotten if kept >> who & 1}\n",
         new="",
-    ),
-    Mutant(
-        name="tells-only-what-its-groups-remember",
-        old=" or isinstance(unpack(stored), Change)\n",
-        new="\n",
     ),
     Mutant(
         name="followers-are-newcomers",
@@ -937,11 +942,6 @@ LOCAL_GROUPS = [
         old="        return not member.incarnation and not is_known\n",
         new="        return not is_known\n",
     ),
-    Mutant(
-        name="goes-by-its-own-views-alone",
-        old="        senior = known.first if known.first >= 0 else next(iter(founders), -1)\n",
-        new="        senior = -1\n",
-    ),
 ]
 """Local groups that split and merge, who is away from them, and who serves them:
 `tests/overlays/test_daisy_local_groups.py` has the schedules."""
@@ -956,11 +956,6 @@ UNSHOWN = [
         name="leaves-one-in-a-later-epoch",
         old="                self._found_with(layer, layer.view, now)\n",
         new="                pass\n",
-    ),
-    Mutant(
-        name="has-stopped-where-it-never-comes-back",
-        old="            new.state.stopped = old.state.stopped\n",
-        new="            pass\n",
     ),
     Mutant(
         name="misses-groups-that-never-were",
@@ -1100,17 +1095,6 @@ UNSHOWN = [
         new="            return True\n",
     ),
     Mutant(
-        name="calls-only-for-what-is-kept",
-        old="            elif layer.is_server:\n                self.search.call(layer, who)\n",
-        new="            elif layer.is_server and is_held_up:\n"
-        "                self.search.call(layer, who)\n",
-    ),
-    Mutant(
-        name="has-stopped-for-ever",
-        old="        if layer.state.stopped:\n            number",
-        new="        if not layer:\n            number",
-    ),
-    Mutant(
         name="calls-groups-that-never-were",
         old="wanted = (wanted | memory.forgotten) & {*layer.node.children}",
         new="wanted = wanted | memory.forgotten",
@@ -1148,16 +1132,6 @@ UNSHOWN = [
         new="        if view < 0:\n",
     ),
     Mutant(
-        name="forgotten-for-good",
-        old="wanted = (wanted | memory.forgotten) & {*layer.node.children}",
-        new="wanted = wanted & {*layer.node.children}",
-    ),
-    Mutant(
-        name="a-lone-group-waits-for-who-waits",
-        old="not layer.node.level or (not memory.away and present == {*layer.node.children})",
-        new="not memory.away and (not layer.node.level or present == {*layer.node.children})",
-    ),
-    Mutant(
         name="tells-founders-alone",
         old="            self.say(word, layer.node.processes)\n",
         new="            self.say(word, process_set(who for who in "
@@ -1169,23 +1143,12 @@ UNSHOWN = [
         new=" or child in memory.forgotten\n",
     ),
     Mutant(
-        name="agrees-only-once",
-        old="            word = Proposal(change, below.node.index, agrees=True)\n"
-        "            self.core.do(layer, layer.send_word(word, now))\n",
-        new="            pass\n",
-    ),
-    Mutant(
         name="relabelled-in-silence",
         old="                    layer.memory.away[index] = now + 4 * "
         "self.options.suspect_after_s\n"
         "        self.absence.tell_missed(layer, now)\n",
         new="                    layer.memory.away[index] = now + 4 * "
         "self.options.suspect_after_s\n",
-    ),
-    Mutant(
-        name="proposes-two-changes-at-once",
-        old="        if is_first or is_asking(layer) or not self.core.stays(layer):\n",
-        new="        if is_first or not self.core.stays(layer):\n",
     ),
     Mutant(
         name="ends-in-a-view-that-is-not-told",
@@ -1213,6 +1176,43 @@ UNSHOWN = [
         name="held-up-for-ever",
         old="                    self._consent.go_on_all(now)\n",
         new="                    pass\n",
+    ),
+    Mutant(
+        name="keeps-what-a-group-has-let-go",
+        old="            self._catch_up(layer, below, kept, now)\n        if below",
+        new="            pass\n        if below",
+    ),
+    Mutant(
+        name="changes-below-what-is-about-to-end",
+        old="        told = (*above.memory.changes, *above.memory.pending.values())\n",
+        new="        told = above.memory.changes\n",
+    ),
+    Mutant(
+        name="brought-in-one-way-alone",
+        old="        for here, there in steps\n        if group in here and there\n",
+        new="        for here, there in [one for one in steps if group in one[0]][:1]\n"
+        "        if there\n",
+    ),
+    Mutant(
+        name="the-first-group-by-its-number",
+        old="min(children, key=self.core.plan.place)",
+        new="min(children)",
+    ),
+    Mutant(
+        name="frees-nobody-when-servers-end",
+        old="            if isinstance(change, Change) and not _is_decided(layer, pack(change)):\n"
+        "                self.core.do(layer, layer.send_word(Void(change), now))\n",
+        new="            pass\n",
+    ),
+    Mutant(
+        name="tells-only-what-its-groups-remember",
+        old=" or isinstance(unpack(stored), Change)\n",
+        new="\n",
+    ),
+    Mutant(
+        name="goes-by-its-own-views-alone",
+        old="        senior = known.first if known.first >= 0 else next(iter(founders), -1)\n",
+        new="        senior = -1\n",
     ),
 ]
 """Rules for which no schedule is known: docs/daisy.md lists them."""

@@ -3,14 +3,19 @@ has found.
 
 Each passes with all rules, and fails without the one that it is named after."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from antecede.fuzzing import judge
+from antecede.order import Event, Order
+from antecede.overlays.daisy.items import Change, Proposal, decode_items
+from antecede.protocols import find
 from antecede.simulate import make_scenario
 from tests.mutants import Mutant, mutated
 from tests.mutants.daisy import CONSENT
+from tests.overlays.daisy_lab import Copy, Lab
 from tests.overlays.test_daisy_evolving import SPLIT_WHEN_THE_SERVERS_ARE_LEFT
 from tests.overlays.test_daisy_found import THOSE_WHO_KNEW_DIE
 
@@ -319,11 +324,59 @@ SCHEDULES: dict[str, dict[str, Any]] = {
 }
 
 
+def proposals(copy: Copy) -> list[Proposal]:
+    """What is proposed or answered in a packet."""
+    packet = copy[2].packet
+    payload = getattr(packet.body, "payload", b"") if packet else b""
+    items = decode_items(payload) if payload else ()
+    return [item for item in items if isinstance(item, Proposal)]
+
+
+def two_small_groups(order: type[Order]) -> Lab:
+    groups = [[0, 1, 2, 3, 4], [5, 6, 7, 8, 9], [10, 11, 12], [13, 14, 15]]
+    return Lab(order, size=16, groups=groups, quorum="majority", merge_below=4)
+
+
+def one_is_proposed_before_another_is_decided(order: type[Order]) -> bool:
+    lab, proposed = two_small_groups(order), set[Change]()
+    lab.before = lambda copy: proposed.update(one.change for one in proposals(copy))
+    lab.send(0, 1)
+    lab.run(1.0)
+    return len(proposed) > 1
+
+
+def groups_that_have_agreed_wait_for_ever(order: type[Order]) -> bool:
+    """The server of the servers dies when a group has agreed to a merge. Is there never one?"""
+    lab = two_small_groups(order)
+
+    def before(copy: Copy) -> None:
+        if any(one.node is not None for one in proposals(copy)):
+            lab.crash(0)
+
+    lab.before = before
+    lab.send(0, 1)
+    lab.run(20.0)
+    lab.send(1, 6)
+    lab.run(20.0)
+    return not lab.told(Event.MERGE)
+
+
+IN_THE_LAB: dict[str, Callable[[type[Order]], bool]] = {
+    "agrees-only-once": groups_that_have_agreed_wait_for_ever,
+    "proposes-two-changes-at-once": one_is_proposed_before_another_is_decided,
+}
+
+
+def is_wrong(name: str, order: type[Order]) -> bool:
+    if name in IN_THE_LAB:
+        return IN_THE_LAB[name](order)
+    return judge(make_scenario({"protocol": "daisy", **SCHEDULES[name]}), order).failure is not None
+
+
 @pytest.mark.parametrize("rule", CONSENT, ids=lambda rule: rule.name)
 def test_every_rule_is_needed(rule: Mutant) -> None:
-    scenario = make_scenario({"protocol": "daisy", **SCHEDULES[rule.name]})
-    assert judge(scenario).failure is None
-    assert judge(scenario, mutated("daisy", rule)).failure is not None
+    assert not is_wrong(rule.name, find("daisy"))
+    assert is_wrong(rule.name, mutated("daisy", rule))
 
 
 def test_a_group_that_is_frozen_during_two_cuts_goes_on() -> None:

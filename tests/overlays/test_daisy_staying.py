@@ -143,38 +143,6 @@ SCHEDULES: dict[str, dict[str, Any]] = {
         "crashes": [{"process": 2, "time_s": 0.063}],
         "patience_s": 120.0,
     },
-    "the-senior-alone-forgets": {
-        "options": {
-            "tidy_s": 0.121,
-            "forward": "delivered",
-            "sizes": [3],
-            "quorum": "majority",
-            "tick_s": 0.3,
-            "forget_after_s": 50.94,
-        },
-        "processes": 12,
-        "seed": 4,
-        "messages": 52,
-        "workload": {"cascade": 0.0996, "kind": "multicast", "size": 4},
-        "rate": 0.405,
-        "network": {
-            "delay": "exponential:0.0114",
-            "loss": 0.143,
-            "duplication": 0.017,
-            "partitions": [
-                _cut(8.609, 16.221, 3, 4, 5),
-                {"start_s": 1.746, "end_s": 2.259, "sides": [[11], [4]], "packets": "lost"},
-                _cut(15.721, 22.686, 3, 4, 5),
-            ],
-        },
-        "crashes": [
-            {"process": 9, "time_s": 8.03},
-            {"process": 10, "time_s": 0.289},
-            {"process": 2, "time_s": 1.678},
-            {"process": 1, "time_s": 2.053},
-        ],
-        "patience_s": 101.88,
-    },
     "those-above-wait-no-longer": {
         **A_GROUP_DIES,
         "options": {"sizes": [3, 2], "quorum": "majority"},
