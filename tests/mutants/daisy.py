@@ -445,7 +445,7 @@ FENCE = [
     ),
     Mutant(
         name="half-of-the-groups-are-none",
-        old=" or (here == rest and first in groups)\n",
+        old=" or (here == rest and len(children) == 2 and first <= groups)\n",
         new="\n",
     ),
     Mutant(
@@ -765,15 +765,25 @@ GIVING_WAY = [
     ),
     Mutant(
         name="agreed-for-ever",
-        old="            if layer.memory.agreed == stored:\n"
-        '                layer.memory.agreed = b""\n',
-        new="",
+        old="            if layer.memory.agreed == stored:\n",
+        new="            if not stored:\n",
     ),
 ]
 """More of groups that give way, and of who has missed something:
 `tests/overlays/test_daisy_giving_way.py` has the schedules, as chance has found them."""
 
 STAYING = [
+    Mutant(
+        name="half-of-the-groups-are-enough",
+        old="here == rest and len(children) == 2 and",
+        new="here == rest and",
+    ),
+    Mutant(
+        name="two-gaps-for-one-loss",
+        old="        self.core.tell_gap(layer, self.core.beyond(layer) | gone)\n",
+        new="        self.core.tell_gap(layer, self.core.beyond(layer))\n"
+        "        self.core.tell_gap(layer, gone)\n",
+    ),
     Mutant(
         name="batches-tell-of-nothing-lost",
         old="            layer.state.founding.merged = layer.memory.places\n"
@@ -934,8 +944,8 @@ LOCAL_GROUPS = [
     ),
     Mutant(
         name="the-first-group-goes-on",
-        old="        first = self._senior_group(layer)\n",
-        new="        first = None\n",
+        old="{self._senior_group(layer), min(children, key=self.core.plan.place)}",
+        new="{min(children, key=self.core.plan.place)}",
     ),
     Mutant(
         name="followers-wait-until-it-begins",

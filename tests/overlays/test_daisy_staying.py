@@ -33,6 +33,44 @@ A_GROUP_DIES: dict[str, Any] = {
 """With the server of the group beside it, which then waits for it."""
 
 SCHEDULES: dict[str, dict[str, Any]] = {
+    "half-of-the-groups-are-enough": {
+        "processes": 12,
+        "seed": 50164,
+        "messages": 64,
+        "rate": 0.2,
+        "workload": {"kind": "multicast", "size": 3, "cascade": 0},
+        "options": {"sizes": [3], "forget_after_s": 12.0, "local": "server"},
+        "network": {
+            "delay": "exponential:0.1",
+            "partitions": [
+                {"start_s": 2.0, "end_s": 23.63, "sides": [[0, 3, 9]], "packets": "lost"},
+                {
+                    "start_s": 9.98,
+                    "end_s": 27.42,
+                    "sides": [[6, 0, 7, 4, 9, 5, 2, 3]],
+                    "packets": "lost",
+                },
+            ],
+        },
+        "patience_s": 200,
+    },
+    "two-gaps-for-one-loss": {
+        "processes": 9,
+        "seed": 90210,
+        "messages": 57,
+        "rate": 0.4,
+        "workload": {"kind": "multicast", "size": 4, "cascade": 0.6},
+        "options": {"forget_after_s": 12.0, "local": "server"},
+        "network": {
+            "delay": "exponential:0.02",
+            "partitions": [
+                {"start_s": 2.62, "end_s": 27.97, "sides": [[2, 0, 3]], "packets": "lost"},
+                {"start_s": 5.83, "end_s": 37.56, "sides": [[3, 8, 0, 6]], "packets": "lost"},
+            ],
+            "loss": 0.2,
+        },
+        "patience_s": 200,
+    },
     "batches-tell-of-nothing-lost": {
         "options": {"tick_s": 0.3, "forward": "delivered", "forget_after_s": 31.464},
         "processes": 12,

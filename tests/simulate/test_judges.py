@@ -396,6 +396,31 @@ def test_who_has_halted_in_the_group_after_a_split_counts_no_more_among_the_serv
     assert stopped(6.0, has_halted=False) == 0
 
 
+@pytest.mark.parametrize(
+    ("dead", "quorum", "stopped"),
+    [
+        (0o7701, "majority", 0b10),  # two of four groups are left
+        (0o7001, "majority", 0),  # three are: they can found servers
+        (0o7701, "survivors", 0),
+        (0o7771, "survivors", 0b10),
+    ],
+)
+def test_who_finds_no_servers_is_excused_where_half_of_the_groups_are_lost(
+    dead: int, quorum: str, stopped: int
+) -> None:
+    """Four groups of three, and 1 looks for servers, as others do."""
+    groups = {f"group {index}": 0b111 << 3 * index for index in range(4)}
+    founding = {where: Notice(Event.VIEW, where, 0, those) for where, those in groups.items()}
+    chronicle = Chronicle(founding)
+    for process in (1, 4, 7):
+        others = 0o7777 & ~(0b111 << 3 * (process // 3))
+        chronicle.add(process, Notice(Event.STOPPED, "servers 4", members=others), 20.0)
+    options = {"sizes": [3], "quorum": quorum}
+    scenario = make_scenario({"protocol": "daisy", "processes": 12, "options": options})
+    found = Excuses(scenario, chronicle, dead, 50.0, dict)
+    assert found.stopped & 0b10 == stopped
+
+
 def test_servers_that_have_lost_most_excuse_what_goes_through_them() -> None:
     """Inside of a group there is another way."""
     pairs = set(reached(excuses(0b001000, {0: "servers"})))

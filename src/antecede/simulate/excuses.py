@@ -112,10 +112,47 @@ class Excuses:
 
     def outside(self, process: int, others: ProcessSet) -> bool:
         """Whether one who is never let in, like others, has said so, and all it asked are dead, or
-        cut off from it for good."""
+        cut off from it for good. Who looks for servers, and lives, can found them with others who
+        do, unless most groups are lost."""
         asked = self._chronicle.asked.get(process)
-        reached = self._living & _reach(process, self._cuts)
-        return asked is not None and not asked & reached & ~others
+        if asked is None:
+            return False
+        if self._chronicle.asked_at[process].startswith(SERVERS):
+            return self._are_most_lost(process, asked)
+        return not asked & self._living & _reach(process, self._cuts) & ~others
+
+    def _are_most_lost(self, process: int, asked: ProcessSet) -> bool:
+        """Whether half of the groups in which these live, or more, cannot go on, or cannot be
+        reached; of groups, and of what they were made of. For survivors, all others."""
+        reached = _reach(process, self._cuts)
+        concerned = asked | 1 << process
+        groups = {
+            where: everybody
+            for where, everybody in self._groups.items()
+            if everybody & concerned and not where.startswith(SERVERS)
+        }
+        groups = {where: those for where, those in groups.items() if not self._gone_from(where)}
+        alive = [where for where in groups if self._quorum(where, self.halted) & reached]
+        if not self._is_one_line:
+            return len(alive) < 2
+        here = sum(self._weight(groups[where]) for where in alive)
+        whole = sum(map(self._weight, groups.values()))
+        return not (2 * len(alive) > len(groups) and 2 * here > whole)
+
+    def _weight(self, processes: ProcessSet) -> float:
+        """How many of the groups that a system began with these make up."""
+        founding = self._chronicle.founding.items()
+        first = [view.members for where, view in founding if not where.startswith(SERVERS)]
+        return sum((those & processes).bit_count() / those.bit_count() for those in first)
+
+    @cached_property
+    def _groups(self) -> dict[str, ProcessSet]:
+        """All groups there were, and all who have been in them."""
+        groups = {where: view.members for where, view in self._chronicle.founding.items()}
+        for notice in self._chronicle.notices:
+            if notice.event is Event.VIEW:
+                groups[notice.where] = groups.get(notice.where, 0) | notice.members
+        return groups
 
     @cached_property
     def stopped(self) -> ProcessSet:
@@ -212,13 +249,9 @@ class Excuses:
     @cached_property
     def _connected(self) -> list[ProcessSet]:
         """The parts of the system that are joined by groups which can go on."""
-        groups = {where: view.members for where, view in self._chronicle.founding.items()}
-        for notice in self._chronicle.notices:
-            if notice.event is Event.VIEW:
-                groups[notice.where] = groups.get(notice.where, 0) | notice.members
         joined = [
             everybody & self._living & ~self._out_of(where)
-            for where, everybody in groups.items()
+            for where, everybody in self._groups.items()
             if self._quorum(where, self.halted) & ~self._gone_from(where)
         ]
         return _united(joined)

@@ -361,6 +361,27 @@ def check_addresses(payload: bytes, size: int) -> None:
             raise MalformedStamp("destinations", "are none, or unknown processes")
 
 
+def check_changes(changes: Iterable[Item], size: int) -> None:
+    """Refuse changes with processes that there are not, or with groups below themselves."""
+    for change in changes:
+        if isinstance(change, Change):
+            named = {one for _, founders in change.made for one in founders}
+            if any(one >= size for one in named) or not all(made for _, made in change.made):
+                raise MalformedStamp("made", "has no founders, or unknown processes")
+        elif isinstance(change, Reshape):
+            groups = (
+                *change.made,
+                *change.below,
+                *([] if change.above is None else [change.above]),
+            )
+            for group in groups:
+                if not group.inhabitants or group.inhabitants >> size:
+                    raise MalformedStamp("processes", "are none, or unknown")
+            levels = {group.index: group.level for group in groups}
+            if any(levels.get(one, -1) >= each.level for each in groups for one in each.children):
+                raise MalformedStamp("children", "are not below their group")
+
+
 def plain(item: Carry | Ahead) -> Carry:
     """A message without what it comes after."""
     return item if isinstance(item, Carry) else item.carry

@@ -171,7 +171,8 @@ class PointToPoint(Broadcast):
         if now - handover.alone_since <= 2 * self.options.forget_after_s:
             return True
         handover.alone_since = -1.0
-        self.core.tell_gap(layer, self.core.beyond(layer))
+        gone, handover.gone = handover.gone, 0  # it may be lost with both: one gap names all
+        self.core.tell_gap(layer, self.core.beyond(layer) | gone)
         return False
 
     def tell(self, layer: Layer, process: int, items: Iterable[Item], now: float) -> int:

@@ -31,11 +31,14 @@ from antecede.overlays.daisy.consent import Consent
 from antecede.overlays.daisy.core import Core
 from antecede.overlays.daisy.fence import Fencing
 from antecede.overlays.daisy.items import (
+    Batch,
     Direct,
     carries,
     carry,
     check_addresses,
+    check_changes,
     decode_items,
+    unpack,
 )
 from antecede.overlays.daisy.lasting import without_signs_of_life
 from antecede.overlays.daisy.layer import EPOCHS, Layer, founding, joining, wants_time
@@ -181,8 +184,10 @@ class Daisy(Order):
     def _on_talk(self, source: int, talk: Talk, now: float) -> None:
         match talk:
             case Moved():
+                check_changes(map(unpack, talk.changes), self.membership.size)
                 self._changes.on_moved(talk, now)
             case Left():
+                check_changes([unpack(talk.change)], self.membership.size)
                 self._on_left(talk, now)
             case Poke(to=to) if to is not None and to >= self.membership.size:
                 raise MalformedStamp("to", f"is {to}")
@@ -227,6 +232,9 @@ class Daisy(Order):
         for item in decode_items(payload):
             if type(item) is Direct:
                 self._check_matrix(item)
+            elif type(item) is Batch:
+                check_changes(map(unpack, item.changes), self.membership.size)
+        check_changes(decode_items(payload), self.membership.size)
         check_addresses(payload, self.membership.size)
 
     def _check_matrix(self, item: Direct) -> None:

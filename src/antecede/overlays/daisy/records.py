@@ -289,8 +289,6 @@ class Handover(msgspec.Struct, array_like=True):
     """Whether not all is here yet."""
     awaiting: set[int] = set()
     """Whose batches are missing."""
-    waits_since: float = -1.0
-    """Since when batches are missing."""
     alone_since: float = -1.0
     """Since when there are no servers to wait for."""
     gone: ProcessSet = 0

@@ -232,9 +232,8 @@ class Search(Part):
         is known. A group counts for all that have merged in it."""
         children, count = set(layer.node.children), self.core.plan.count
         here, rest = sum(map(count, groups & children)), sum(map(count, children - groups))
-        first = self._senior_group(layer)
-        first = min(children, key=self.core.plan.place) if first is None else first
-        return here > rest or (here == rest and first in groups)
+        first = {self._senior_group(layer), min(children, key=self.core.plan.place)} - {None}
+        return here > rest or (here == rest and len(children) == 2 and first <= groups)
 
     def _senior_group(self, layer: Layer) -> int | None:
         """The group of the most senior server in the last view, as far as it is known here, or in
