@@ -592,11 +592,6 @@ BACK = [
         new="kept is not None and kept.place < 0:\n",
     ),
     Mutant(
-        name="nobody-passes-a-call-on",
-        old="            self.say(Poke(node), 1 << layer.view.members[0].process)\n",
-        new="            pass\n",
-    ),
-    Mutant(
         name="sends-down-though-replaced",
         old="        if self._is_replaced(layer, kept, now):\n",
         new="        if not kept:\n",
@@ -654,11 +649,6 @@ EVOLVING = [
         name="only-the-server-calls",
         old="        if view is None or now < sleep.call_at:\n",
         new="        if view is None or not layer.is_server or now < sleep.call_at:\n",
-    ),
-    Mutant(
-        name="missed-under-a-name-that-was",
-        old="            names = {name for one in gone for name in known.pop(one, ())}\n",
-        new="            names = set[MessageId]()\n",
     ),
     Mutant(
         name="done-is-not-said-after-a-merge",
@@ -887,6 +877,11 @@ HELD_UP = [
 
 LOCAL_GROUPS = [
     Mutant(
+        name="nobody-passes-a-call-on",
+        old="            self.say(Poke(node), 1 << layer.view.members[0].process)\n",
+        new="            pass\n",
+    ),
+    Mutant(
         name="groups-are-called-by-servers-alone",
         old="            self.search.call_through_others(layer, who)\n",
         new="            if not layer.node.level:\n"
@@ -943,11 +938,6 @@ LOCAL_GROUPS = [
         new="            lacked: dict[int, list[MessageId]] = {}\n",
     ),
     Mutant(
-        name="the-first-group-goes-on",
-        old="{self._senior_group(layer), min(children, key=self.core.plan.place)}",
-        new="{min(children, key=self.core.plan.place)}",
-    ),
-    Mutant(
         name="followers-wait-until-it-begins",
         old="        return not member.incarnation and not is_known\n",
         new="        return not is_known\n",
@@ -957,6 +947,16 @@ LOCAL_GROUPS = [
 `tests/overlays/test_daisy_local_groups.py` has the schedules."""
 
 UNSHOWN = [
+    Mutant(
+        name="the-first-group-goes-on",
+        old="{self._senior_group(layer), min(children, key=self.core.plan.place)}",
+        new="{min(children, key=self.core.plan.place)}",
+    ),
+    Mutant(
+        name="missed-under-a-name-that-was",
+        old="            names = {name for one in gone for name in known.pop(one, ())}\n",
+        new="            names = set[MessageId]()\n",
+    ),
     Mutant(
         name="agrees-again-to-what-is-void",
         old="                layer.memory.refused.append(stored)  # it does not",

@@ -584,34 +584,7 @@ COMES_AS_ITS_GROUP_GIVES_WAY: dict[str, Any] = {
         {"process": 16, "time_s": 0.626, "talks_with": [0, 1]},
     ],
 }
-"""17 processes, four cuts, two crashes, nine newcomers."""
-MISSED_BEHIND_THREE_CUTS: dict[str, Any] = {
-    "processes": 9,
-    "seed": 16,
-    "messages": 4,
-    "rate": 0.0542,
-    "patience_s": 54.473,
-    "options": {
-        "sizes": [2, 2],
-        "forget_after_s": 6.0,
-        "split_above": 4,
-        "merge_below": 3,
-        "split_servers_above": 6,
-        "merge_servers_below": 3,
-        "suspect_after_s": 0.6,
-        "flush_timeout_s": 0.3,
-    },
-    "workload": {"cascade": 0.0, "kind": "unicast"},
-    "network": {
-        "delay": {"kind": "exponential", "mean_s": 0.0321},
-        "partitions": [
-            {"start_s": 1.384, "end_s": 10.726, "sides": [[0]], "packets": "lost"},
-            {"start_s": 1.425, "end_s": 11.441, "sides": [[1, 5]], "packets": "lost"},
-            {"start_s": 11.47, "end_s": 25.857, "sides": [[0, 6, 8, 1]], "packets": "lost"},
-        ],
-    },
-}
-"""Nine processes, three cuts."""
+"""17 processes, four cuts, two crashes, nine newcomers.""" """Nine processes, three cuts."""
 KNOWS_WHAT_OTHERS_MISSED: dict[str, Any] = {
     "processes": 7,
     "seed": 9900036428,
@@ -641,7 +614,6 @@ KNOWS_WHAT_OTHERS_MISSED: dict[str, Any] = {
 """Seven processes, two cuts."""
 SCHEDULES: dict[str, dict[str, Any]] = {
     "only-the-server-calls": THE_ONE_WHO_CALLS_DIES,
-    "missed-under-a-name-that-was": MISSED_BEHIND_THREE_CUTS,
     "moves-empty-handed": A_CROWD_WAITS_FOR_A_SPLIT,
     "done-is-not-said-after-a-merge": BACK_WHEN_THE_SERVERS_HAVE_ENDED,
     "moves-before-all-know": MERGED_AND_BACK_IN_TIME,

@@ -85,20 +85,39 @@ MERGED_AND_BELOW_ANOTHER: dict[str, Any] = {
 left below it. That one is made by a merge, too: there are two ways back from it."""
 MERGED_AND_TWO_ARE_CUT_OFF: dict[str, Any] = {
     "protocol": "daisy",
-    "options": {"sizes": [2], "split_above": 4, "merge_below": 3, "forget_after_s": 52.808},
-    "processes": 7,
-    "seed": 510376,
-    "messages": 5,
-    "workload": {"cascade": 0.0, "kind": "multicast", "size": 3},
-    "rate": 0.189,
+    "options": {
+        "tidy_s": 0.953,
+        "split_above": 4,
+        "merge_below": 3,
+        "split_servers_above": 4,
+        "merge_servers_below": 2,
+        "sizes": [2, 2, 2],
+        "forget_after_s": 40.664,
+    },
+    "processes": 16,
+    "seed": 19000026490,
+    "messages": 18,
+    "workload": {"cascade": 0.55, "kind": "multicast", "size": 2},
+    "rate": 0.129,
     "network": {
-        "delay": {"kind": "exponential", "mean_s": 0.117},
+        "delay": {"kind": "exponential", "mean_s": 0.0236},
         "partitions": [
-            {"start_s": 5.927, "end_s": 1005.927, "sides": [[0], [3]], "packets": "lost"}
+            {
+                "start_s": 3.549,
+                "end_s": 7.255,
+                "sides": [[1, 2, 4, 6, 7, 12, 14, 15]],
+                "packets": "lost",
+            },
+            {
+                "start_s": 1.595,
+                "end_s": 12.259,
+                "sides": [[3, 4, 6, 10, 11, 13, 12]],
+                "packets": "lost",
+            },
         ],
     },
-    "joins": [{"process": 2, "time_s": 3.218}],
-    "patience_s": 135.616,
+    "crashes": [{"process": 4, "time_s": 2.624, "back_s": 7.912}],
+    "patience_s": 192.656,
 }
 """Groups have merged when two processes are cut off for good, each by itself: those that are left
 are the half that counts for more."""

@@ -13,6 +13,29 @@ from tests.mutants import Mutant, mutated
 from tests.mutants.daisy import LOCAL_GROUPS
 
 SCHEDULES: dict[str, dict[str, Any]] = {
+    "nobody-passes-a-call-on": {
+        "options": {
+            "sizes": [2],
+            "tick_s": 0.3,
+            "split_above": 4,
+            "merge_below": 3,
+            "forget_after_s": 52.808,
+        },
+        "processes": 7,
+        "seed": 510522,
+        "messages": 6,
+        "workload": {"cascade": 0.0, "kind": "multicast", "size": 3},
+        "rate": 0.189,
+        "network": {
+            "delay": {"kind": "exponential", "mean_s": 0.117},
+            "partitions": [
+                {"start_s": 2.695, "end_s": 13.905, "sides": [[0, 1, 3]], "packets": "lost"},
+                {"start_s": 5.927, "end_s": 1005.927, "sides": [[0], [3]], "packets": "lost"},
+            ],
+        },
+        "joins": [{"process": 2, "time_s": 3.218, "talks_with": []}],
+        "patience_s": 135.616,
+    },
     "groups-are-called-by-servers-alone": {
         "options": {
             "tidy_s": 0.0913,
@@ -256,35 +279,6 @@ SCHEDULES: dict[str, dict[str, Any]] = {
             ],
         },
         "patience_s": 76.652,
-    },
-    "the-first-group-goes-on": {
-        "options": {
-            "sizes": [2, 2],
-            "forget_after_s": 6.0,
-            "split_above": 4,
-            "merge_below": 3,
-            "split_servers_above": 6,
-            "merge_servers_below": 3,
-            "suspect_after_s": 0.6,
-            "flush_timeout_s": 0.3,
-        },
-        "processes": 9,
-        "seed": 520694,
-        "messages": 9,
-        "workload": {"cascade": 0.0, "kind": "unicast"},
-        "rate": 0.0542,
-        "network": {
-            "delay": {"kind": "exponential", "mean_s": 0.0321},
-            "partitions": [
-                {"start_s": 1.384, "end_s": 10.726, "sides": [[0]], "packets": "lost"},
-                {"start_s": 1.114, "end_s": 16.466, "sides": [[1, 2]], "packets": "lost"},
-                {"start_s": 11.196, "end_s": 21.458, "sides": [[1, 2, 6]], "packets": "lost"},
-                {"start_s": 15.949, "end_s": 29.766, "sides": [[3, 5, 7]], "packets": "lost"},
-                {"start_s": 11.545, "end_s": 15.799, "sides": [[2, 3, 4]], "packets": "lost"},
-            ],
-        },
-        "crashes": [{"process": 0, "time_s": 11.868}, {"process": 2, "time_s": 12.551}],
-        "patience_s": 58.652,
     },
     "moves-empty-handed": {
         "options": {
