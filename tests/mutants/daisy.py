@@ -180,13 +180,13 @@ STAR = [
     ),
     Mutant(
         name="waits-for-servers-that-never-come",
-        old="        if now - handover.alone_since <= self.options.forget_after_s:\n",
+        old="        if now - handover.alone_since <= 2 * self.options.forget_after_s:\n",
         new="        if now >= handover.alone_since:\n",
     ),
     Mutant(
         name="a-server-dies-in-silence",
-        old="        if gone:\n            self.core.tell_gap(layer, gone)\n",
-        new="        if gone.bit_count() > 1:\n            self.core.tell_gap(layer, gone)\n",
+        old="        if gone:  # not before",
+        new="        if gone.bit_count() > 1:  # not before",
     ),
     Mutant(
         name="told-twice",
@@ -378,8 +378,9 @@ STOPS = [
 FENCE = [
     Mutant(
         name="founded-by-most",
-        old="        return children <= groups or (is_late and most > len(children))\n",
-        new="        return 2 * len(groups & children) > len(children)\n",
+        old="        return {*layer.node.children} <= groups or "
+        "(is_late and self._are_most(layer, groups))\n",
+        new="        return 2 * len(groups & {*layer.node.children}) > len(layer.node.children)\n",
     ),
     Mutant(
         name="the-batch-dies-with-its-founder",
@@ -395,8 +396,8 @@ FENCE = [
     ),
     Mutant(
         name="waits-for-a-batch-for-ever",
-        old="                self._forget(layer, who, now)\n            elif who > ABOVE:\n",
-        new="                pass\n            elif who > ABOVE:\n",
+        old="            if now - memory.waits_since > limit_s:\n",
+        new="            if now < 0:\n",
     ),
     Mutant(
         name="waits-for-those-above-for-ever",
@@ -407,8 +408,8 @@ FENCE = [
     ),
     Mutant(
         name="forgets-though-lost-at-home",
-        old="        if not layer.is_told(Forget(who)) and not self.core.is_home_lost(layer):\n",
-        new="        if not layer.is_told(Forget(who)):\n",
+        old="        if not layer.is_told(word) and not self.core.is_home_lost(layer):\n",
+        new="        if not layer.is_told(word):\n",
     ),
     Mutant(
         name="newcomers-are-not-missed",
@@ -444,13 +445,8 @@ FENCE = [
     ),
     Mutant(
         name="half-of-the-groups-are-none",
-        old=" + (min(children) in groups)",
-        new="",
-    ),
-    Mutant(
-        name="calls-groups-that-never-were",
-        old="wanted = (wanted | memory.forgotten) & {*layer.node.children}",
-        new="wanted = wanted | memory.forgotten",
+        old=" or (here == rest and len(children) == 2 and first <= groups)\n",
+        new="\n",
     ),
     Mutant(
         name="brings-its-batch-unbound",
@@ -491,6 +487,32 @@ FENCE = [
         "self.layers.index(layer)])\n",
         new="        return False\n",
     ),
+    Mutant(
+        name="has-stopped-for-ever",
+        old="        if layer.state.stopped:\n            number",
+        new="        if not layer:\n            number",
+    ),
+    Mutant(
+        name="has-stopped-where-it-never-comes-back",
+        old="            new.state.stopped = old.state.stopped\n",
+        new="            pass\n",
+    ),
+    Mutant(
+        name="forgotten-for-good",
+        old="wanted = (wanted | memory.forgotten) & {*layer.node.children}",
+        new="wanted = wanted & {*layer.node.children}",
+    ),
+    Mutant(
+        name="calls-only-for-what-is-kept",
+        old="            elif layer.is_server:\n                self.search.call(layer, who)\n",
+        new="            elif layer.is_server and is_held_up:\n"
+        "                self.search.call(layer, who)\n",
+    ),
+    Mutant(
+        name="the-senior-alone-forgets",
+        old="                    if layer.is_server or layer.node.level:\n",
+        new="                    if layer.is_server:\n",
+    ),
 ]
 """`tests/overlays/test_daisy_cuts.py` has the schedules."""
 
@@ -516,9 +538,8 @@ RESHAPE = [
     ),
     Mutant(
         name="leaves-before-it-is-drained",
-        old="        if not all(self.relay.is_had(layer, kept) for kept in own):\n"
-        "            return\n",
-        new="        if not all(own):\n            return\n",
+        old="        if not self._are_had(layer):\n            return\n",
+        new="",
     ),
     Mutant(
         name="leaves-what-has-not-risen",
@@ -535,6 +556,11 @@ RESHAPE = [
         name="waits-for-who-is-away",
         old="            self._report_had(layer, kept, now)\n            return\n",
         new="            return\n",
+    ),
+    Mutant(
+        name="a-lone-group-waits-for-who-waits",
+        old="not layer.node.level or (not memory.away and present == {*layer.node.children})",
+        new="not memory.away and (not layer.node.level or present == {*layer.node.children})",
     ),
 ]
 """Groups of servers that come and go: `tests/overlays/test_daisy_reshape.py`."""
@@ -566,11 +592,6 @@ BACK = [
         new="kept is not None and kept.place < 0:\n",
     ),
     Mutant(
-        name="nobody-passes-a-call-on",
-        old="            self.say(Poke(node), 1 << layer.view.members[0].process)\n",
-        new="            pass\n",
-    ),
-    Mutant(
         name="sends-down-though-replaced",
         old="        if self._is_replaced(layer, kept, now):\n",
         new="        if not kept:\n",
@@ -594,11 +615,6 @@ BACK = [
         name="comes-without-its-batch",
         old="            layer.memory.batches |= {group for group in come if group is not None}\n",
         new="            layer.memory.batches |= {group for group in come if group == ABOVE}\n",
-    ),
-    Mutant(
-        name="names-groups-alone",
-        old="self.core.tell_gap(layer, lost | layer.state.founding.absent)",
-        new="self.core.tell_gap(layer, lost)",
     ),
     Mutant(
         name="leaves-out-what-ran-ahead",
@@ -628,22 +644,11 @@ BACK = [
 ]
 """`tests/overlays/test_daisy_back.py` has the schedules."""
 
-
 EVOLVING = [
     Mutant(
         name="only-the-server-calls",
         old="        if view is None or now < sleep.call_at:\n",
         new="        if view is None or not layer.is_server or now < sleep.call_at:\n",
-    ),
-    Mutant(
-        name="missed-under-a-name-that-was",
-        old="            names = {name for one in gone for name in known.pop(one, ())}\n",
-        new="            names = set[MessageId]()\n",
-    ),
-    Mutant(
-        name="moves-empty-handed",
-        old="        new.state.out.resend = old.everything()\n",
-        new="        new.state.out.resend = []\n",
     ),
     Mutant(
         name="done-is-not-said-after-a-merge",
@@ -658,36 +663,15 @@ EVOLVING = [
         new="        if change.raised:\n            layer.memory.pending",
     ),
     Mutant(
-        name="merges-without-followers",
-        old="new.memory.away[who] = now",
-        new="pass",
-    ),
-    Mutant(
-        name="stable-before-all-have-merged",
-        old="            awaited = min(layer.state.founding.batched, default=None)\n",
-        new="            awaited = None\n",
-    ),
-    Mutant(
         name="stays-in-a-group-that-gives-way",
         old="        self.absence.pass_on(layer, known, now)\n"
         "        self.changes.give_way(layer, now)\n",
         new="        self.absence.pass_on(layer, known, now)\n",
     ),
     Mutant(
-        name="founders-stay-where-they-are",
-        old="            self.say(word, layer.node.processes)\n",
-        new="            if not layer.is_lost:\n"
-        "                self.say(word, layer.node.processes)\n",
-    ),
-    Mutant(
         name="waits-for-the-servers-for-ever",
         old=" or missing <= lines | {ABOVE})",
         new=" or missing <= lines)",
-    ),
-    Mutant(
-        name="forgets-before-it-is-told",
-        old="        is_told = not memory.batches and not layer.node.level\n",
-        new="        is_told = not layer.node.level\n",
     ),
     Mutant(
         name="keeps-to-itself-what-others-missed",
@@ -706,11 +690,6 @@ CONSENT = [
         name="splits-before-all-know",
         old="        if layer.node.level or change.raised:\n            layer.memory.pending",
         new="        if layer.node.level:\n            layer.memory.pending",
-    ),
-    Mutant(
-        name="frozen-from-view-to-view",
-        old="            memory.frozen = False\n",
-        new="            pass\n",
     ),
     Mutant(
         name="goes-on-without-a-line",
@@ -733,16 +712,6 @@ CONSENT = [
         new="        if view >= 0:\n",
     ),
     Mutant(
-        name="waits-for-who-has-left",
-        old="        if 0 < view <= word.view:\n",
-        new="        if view < 0:\n",
-    ),
-    Mutant(
-        name="forgotten-for-good",
-        old="wanted = (wanted | memory.forgotten) & {*layer.node.children}",
-        new="wanted = wanted & {*layer.node.children}",
-    ),
-    Mutant(
         name="says-again-what-not-all-know",
         old="unpack(stored), stored not in below.state.moving.asked.values()",
         new="unpack(stored), True",
@@ -763,43 +732,6 @@ CONSENT = [
         "Brought(word.node, followers, messages), 1 << source)\n",
         new="            pass\n",
     ),
-]
-"""Groups that agree to give way, and what is brought from one to the next:
-`tests/overlays/test_daisy_consent.py` has the schedules."""
-
-GIVING_WAY = [
-    Mutant(
-        name="told-to-one-that-was-replaced",
-        old="        is_told = not memory.batches and not layer.node.level\n",
-        new="        is_told = not memory.batches\n",
-    ),
-    Mutant(
-        name="splits-below-those-it-has-not-left",
-        old="        if layer is not self.core.layers[-1]:",
-        new="        if layer not in self.core.layers:",
-    ),
-    Mutant(
-        name="a-lone-group-waits-for-who-waits",
-        old="not layer.node.level or (not memory.away and present == {*layer.node.children})",
-        new="not memory.away and (not layer.node.level or present == {*layer.node.children})",
-    ),
-    Mutant(
-        name="tells-founders-alone",
-        old="            self.say(word, layer.node.processes)\n",
-        new="            self.say(word, process_set(who for who in "
-        "layer.memory.batches if who > ABOVE))\n",
-    ),
-    Mutant(
-        name="done-though-it-gives-way",
-        old=" or (child in memory.forgotten and not memory.frozen)\n",
-        new=" or child in memory.forgotten\n",
-    ),
-    Mutant(
-        name="agreed-for-ever",
-        old="            if layer.memory.agreed == stored:\n"
-        '                layer.memory.agreed = b""\n',
-        new="",
-    ),
     Mutant(
         name="agrees-only-once",
         old="            word = Proposal(change, below.node.index, agrees=True)\n"
@@ -807,32 +739,233 @@ GIVING_WAY = [
         new="            pass\n",
     ),
     Mutant(
-        name="relabelled-in-silence",
-        old="                    layer.memory.away[index] = now + 4 * "
-        "self.options.suspect_after_s\n"
-        "        self.absence.tell_missed(layer, now)\n",
-        new="                    layer.memory.away[index] = now + 4 * "
-        "self.options.suspect_after_s\n",
-    ),
-    Mutant(
         name="proposes-two-changes-at-once",
         old="        if is_first or is_asking(layer) or not self.core.stays(layer):\n",
         new="        if is_first or not self.core.stays(layer):\n",
     ),
 ]
+"""Groups that agree to give way, and what is brought from one to the next:
+`tests/overlays/test_daisy_consent.py` has the schedules."""
+
+GIVING_WAY = [
+    Mutant(
+        name="splits-below-those-it-has-not-left",
+        old="        if layer is not self.core.layers[-1]:",
+        new="        if layer not in self.core.layers:",
+    ),
+    Mutant(
+        name="agreed-for-ever",
+        old="            if layer.memory.agreed == stored:\n",
+        new="            if not stored:\n",
+    ),
+]
 """More of groups that give way, and of who has missed something:
 `tests/overlays/test_daisy_giving_way.py` has the schedules, as chance has found them."""
 
+STAYING = [
+    Mutant(
+        name="half-of-the-groups-are-enough",
+        old="here == rest and len(children) == 2 and",
+        new="here == rest and",
+    ),
+    Mutant(
+        name="two-gaps-for-one-loss",
+        old="        self.core.tell_gap(layer, self.core.beyond(layer) | gone)\n",
+        new="        self.core.tell_gap(layer, self.core.beyond(layer))\n"
+        "        self.core.tell_gap(layer, gone)\n",
+    ),
+    Mutant(
+        name="batches-tell-of-nothing-lost",
+        old="            layer.state.founding.merged = layer.memory.places\n"
+        "            self.ahead.tell_lost(layer)\n",
+        new="            layer.state.founding.merged = layer.memory.places\n",
+    ),
+    Mutant(
+        name="no-batch-is-no-group",
+        old="        if not word.batch and who in memory.away:\n",
+        new="        if who in memory.away:\n",
+    ),
+    Mutant(
+        name="each-server-begins-to-wait",
+        old="        return since if alone_since < 0 else min(since, alone_since)\n",
+        new="        return since\n",
+    ),
+    Mutant(
+        name="only-who-serves-counts",
+        old="        if not memory.batches:\n            memory.waits_since = -1.0\n",
+        new="        if not memory.batches or not layer.is_server:\n"
+        "            memory.waits_since = -1.0\n",
+    ),
+    Mutant(
+        name="begun-when-they-meet",
+        old="        if word.processes and word.begun:\n",
+        new="        if word.processes:\n",
+    ),
+    Mutant(
+        name="a-later-epoch-takes-all-groups",
+        old="        is_enough = not missing or (are_late and self._are_most(layer, here))\n",
+        new="        is_enough = not missing\n",
+    ),
+    Mutant(
+        name="sends-down-though-behind",
+        old="not (is_news or self._is_behind(layer, below)):",
+        new="not is_news:",
+    ),
+    Mutant(
+        name="forgets-before-it-has-called",
+        old="return roused_at + back_s if since + limit_s < roused_at else since + limit_s",
+        new="return since + limit_s",
+    ),
+    Mutant(
+        name="looks-for-a-lone-stray",
+        old="        return any(stray.sender == sender and stray.number <= number "
+        "for stray in strays)\n",
+        new="        return any(stray == message for stray in strays)\n",
+    ),
+    Mutant(
+        name="looks-for-servers-in-silence",
+        old="        if not layer.is_in and now - since_s > forget_s:\n",
+        new="        if now < 0:\n",
+    ),
+    Mutant(
+        name="nobody-watches-who-is-to-tell",
+        old="        is_watching = bool(memory.beside) and not layer.is_server\n",
+        new="        is_watching = False\n",
+    ),
+    Mutant(
+        name="tells-a-gap-before-it-goes-on",
+        old="        handover.gone = gone\n",
+        new="        if gone:\n            self.core.tell_gap(layer, gone)\n",
+    ),
+    Mutant(
+        name="those-above-wait-no-longer",
+        old="options.forget_after_s * (1 + above)",
+        new="options.forget_after_s * (1 + 0 * above)",
+    ),
+    Mutant(
+        name="waits-for-servers-no-longer-than-they-do",
+        old="alone_since <= 2 * self.options.forget_after_s:",
+        new="alone_since <= self.options.forget_after_s:",
+    ),
+    Mutant(
+        name="waits-for-servers-that-have-stopped",
+        old="        if is_begun or (above is not None and not above.is_lost):\n",
+        new="        if is_begun or above is not None:\n",
+    ),
+]
+"""Where groups stay as they are: rules that draws have shown to be needed."""
+
+HELD_UP = [
+    Mutant(
+        name="frozen-while-a-group-is-lost",
+        old="        is_late = now - moving.frozen_at > self._limit_s\n",
+        new="        is_late = False\n",
+    ),
+    Mutant(
+        name="frozen-by-a-server-that-is-lost",
+        old="            if layer.memory.frozen and self._is_held_up(layer, now):\n",
+        new="            if not self.core.is_home_lost(layer) and layer.memory.frozen and ("
+        "self._is_held_up(layer, now)):\n",
+    ),
+    Mutant(
+        name="a-merged-group-counts-once",
+        old="        counts = sum(nodes[index].counts for index in gone) / len(made)\n",
+        new="        counts = 1.0\n",
+    ),
+]
+"""Groups of servers that are held up: `tests/overlays/test_daisy_held_up.py`."""
+
+LOCAL_GROUPS = [
+    Mutant(
+        name="nobody-passes-a-call-on",
+        old="            self.say(Poke(node), 1 << layer.view.members[0].process)\n",
+        new="            pass\n",
+    ),
+    Mutant(
+        name="groups-are-called-by-servers-alone",
+        old="            self.search.call_through_others(layer, who)\n",
+        new="            if not layer.node.level:\n"
+        "                self.search.call_through_others(layer, who)\n",
+    ),
+    Mutant(
+        name="all-levels-wait-alike",
+        old="            return options.forget_after_s + above",
+        new="            return options.forget_after_s + 0 * above",
+    ),
+    Mutant(
+        name="comes-back-as-the-same",
+        old=" = layer.state.incarnation + layer.is_in\n",
+        new=" = 0\n",
+    ),
+    Mutant(
+        name="moves-empty-handed",
+        old="        new.state.out.resend = old.everything()\n",
+        new="        new.state.out.resend = []\n",
+    ),
+    Mutant(
+        name="forgets-before-it-is-told",
+        old="        is_told = not memory.batches and not layer.node.level\n",
+        new="        is_told = not layer.node.level\n",
+    ),
+    Mutant(
+        name="told-to-one-that-was-replaced",
+        old="        is_told = not memory.batches and not layer.node.level\n",
+        new="        is_told = not memory.batches\n",
+    ),
+    Mutant(
+        name="serves-though-nobody-hears-it",
+        old="            self.core.do(layer, layer.member.leave(now))\n",
+        new="            pass\n",
+    ),
+    Mutant(
+        name="only-the-server-gives-notice",
+        old="        for change in news if is_over else ():\n",
+        new="        for change in news if is_over and below.is_server else ():\n",
+    ),
+    Mutant(
+        name="the-forgotten-are-not-called",
+        old="            wanted |= {who for who in memory.forgotten if kept >> who & 1}\n",
+        new="",
+    ),
+    Mutant(
+        name="followers-are-newcomers",
+        old="int(old.is_in or old.state.incarnation > 0)",
+        new="0",
+    ),
+    Mutant(
+        name="dissolves-in-silence",
+        old="            lacked = {} if layer.is_lost else self._lacked_by_forgotten(layer)\n",
+        new="            lacked: dict[int, list[MessageId]] = {}\n",
+    ),
+    Mutant(
+        name="followers-wait-until-it-begins",
+        old="        return not member.incarnation and not is_known\n",
+        new="        return not is_known\n",
+    ),
+]
+"""Local groups that split and merge, who is away from them, and who serves them:
+`tests/overlays/test_daisy_local_groups.py` has the schedules."""
+
 UNSHOWN = [
+    Mutant(
+        name="the-first-group-goes-on",
+        old="{self._senior_group(layer), min(children, key=self.core.plan.place)}",
+        new="{min(children, key=self.core.plan.place)}",
+    ),
+    Mutant(
+        name="missed-under-a-name-that-was",
+        old="            names = {name for one in gone for name in known.pop(one, ())}\n",
+        new="            names = set[MessageId]()\n",
+    ),
+    Mutant(
+        name="agrees-again-to-what-is-void",
+        old="                layer.memory.refused.append(stored)  # it does not",
+        new="                pass  # it does not",
+    ),
     Mutant(
         name="leaves-one-in-a-later-epoch",
         old="                self._found_with(layer, layer.view, now)\n",
         new="                pass\n",
-    ),
-    Mutant(
-        name="has-stopped-where-it-never-comes-back",
-        old="            new.state.stopped = old.state.stopped\n",
-        new="            pass\n",
     ),
     Mutant(
         name="misses-groups-that-never-were",
@@ -968,18 +1101,128 @@ UNSHOWN = [
     Mutant(
         name="lets-newcomers-in-before-it-begins",
         old="            return type(packet.body) is not Join or not "
-        "self._is_early(packet.source.process)\n",
+        "self._is_early(packet.source)\n",
         new="            return True\n",
     ),
     Mutant(
-        name="calls-only-for-what-is-kept",
-        old="            else:\n                self.search.call(layer, who)\n",
-        new="            elif is_held_up:\n                self.search.call(layer, who)\n",
+        name="calls-groups-that-never-were",
+        old="wanted = (wanted | memory.forgotten) & {*layer.node.children}",
+        new="wanted = wanted | memory.forgotten",
     ),
     Mutant(
-        name="has-stopped-for-ever",
-        old="        if layer.state.stopped:\n            number",
-        new="        if not layer:\n            number",
+        name="names-groups-alone",
+        old="self.core.tell_gap(layer, lost | layer.state.founding.absent)",
+        new="self.core.tell_gap(layer, lost)",
+    ),
+    Mutant(
+        name="merges-without-followers",
+        old="new.memory.away[who] = now",
+        new="pass",
+    ),
+    Mutant(
+        name="stable-before-all-have-merged",
+        old="            awaited = min(layer.state.founding.batched, default=None)\n",
+        new="            awaited = None\n",
+    ),
+    Mutant(
+        name="founders-stay-where-they-are",
+        old="            self.say(word, layer.node.processes)\n",
+        new="            if not layer.is_lost:\n"
+        "                self.say(word, layer.node.processes)\n",
+    ),
+    Mutant(
+        name="frozen-from-view-to-view",
+        old="            self._go_on_as_before(layer, memory)\n"
+        "            layer.state.moving.freezes = 0\n",
+        new="            pass\n",
+    ),
+    Mutant(
+        name="waits-for-who-has-left",
+        old="        if 0 < view <= word.view:\n",
+        new="        if view < 0:\n",
+    ),
+    Mutant(
+        name="tells-founders-alone",
+        old="            self.say(word, layer.node.processes)\n",
+        new="            self.say(word, process_set(who for who in "
+        "layer.memory.batches if who > ABOVE))\n",
+    ),
+    Mutant(
+        name="done-though-it-gives-way",
+        old=" or (child in memory.forgotten and not memory.frozen)\n",
+        new=" or child in memory.forgotten\n",
+    ),
+    Mutant(
+        name="relabelled-in-silence",
+        old="                    layer.memory.away[index] = now + 4 * "
+        "self.options.suspect_after_s\n"
+        "        self.absence.tell_missed(layer, now)\n",
+        new="                    layer.memory.away[index] = now + 4 * "
+        "self.options.suspect_after_s\n",
+    ),
+    Mutant(
+        name="ends-in-a-view-that-is-not-told",
+        old="        if view is None or view.number != moving.frozen_in:",
+        new="        if view is None:",
+    ),
+    Mutant(
+        name="ready-since-it-froze-before",
+        old="                    if number == layer.state.moving.freezes:\n",
+        new="                    if number >= 0:\n",
+    ),
+    Mutant(
+        name="freezes-again-at-once",
+        old="        return now - moving.frozen_at > self._limit_s and self._are_had(layer)\n",
+        new="        return True\n",
+    ),
+    Mutant(
+        name="told-to-those-who-are-there",
+        old="            for who in sorted({*below.memory.away, *below.memory.forgotten}):\n"
+        "                below.tell(Missed(who, tuple(sorted(names))), now, "
+        "self.options.tidy_s)\n",
+        new="",
+    ),
+    Mutant(
+        name="held-up-for-ever",
+        old="                    self._consent.go_on_all(now)\n",
+        new="                    pass\n",
+    ),
+    Mutant(
+        name="keeps-what-a-group-has-let-go",
+        old="            self._catch_up(layer, below, kept, now)\n        if below",
+        new="            pass\n        if below",
+    ),
+    Mutant(
+        name="changes-below-what-is-about-to-end",
+        old="        told = (*above.memory.changes, *above.memory.pending.values())\n",
+        new="        told = above.memory.changes\n",
+    ),
+    Mutant(
+        name="brought-in-one-way-alone",
+        old="        for here, there in steps\n        if group in here and there\n",
+        new="        for here, there in [one for one in steps if group in one[0]][:1]\n"
+        "        if there\n",
+    ),
+    Mutant(
+        name="the-first-group-by-its-number",
+        old="min(children, key=self.core.plan.place)",
+        new="min(children)",
+    ),
+    Mutant(
+        name="frees-nobody-when-servers-end",
+        old="            if isinstance(change, Change) and not _is_decided(layer, pack(change)):\n"
+        "                self.core.do(layer, layer.send_word(Void(change), now))\n",
+        new="            pass\n",
+    ),
+    Mutant(
+        name="tells-only-what-its-groups-remember",
+        old=" or isinstance(unpack(stored), Change)\n",
+        new="\n",
+    ),
+    Mutant(
+        name="goes-by-its-own-views-alone",
+        old="        senior = known.first if known.first >= 0 else next(iter(founders), -1)\n",
+        new="        senior = -1\n",
     ),
 ]
 """Rules for which no schedule is known: docs/daisy.md lists them."""

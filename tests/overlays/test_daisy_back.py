@@ -293,15 +293,6 @@ def answer_to_2(lab: Lab, process: int, message: Message) -> None:
         lab.send(3, 2)
 
 
-def servers_of_two_groups_lose_their_link(order: type[Order] | None) -> bool:
-    """3 hears nothing from 0, and sleeps; the others of its group are called."""
-    lab = Lab(order, size=6, quorum="majority", forget_after_s=15.0)
-    lab.lose = lambda copy: set(copy[:2]) == {0, 3}
-    lab.send(1, 4)
-    lab.run(60.0)
-    return not any(who == 3 and one.event is Event.STOPPED for _, who, one in lab.notices)
-
-
 def an_epoch_never_begins(order: type[Order] | None) -> list[str]:
     """3 founds the servers anew with 7, when a group is away for too long. 7 never hears of it: it
     finds 0 and 6 again, who go on as before. 1, which serves the group of 0 by now, finds 3."""
@@ -494,13 +485,11 @@ SCHEDULES: dict[str, Callable[[type[Order] | None], Any]] = {
     "waits-for-a-stray-for-ever": one_brings_what_was_cut_off_for_good,
     "runs-ahead-of-a-stray": another_answers_what_one_brings,
     "lets-go-of-what-a-group-lacks": drawn(BACK_FOR_A_MOMENT),
-    "nobody-passes-a-call-on": servers_of_two_groups_lose_their_link,
     "sends-down-though-replaced": a_server_that_was_does_not_know,
     "taken-for-had-in-silence": founded_without_a_group,
     "keeps-to-itself-what-one-missed": only_some_had_what_is_let_go,
     "loses-what-waited-in-silence": one_waits_until_it_is_forgotten,
     "comes-without-its-batch": drawn(BACK_WHEN_NOT_ALL_BATCHES_ARE_THERE),
-    "names-groups-alone": drawn(CUT_OFF_WITH_THOSE_WHO_ARE_MISSING),
     "leaves-out-what-ran-ahead": drawn(WHAT_RAN_AHEAD_OF_SERVERS_THAT_STOPPED),
     "forgotten-in-silence": drawn(FORGOTTEN_WITH_WHAT_WAS_SENT_ON),
     "gives-up-in-silence": one_is_given_up_that_still_serves,
@@ -519,6 +508,7 @@ def test_a_group_that_is_back_is_not_away_because_a_founder_says_so() -> None:
         an_epoch_never_begins,
         drawn(TOLD_TO_ONE_THAT_IS_LOST_AT_HOME),
         drawn(STOPPED_WHERE_IT_DOES_NOT_COME_BACK),
+        drawn(CUT_OFF_WITH_THOSE_WHO_ARE_MISSING),
     ],
 )
 def test_others_pass(schedule: Callable[[type[Order] | None], Any]) -> None:

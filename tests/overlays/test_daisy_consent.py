@@ -3,14 +3,19 @@ has found.
 
 Each passes with all rules, and fails without the one that it is named after."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from antecede.fuzzing import judge
+from antecede.order import Event, Order
+from antecede.overlays.daisy.items import Change, Proposal, decode_items
+from antecede.protocols import find
 from antecede.simulate import make_scenario
 from tests.mutants import Mutant, mutated
 from tests.mutants.daisy import CONSENT
+from tests.overlays.daisy_lab import Copy, Lab
 from tests.overlays.test_daisy_evolving import SPLIT_WHEN_THE_SERVERS_ARE_LEFT
 from tests.overlays.test_daisy_found import THOSE_WHO_KNEW_DIE
 
@@ -163,7 +168,7 @@ NOBODY_HAS_THE_LINE: dict[str, Any] = {
     "network": {"delay": {"kind": "exponential", "mean_s": 0.0323}},
 }
 """Eight processes, one crash."""
-FORGOTTEN_AND_BELOW_OTHERS: dict[str, Any] = {
+SIXTEEN_BEHIND_FOUR_CUTS: dict[str, Any] = {
     "processes": 16,
     "seed": 9600301994,
     "messages": 41,
@@ -195,8 +200,37 @@ FORGOTTEN_AND_BELOW_OTHERS: dict[str, Any] = {
     },
 }
 """16 processes, four cuts."""
-OTHERS_HAVE_LEFT = {**FORGOTTEN_AND_BELOW_OTHERS, "seed": 9600301436}
+OTHERS_HAVE_LEFT = {**SIXTEEN_BEHIND_FOUR_CUTS, "seed": 9600301436}
 """The same with other luck."""
+FORGOTTEN_AND_BELOW_OTHERS: dict[str, Any] = {
+    "processes": 16,
+    "seed": 509011111,
+    "messages": 41,
+    "rate": 0.148,
+    "patience_s": 65.237,
+    "options": {
+        "tidy_s": 0.412,
+        "split_above": 4,
+        "merge_below": 3,
+        "sizes": [2, 2, 2],
+        "forget_after_s": 8.771,
+        "split_servers_above": 3,
+        "merge_servers_below": 2,
+        "suspect_after_s": 0.8771000000000001,
+        "flush_timeout_s": 0.43855000000000005,
+    },
+    "workload": {"cascade": 0.0, "kind": "multicast", "size": 4},
+    "network": {
+        "loss": 0.0205,
+        "delay": {"kind": "exponential", "mean_s": 0.0319},
+        "partitions": [
+            {"start_s": 0.01, "end_s": 7.67, "sides": [[0, 2, 5, 7, 14]], "packets": "lost"},
+            {"start_s": 7.85, "end_s": 25.381, "sides": [[0, 2, 5, 12, 14]], "packets": "lost"},
+            {"start_s": 24.728, "end_s": 35.247, "sides": [[0, 14]], "packets": "lost"},
+        ],
+    },
+}
+"""16 processes, three cuts."""
 AGREED_WHEN_SERVERS_COME: dict[str, Any] = {
     "processes": 7,
     "seed": 9900036428,
@@ -279,22 +313,78 @@ LOST_TO_THE_SERVERS: dict[str, Any] = {
 SCHEDULES: dict[str, dict[str, Any]] = {
     "agrees-before-all-know": AGREED_IN_A_CUT,
     "splits-before-all-know": SPLIT_IN_A_CUT,
-    "frozen-from-view-to-view": FROZEN_DURING_TWO_CUTS,
     "goes-on-without-a-line": THE_LAST_VIEW_IS_SMALL,
     "a-line-waits-for-founders-alone": THE_LAST_VIEW_IS_SMALL,
     "a-line-is-awaited-for-ever": NOBODY_HAS_THE_LINE,
     "stays-where-it-is-lost": SPLIT_WHEN_THE_SERVERS_ARE_LEFT,
     "moves-by-itself": THOSE_WHO_KNEW_DIE,
-    "waits-for-who-has-left": OTHERS_HAVE_LEFT,
-    "forgotten-for-good": FORGOTTEN_AND_BELOW_OTHERS,
     "says-again-what-not-all-know": AGREED_WHEN_SERVERS_COME,
     "says-what-was-said-in-an-earlier-view": SAID_IN_AN_EARLIER_VIEW,
     "brings-what-lost-servers-had": LOST_TO_THE_SERVERS,
 }
 
 
+def proposals(copy: Copy) -> list[Proposal]:
+    """What is proposed or answered in a packet."""
+    packet = copy[2].packet
+    payload = getattr(packet.body, "payload", b"") if packet else b""
+    items = decode_items(payload) if payload else ()
+    return [item for item in items if isinstance(item, Proposal)]
+
+
+def two_small_groups(order: type[Order]) -> Lab:
+    groups = [[0, 1, 2, 3, 4], [5, 6, 7, 8, 9], [10, 11, 12], [13, 14, 15]]
+    return Lab(order, size=16, groups=groups, quorum="majority", merge_below=4)
+
+
+def one_is_proposed_before_another_is_decided(order: type[Order]) -> bool:
+    lab, proposed = two_small_groups(order), set[Change]()
+    lab.before = lambda copy: proposed.update(one.change for one in proposals(copy))
+    lab.send(0, 1)
+    lab.run(1.0)
+    return len(proposed) > 1
+
+
+def groups_that_have_agreed_wait_for_ever(order: type[Order]) -> bool:
+    """The server of the servers dies when a group has agreed to a merge. Is there never one?"""
+    lab = two_small_groups(order)
+
+    def before(copy: Copy) -> None:
+        if any(one.node is not None for one in proposals(copy)):
+            lab.crash(0)
+
+    lab.before = before
+    lab.send(0, 1)
+    lab.run(20.0)
+    lab.send(1, 6)
+    lab.run(20.0)
+    return not lab.told(Event.MERGE)
+
+
+IN_THE_LAB: dict[str, Callable[[type[Order]], bool]] = {
+    "agrees-only-once": groups_that_have_agreed_wait_for_ever,
+    "proposes-two-changes-at-once": one_is_proposed_before_another_is_decided,
+}
+
+
+def is_wrong(name: str, order: type[Order]) -> bool:
+    if name in IN_THE_LAB:
+        return IN_THE_LAB[name](order)
+    return judge(make_scenario({"protocol": "daisy", **SCHEDULES[name]}), order).failure is not None
+
+
 @pytest.mark.parametrize("rule", CONSENT, ids=lambda rule: rule.name)
 def test_every_rule_is_needed(rule: Mutant) -> None:
-    scenario = make_scenario({"protocol": "daisy", **SCHEDULES[rule.name]})
+    assert not is_wrong(rule.name, find("daisy"))
+    assert is_wrong(rule.name, mutated("daisy", rule))
+
+
+def test_a_group_that_is_frozen_during_two_cuts_goes_on() -> None:
+    """It shows no rule any more."""
+    scenario = make_scenario({"protocol": "daisy", **FROZEN_DURING_TWO_CUTS})
     assert judge(scenario).failure is None
-    assert judge(scenario, mutated("daisy", rule)).failure is not None
+
+
+@pytest.mark.parametrize("name", sorted({*SCHEDULES} - {rule.name for rule in CONSENT}))
+def test_schedules_that_rules_had_pass(name: str) -> None:
+    assert judge(make_scenario({"protocol": "daisy", **SCHEDULES[name]})).failure is None

@@ -93,7 +93,7 @@ SCHEDULES: dict[str, dict[str, Any]] = {
             "merge_servers_below": 2,
         },
         "processes": 10,
-        "seed": 6100013928,
+        "seed": 19,
         "messages": 39,
         "workload": {"cascade": 0.279, "kind": "unicast"},
         "rate": 0.893,
@@ -105,7 +105,7 @@ SCHEDULES: dict[str, dict[str, Any]] = {
             ],
         },
         "crashes": [{"process": 1, "time_s": 3.947}],
-        "patience_s": 41.405,
+        "patience_s": 7.0,
     },
     "done-though-it-gives-way": {
         "options": {
@@ -121,7 +121,7 @@ SCHEDULES: dict[str, dict[str, Any]] = {
             "flush_timeout_s": 0.3,
         },
         "processes": 9,
-        "seed": 7720002680,
+        "seed": 16,
         "messages": 9,
         "workload": {"cascade": 0.0, "kind": "unicast"},
         "rate": 0.0542,
@@ -154,7 +154,7 @@ SCHEDULES: dict[str, dict[str, Any]] = {
             "tick_s": 0.3,
         },
         "processes": 16,
-        "seed": 9600301994,
+        "seed": 7,
         "messages": 41,
         "workload": {"cascade": 0.0, "kind": "multicast", "size": 4},
         "rate": 0.148,
@@ -178,16 +178,14 @@ SCHEDULES: dict[str, dict[str, Any]] = {
     "relabelled-in-silence": {
         "options": {
             "sizes": [2],
-            "quorum": "majority",
-            "tick_s": 0.1,
             "forget_after_s": 6.0,
             "merge_below": 3,
             "suspect_after_s": 0.6,
             "flush_timeout_s": 0.3,
         },
         "processes": 7,
-        "seed": 309741592,
-        "messages": 23,
+        "seed": 305970747,
+        "messages": 9,
         "workload": {"cascade": 0.0, "kind": "broadcast"},
         "rate": 0.791,
         "network": {
@@ -196,10 +194,11 @@ SCHEDULES: dict[str, dict[str, Any]] = {
                 {"start_s": 0.922, "end_s": 3.504, "sides": [[0, 4]], "packets": "lost"},
                 {"start_s": 2.929, "end_s": 10.017, "sides": [[3, 4, 5, 6]], "packets": "lost"},
                 {"start_s": 4.016, "end_s": 18.078, "sides": [[0, 5]], "packets": "lost"},
+                {"start_s": 18.216, "end_s": 24.642, "sides": [[0, 5]], "packets": "lost"},
             ],
         },
         "crashes": [{"process": 1, "time_s": 1.646}],
-        "patience_s": 47.156,
+        "patience_s": 53.72,
     },
     "splits-below-those-it-has-not-left": {
         "options": {
@@ -283,8 +282,17 @@ SCHEDULES: dict[str, dict[str, Any]] = {
 }
 
 
+OTHERS = ["proposes-two-changes-at-once", "tells-founders-alone"]
+"""They show those rules no more."""
+
+
 @pytest.mark.parametrize("rule", GIVING_WAY, ids=lambda rule: rule.name)
 def test_every_rule_is_needed(rule: Mutant) -> None:
     scenario = make_scenario({"protocol": "daisy", **SCHEDULES[rule.name]})
     assert judge(scenario).failure is None
     assert judge(scenario, mutated("daisy", rule)).failure is not None
+
+
+@pytest.mark.parametrize("name", sorted({*SCHEDULES} - {rule.name for rule in GIVING_WAY}))
+def test_schedules_that_rules_had_pass(name: str) -> None:
+    assert judge(make_scenario({"protocol": "daisy", **SCHEDULES[name]})).failure is None

@@ -77,9 +77,9 @@ def a_member_is_dead(order: type[Order]) -> Lab:
     lab = Lab(order, size=12, sizes=[2], **LIMITS)
     lab.crash(9)
     lab.send(1, 3, 9)
-    lab.run(8.0)
+    lab.run(5.0)
     lab.send(3, 11)
-    lab.run(4.0)
+    lab.run(2.0)
     assert levels(lab) == 3 or lab.faults()
     return lab
 
@@ -191,11 +191,35 @@ def faults(schedule: Callable[[type[Order]], Lab]) -> Callable[[type[Order]], ob
     return lambda order: schedule(order).faults()
 
 
+def a_lone_group_grows_when_one_has_died(order: type[Order]) -> bool:
+    """Nothing is for 6, which is waited for as long as it takes. Is the group not split?"""
+    lab = Lab(
+        order,
+        size=7,
+        groups=[[0, 1, 2, 3, 6]],
+        latecomers=[4, 5],
+        quorum="majority",
+        split_above=5,
+        split_servers_above=6,
+        merge_servers_below=2,
+    )
+    lab.run(3.0)
+    lab.crash(6)
+    lab.send(0, 1)
+    lab.run(10.0)
+    lab.join(4)
+    lab.run(5.0)
+    lab.join(5)
+    lab.run(30.0)
+    return not lab.told(Event.SPLIT)
+
+
 SCHEDULES: dict[str, Callable[[type[Order]], object]] = {
     "leaves-before-it-is-drained": faults(a_server_dies_with_what_is_in_its_group_of_servers),
     "waits-for-who-is-away": faults(a_member_is_dead),
     "whoever-served-speaks": two_speak_for_a_group,
     "leaves-what-has-not-risen": faults(a_server_dies_when_its_group_gives_way),
+    "a-lone-group-waits-for-who-waits": a_lone_group_grows_when_one_has_died,
     "sends-into-a-frozen-group": drawn(TRAFFIC_WHILE_IT_SPLITS),
 }
 

@@ -24,6 +24,9 @@ RULES = [
     *daisy.EVOLVING,
     *daisy.CONSENT,
     *daisy.GIVING_WAY,
+    *daisy.STAYING,
+    *daisy.HELD_UP,
+    *daisy.LOCAL_GROUPS,
 ]
 
 
@@ -37,7 +40,8 @@ def test_the_page_has_every_rule_once() -> None:
 def test_no_list_of_rules_is_left_out() -> None:
     lists = {name for name, value in vars(daisy).items() if isinstance(value, list)}
     known = {"RULES", "AHEAD", "STAR", "LEVELS", "DIRECT", "TOLD", "FOUND_BY_CHANCE", "STOPS"}
-    known |= {"FENCE", "LOAD", "RESHAPE", "BACK", "EVOLVING", "CONSENT", "GIVING_WAY", "UNSHOWN"}
+    known |= {"FENCE", "LOAD", "RESHAPE", "BACK", "EVOLVING", "CONSENT", "GIVING_WAY", "STAYING"}
+    known |= {"HELD_UP", "LOCAL_GROUPS", "UNSHOWN"}
     assert lists == known | {"MUTANTS"}
 
 

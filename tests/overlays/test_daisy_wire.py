@@ -5,8 +5,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from antecede.errors import MalformedStamp
-from antecede.message import Message, MessageId, process_set
-from antecede.overlays.daisy.items import carry, decode_items, encode_items, shorter
+from antecede.message import Membership, Message, MessageId, process_set
+from antecede.order import Packet
+from antecede.overlays.daisy.items import (
+    Change,
+    Group,
+    Item,
+    Reshape,
+    carry,
+    check_changes,
+    decode_items,
+    encode_items,
+    pack,
+    shorter,
+)
+from antecede.overlays.daisy.protocol import Daisy
+from antecede.overlays.daisy.stamp import DaisyStamp, Left, Moved
 
 
 def sent(destinations: set[int]) -> bytes:
@@ -40,3 +54,27 @@ def test_an_index_without_bounds_is_refused() -> None:
     broken = encode_items(((0, 1, 1, (1 << 40,), -1, b"x", 1),))
     with pytest.raises(MalformedStamp, match="payload"):
         decode_items(broken)
+
+
+TOP = Group(3, 2, (0,), b"\xff\x01", (60, 61))
+LIES: dict[str, Item] = {
+    "groups below each other": Reshape(
+        77, TOP, (), (Group(60, 1, (0,), b"\x07", (61,)), Group(61, 1, (0,), b"\x07", (60,)))
+    ),
+    "nobody lives there": Reshape(77, TOP, (), (Group(60, 0, (0,), b""),)),
+    "processes that there are not": Reshape(77, TOP, (), (Group(60, 0, (0,), b"\0\0\0\0\1"),)),
+    "founders that there are not": Change(1, 3, (0,), ((9, (99,)),)),
+    "no founders": Change(1, 3, (0,), ((9, ()),)),
+}
+
+
+@pytest.mark.parametrize("lie", LIES.values(), ids=LIES)
+def test_a_change_that_cannot_be_is_refused(lie: Item) -> None:
+    """Before it is believed: whoever plans by it would fail later, at no fault of its own."""
+    daisy = Daisy(0, Membership(9))
+    for talk in (Moved(3, (pack(lie),)), Left(3, pack(lie))):
+        with pytest.raises(MalformedStamp):
+            daisy.receive(Packet(1, None, DaisyStamp(None, talk)), 1.0)
+    with pytest.raises(MalformedStamp):
+        check_changes([lie], 9)
+    assert daisy.state.changes == []

@@ -297,6 +297,27 @@ def test_who_was_in_and_finds_nobody_who_lets_it_back_has_stopped() -> None:
     assert Excuses(scenario, chronicle, 0b110000, 50.0, dict).stopped == 0
 
 
+@pytest.mark.parametrize(
+    ("sides", "end_s", "stopped"),
+    [
+        ([[3], [4]], 1000.0, 0b001000),
+        ([[3], [4]], 40.0, 0),  # that is over
+        ([[3], [5]], 1000.0, 0),  # 4 can let it in
+        ([[4], [5]], 1000.0, 0),
+    ],
+)
+def test_who_is_cut_off_for_good_from_all_that_live_and_it_has_asked_has_stopped(
+    sides: list[list[int]], end_s: float, stopped: int
+) -> None:
+    """3 asked 4 and 5, and 5 is dead."""
+    chronicle = Chronicle()
+    cut = {"start_s": 1.0, "end_s": end_s, "sides": sides}
+    network = {"partitions": [cut]}
+    scenario = make_scenario({"protocol": "daisy", "processes": 6, "network": network})
+    chronicle.add(3, Notice(Event.STOPPED, "group 1", members=0b110000), 20.0)
+    assert Excuses(scenario, chronicle, 0b100000, 50.0, dict).stopped == stopped
+
+
 def test_who_stops_in_the_group_that_it_founded_has_no_excuse_if_most_of_it_live() -> None:
     """Nobody tells of the views that all begin with."""
     scenario = make_scenario({"protocol": "daisy", "processes": 3, "options": {"sizes": [3]}})
@@ -324,15 +345,44 @@ def test_a_view_that_only_the_dead_have_seen_is_no_majority() -> None:
     assert Excuses(scenario, chronicle, 0b0011, 50.0, dict).stopped == 0
 
 
+@pytest.mark.parametrize(
+    ("where", "view", "quorum", "stopped"),
+    [
+        ("group 0", 0b010, "majority", 0b101),
+        ("group 0", 0b011, "majority", 0),  # 0 may be the most senior: it can go on alone
+        ("group 0", 0b010, "survivors", 0),  # others go on as well
+        ("servers 0", 0b010, "majority", 0),  # these can begin anew
+    ],
+)
+def test_those_who_are_bound_to_a_view_of_the_dead_cannot_go_on(
+    where: str, view: int, quorum: str, stopped: int
+) -> None:
+    """1 has gone on without the others, as they had agreed, and has died."""
+    chronicle = Chronicle()
+    scenario = make_scenario(
+        {"protocol": "daisy", "processes": 3, "options": {"sizes": [3], "quorum": quorum}}
+    )
+    for process in range(3):
+        chronicle.add(process, Notice(Event.VIEW, where, 1, 0b111), 0.1)
+    for process in (0, 2):
+        chronicle.add(process, Notice(Event.STOPPED, where), 6.0)
+    assert Excuses(scenario, chronicle, 0b010, 50.0, dict).stopped == 0
+    chronicle.add(1, Notice(Event.VIEW, where, 2, view), 4.0)
+    assert Excuses(scenario, chronicle, 0b010, 50.0, dict).stopped == stopped
+
+
 def test_who_has_halted_in_the_group_after_a_split_counts_no_more_among_the_servers() -> None:
     """0 is dead. 3 served for group 1, and was to go on in group 2 with 4, who is dead as well."""
     scenario = make_scenario({"protocol": "daisy", "processes": 6})
 
-    def stopped(split_s: float, *, has_halted: bool = True) -> int:
+    def stopped(split_s: float, *, has_halted: bool = True, is_first: bool = False) -> int:
         chronicle = Chronicle()
+        split = Notice(Event.SPLIT, "group 1", 1, 0b111000)
+        if is_first:
+            chronicle.add(3, split, split_s)
         for process in (1, 3):
             chronicle.add(process, Notice(Event.VIEW, "servers", 2, 0b001011), 5.0)
-        chronicle.add(3, Notice(Event.SPLIT, "group 1", 1, 0b111000), split_s)
+        chronicle.add(3, split, split_s)
         chronicle.add(3, Notice(Event.VIEW, "group 2", 1, 0b011000), 7.0)
         if has_halted:
             chronicle.add(3, Notice(Event.STOPPED, "group 2"), 9.0)
@@ -340,15 +390,42 @@ def test_who_has_halted_in_the_group_after_a_split_counts_no_more_among_the_serv
         return Excuses(scenario, chronicle, 0b010001, 50.0, dict).stopped
 
     assert stopped(6.0) == 0b001010
-    assert stopped(4.0) == 0b001000  # it serves for what came after the split
+    assert stopped(5.0) == 0b001010  # told in the moment of that view, but after it
+    assert stopped(5.0, is_first=True) == 0b001000  # it serves for what came after the split
+    assert stopped(4.0, is_first=True) == 0b001000
     assert stopped(6.0, has_halted=False) == 0
+
+
+@pytest.mark.parametrize(
+    ("dead", "quorum", "stopped"),
+    [
+        (0o7701, "majority", 0b10),  # two of four groups are left
+        (0o7001, "majority", 0),  # three are: they can found servers
+        (0o7701, "survivors", 0),
+        (0o7771, "survivors", 0b10),
+    ],
+)
+def test_who_finds_no_servers_is_excused_where_half_of_the_groups_are_lost(
+    dead: int, quorum: str, stopped: int
+) -> None:
+    """Four groups of three, and 1 looks for servers, as others do."""
+    groups = {f"group {index}": 0b111 << 3 * index for index in range(4)}
+    founding = {where: Notice(Event.VIEW, where, 0, those) for where, those in groups.items()}
+    chronicle = Chronicle(founding)
+    for process in (1, 4, 7):
+        others = 0o7777 & ~(0b111 << 3 * (process // 3))
+        chronicle.add(process, Notice(Event.STOPPED, "servers 4", members=others), 20.0)
+    options = {"sizes": [3], "quorum": quorum}
+    scenario = make_scenario({"protocol": "daisy", "processes": 12, "options": options})
+    found = Excuses(scenario, chronicle, dead, 50.0, dict)
+    assert found.stopped & 0b10 == stopped
 
 
 def test_servers_that_have_lost_most_excuse_what_goes_through_them() -> None:
     """Inside of a group there is another way."""
     pairs = set(reached(excuses(0b001000, {0: "servers"})))
-    assert {(1, 2), (2, 1), (4, 5), (5, 4)} <= pairs
-    assert not pairs & {(1, 4), (4, 1), (0, 1)}
+    assert {(0, 1), (1, 0), (1, 2), (2, 1), (4, 5), (5, 4)} <= pairs
+    assert not pairs & {(0, 4), (4, 0), (1, 4), (4, 1)}
 
 
 def test_who_is_cut_off_for_good_is_excused_and_others_are_not() -> None:

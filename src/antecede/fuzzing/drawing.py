@@ -163,12 +163,12 @@ def _order(fields: Fields) -> type[Order]:
 
 
 def _patient(fields: Fields) -> Fields:
-    """Where silence is taken for a crash, a run waits until everybody can be back, and until it is
-    given up that somebody comes."""
+    """Where silence is taken for a crash, a run waits until everybody can be back, and from then on
+    until it is given up that somebody comes."""
     if _order(fields).traits.survives_crashes:
         away_s = cut_off_s(fields["network"].get("partitions", ()))
         waits_s = parse_options(fields["protocol"], fields["options"]).waits_s
-        fields["patience_s"] = BACK_S + max(away_s, waits_s)
+        fields["patience_s"] = BACK_S + away_s + waits_s
     return fields
 
 

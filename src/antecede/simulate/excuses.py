@@ -4,12 +4,12 @@ Three things do. A *loss*: an application has crashed, and so has a router that 
 only copy of what it sent. That copy is excused, and so is what has arrived where it is missing: a
 message may wait for more than what precedes it. A *stop*: a group has lost its majority for good,
 says so, and the copy has no other way; or nobody is left in a group who could let one in that asks
-for it, and says so. That is judged from the views that were told, who lives and which cuts last,
-not from the mere word of who has stopped. A *gap*: it was told that a message is lost, its sender
-is dead, and none of the survivors had it when that was told: what is told of a message that
-somebody has excuses nothing, even if that one lets it go later. That is looked up: the run is
-repeated with a mark in every message, and the marks are sought in the states of the survivors.
-Nothing of the protocol takes part in the last two.
+for it (or nobody whom that one can reach), and it says so. That is judged from the views that were
+told, who lives and which cuts last, not from the mere word of who has stopped. A *gap*: it was told
+that a message is lost, its sender is dead, and none of the survivors had it when that was told:
+what is told of a message that somebody has excuses nothing, even if that one lets it go later. That
+is looked up: the run is repeated with a mark in every message, and the marks are sought in the
+states of the survivors. Nothing of the protocol takes part in the last two.
 
 A protocol may say for how long messages are kept for one that is away (`forget_after_s`). Where
 faults, and the time that it takes to be back, have lasted for longer than that, two gaps excuse
@@ -35,6 +35,10 @@ MARK_BYTES = 12
 BACK_SILENCES = 4
 """How many times as long as a silence that is taken for a crash it takes to be back, unless the
 options say more (`silences_back`)."""
+
+SERVERS = "servers"
+"""How the names of groups begin whose members serve groups of their own: who has stopped there goes
+on at home."""
 
 Telling = tuple[Notice, int]
 """A notice of a gap, and who told it, where it speaks of the teller alone; else -1."""
@@ -89,6 +93,7 @@ class Excuses:
         limit_s = getattr(scenario.order_options, "forget_after_s", inf)
         self._are_faults_long = _outlasts(scenario, limit_s)
         self._is_run_long = over_s > limit_s
+        self._is_one_line = getattr(scenario.order_options, "quorum", "") == "majority"
         self._lets_back = not scenario.traits.takes_back  # what is agreed void stays void
 
     def stop(self, message: MessageId, delivered: ProcessSet, process: int) -> bool:
@@ -96,7 +101,7 @@ class Excuses:
         have delivered it, because groups have stopped that cannot go on."""
         if not self.stopped:
             return False
-        sources = (delivered | 1 << message.sender) & self._living & ~self.stopped
+        sources = (delivered | 1 << message.sender) & self._living & ~self._out_of()
         return not any(part & sources and part >> process & 1 for part in self._connected)
 
     def loss(self, message: MessageId, process: int, *, has_come: bool) -> bool:
@@ -106,9 +111,48 @@ class Excuses:
         return bool(has_come and self._lacking >> process & 1)
 
     def outside(self, process: int, others: ProcessSet) -> bool:
-        """Whether one who is never let in, like others, has said so, and all it asked are dead."""
+        """Whether one who is never let in, like others, has said so, and all it asked are dead, or
+        cut off from it for good. Who looks for servers, and lives, can found them with others who
+        do, unless most groups are lost."""
         asked = self._chronicle.asked.get(process)
-        return asked is not None and not asked & self._living & ~others
+        if asked is None:
+            return False
+        if self._chronicle.asked_at[process].startswith(SERVERS):
+            return self._are_most_lost(process, asked)
+        return not asked & self._living & _reach(process, self._cuts) & ~others
+
+    def _are_most_lost(self, process: int, asked: ProcessSet) -> bool:
+        """Whether half of the groups in which these live, or more, cannot go on, or cannot be
+        reached; of groups, and of what they were made of. For survivors, all others."""
+        reached = _reach(process, self._cuts)
+        concerned = asked | 1 << process
+        groups = {
+            where: everybody
+            for where, everybody in self._groups.items()
+            if everybody & concerned and not where.startswith(SERVERS)
+        }
+        groups = {where: those for where, those in groups.items() if not self._gone_from(where)}
+        alive = [where for where in groups if self._quorum(where, self.halted) & reached]
+        if not self._is_one_line:
+            return len(alive) < 2
+        here = sum(self._weight(groups[where]) for where in alive)
+        whole = sum(map(self._weight, groups.values()))
+        return not (2 * len(alive) > len(groups) and 2 * here > whole)
+
+    def _weight(self, processes: ProcessSet) -> float:
+        """How many of the groups that a system began with these make up."""
+        founding = self._chronicle.founding.items()
+        first = [view.members for where, view in founding if not where.startswith(SERVERS)]
+        return sum((those & processes).bit_count() / those.bit_count() for those in first)
+
+    @cached_property
+    def _groups(self) -> dict[str, ProcessSet]:
+        """All groups there were, and all who have been in them."""
+        groups = {where: view.members for where, view in self._chronicle.founding.items()}
+        for notice in self._chronicle.notices:
+            if notice.event is Event.VIEW:
+                groups[notice.where] = groups.get(notice.where, 0) | notice.members
+        return groups
 
     @cached_property
     def stopped(self) -> ProcessSet:
@@ -138,14 +182,14 @@ class Excuses:
 
     def _gone_from(self, where: str) -> ProcessSet:
         """Who has told that this group has given way to others."""
-        return self._movers(lambda notice, _: where in notice.where.split(" and "))
+        return self._movers(lambda notice: where in notice.where.split(" and "))
 
-    def _movers(self, counts: Callable[[Notice, float], bool]) -> ProcessSet:
-        """Who has told that a group has given way, of those notices (and times) that count."""
+    def _movers(self, counts: Callable[[Notice], bool]) -> ProcessSet:
+        """Who has told that a group has given way, of those notices that count."""
         told = [
             seen.processes
             for notice, seen in self._chronicle.notices.items()
-            if notice.event in (Event.SPLIT, Event.MERGE) and counts(notice, seen.first_s)
+            if notice.event in (Event.SPLIT, Event.MERGE) and counts(notice)
         ]
         return reduce(or_, told, 0)
 
@@ -160,35 +204,54 @@ class Excuses:
         knew of a later one, the others are where they were."""
         return self._last_views(inf, self._living)
 
+    @cached_property
+    def _final_views(self) -> dict[str, Notice]:
+        """By group, the view that was installed last by anybody, where views form one line: those
+        who decided a view are bound to it, whoever of them has died. Servers may begin anew."""
+        if not self._is_one_line:
+            return {}
+        last = self._last_views(inf)
+        return {where: view for where, view in last.items() if not where.startswith(SERVERS)}
+
     def _quorum(self, where: str, halted: ProcessSet) -> ProcessSet:
-        """Those of the last view of a group who are most of it and hear each other, if any. Who
-        served there for a group that has given way since, and has halted in the next one, speaks
-        for nobody: it has left, and does not come back."""
+        """Those of the last view of a group who are most of it and hear each other, if any, and
+        have at least half of a later one, if the dead have seen one. Who served there for a group
+        that has given way since, and has halted in the next one, speaks for nobody: it has left,
+        and does not come back."""
         if where not in self._views:
             return 0
         view = self._views[where]
-        there = view.members & self._living & ~(halted & self._moved_since(view))
+        moved = self._moved_since(view) if where.startswith(SERVERS) else 0
+        there = view.members & self._living & ~(halted & moved)
+        final = self._final_views.get(where, view).members
         for part in _parts(there, self._cuts):
-            if 2 * part.bit_count() > view.members.bit_count():
+            is_most = 2 * part.bit_count() > view.members.bit_count()
+            if is_most and 2 * (part & final).bit_count() >= final.bit_count():
                 return part
         return 0
 
     def _moved_since(self, view: Notice) -> ProcessSet:
-        """Who was in a group that gave way after this view was installed."""
-        seen = self._chronicle.notices.get(view)
-        installed_s = 0.0 if seen is None else seen.first_s
-        return self._movers(lambda notice, first_s: first_s > installed_s)
+        """Who was in a group that gave way after this view was installed, be it in the same moment:
+        notices are in the order in which they were told first."""
+        told = list(self._chronicle.notices)
+        later = set(told[told.index(view) + 1 :] if view in self._chronicle.notices else told)
+        return self._movers(lambda notice: notice in later)
+
+    def _out_of(self, where: str = "") -> ProcessSet:
+        """Who takes no part in a group, or in any. Who has stopped among servers alone goes on with
+        those of its own group."""
+        if where.startswith(SERVERS):
+            return self.stopped
+        chronicle = self._chronicle
+        told = (*chronicle.stops, *((who, chronicle.asked_at[who]) for who in chronicle.asked))
+        return self.stopped & process_set(who for who, at in told if not at.startswith(SERVERS))
 
     @cached_property
     def _connected(self) -> list[ProcessSet]:
         """The parts of the system that are joined by groups which can go on."""
-        groups = {where: view.members for where, view in self._chronicle.founding.items()}
-        for notice in self._chronicle.notices:
-            if notice.event is Event.VIEW:
-                groups[notice.where] = groups.get(notice.where, 0) | notice.members
         joined = [
-            everybody & self._living & ~self.stopped
-            for where, everybody in groups.items()
+            everybody & self._living & ~self._out_of(where)
+            for where, everybody in self._groups.items()
             if self._quorum(where, self.halted) & ~self._gone_from(where)
         ]
         return _united(joined)

@@ -56,6 +56,8 @@ class Chronicle:
         self.faults: list[Fault] = []
         self.asked: dict[int, ProcessSet] = {}
         """Who said that nobody lets it in, and has not been since; and whom it had asked."""
+        self.asked_at: dict[int, str] = {}
+        """Into which group, for the last time."""
         self._stopped: dict[tuple[int, str], float] = {}
         """Since when a process is cut off from most of a group."""
         self._stops: dict[Notice, Stop] = {}
@@ -66,7 +68,7 @@ class Chronicle:
     def add(self, process: int, notice: Notice, now: float) -> None:
         self.notices.setdefault(notice, Noticed(now, now, 0)).add(process, now)
         if notice.event is Event.STOPPED and notice.members:
-            self.asked[process] = notice.members
+            self.asked[process], self.asked_at[process] = notice.members, notice.where
         elif notice.event is Event.STOPPED:
             self._stopped.setdefault((process, notice.where), now)
         elif notice.event in {Event.RESUMED, Event.VIEW}:

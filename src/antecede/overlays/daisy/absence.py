@@ -88,72 +88,99 @@ class Absence(Part):
 
     def look_after(self, layer: Layer, now: float) -> None:
         """Forget who has been away for too long; wake groups that have no server here, and members
-        that may not know that they are out."""
-        memory = layer.memory
-        self._hurry_batches(layer, now)
+        that may not know that they are out. Whose time has run out while these servers slept, and
+        called nobody, has some more to come."""
+        memory, limit_s = layer.memory, self._limit_s(layer)
         for who, since in sorted(memory.away.items()) if memory.away else ():
             is_held_up = memory.kept or memory.frozen
-            if now - since > self.options.forget_after_s and is_held_up:
-                self._forget(layer, who, now)
-            else:
+            if now > self._until(layer, since, limit_s) and is_held_up:
+                self._forget(layer, Forget(who), now)
+            elif layer.is_server:
                 self.search.call(layer, who)
+
+    def _limit_s(self, layer: Layer) -> float:
+        """After how long one is forgotten, or a batch is given up. The server of servers may be
+        lost at home for good, and decide nothing: then the others do, somewhat later."""
+        later_s = 0.0 if layer.is_server else 2 * self.options.suspect_after_s
+        return layer.forget_after_s + later_s
+
+    def _until(self, layer: Layer, since: float, limit_s: float) -> float:
+        """Until when one is waited for that is away since then. A local group may wake up for a
+        moment again and again, and would wait for ever."""
+        roused_at = layer.state.sleep.roused_at if layer.node.level else since
+        back_s = self.options.silences_back * self.options.suspect_after_s
+        return roused_at + back_s if since + limit_s < roused_at else since + limit_s
 
     def call_back(self, layer: Layer, now: float) -> None:
         """Call those who have missed something, ever more seldom until they are back: only then are
         they told. They may be asleep, and not know that they are out. A group that was forgotten
-        may be below other servers, who are to be one with these."""
+        may be below other servers, who are to be one with these; and one who was forgotten gets
+        what its group still keeps. Who knows of it from a server looks whether that still lives."""
         sleep, view = layer.state.sleep, layer.view
         if view is None or now < sleep.call_at:
             return
-        present = self.core.present(layer)
         memory, wanted = layer.memory, {*layer.memory.missed}
         if layer.node.level:  # one of the servers may know of groups that never came about
             wanted = (wanted | memory.forgotten) & {*layer.node.children}
+        elif memory.forgotten:  # something may still be kept, for others, that it lacks
+            kept = 0
+            for one in memory.kept.values():
+                kept |= one.message.destinations
+            wanted |= {who for who in memory.forgotten if kept >> who & 1}
+        present = self.core.present(layer) if wanted else set()
         absent = sorted(who for who in wanted if who not in present)
         for who in absent:
             self.search.call(layer, who)
-            if not layer.node.level:
-                self.search.call_through_others(layer, who)
-        if absent:
+            self.search.call_through_others(layer, who)
+        is_watching = bool(memory.beside) and not layer.is_server
+        if is_watching:
+            sleep.busy_until = now + 2 * self.options.suspect_after_s
+        if absent or is_watching:
             wait_s = 2 * sleep.call_after_s if sleep.call_at >= 0 else self.options.suspect_after_s
             sleep.call_after_s, sleep.call_at = wait_s, now + wait_s
             self.core.emit(Wake(sleep.call_at))
 
-    def _hurry_batches(self, layer: Layer, now: float) -> None:
+    def hurry_batches(self, layer: Layer, now: float) -> None:
         """Wake the groups whose batches are missing; give up those that do not come. The one from
-        above is awaited for as long as there is somebody above."""
-        founding = layer.state.founding
-        if not layer.memory.batches:
-            founding.since = -1.0
+        above is awaited for as long as there is somebody above, as the server alone knows. All
+        members count the time, for whoever serves next."""
+        memory, limit_s = layer.memory, self._limit_s(layer)
+        if not memory.batches:
+            memory.waits_since = -1.0
             return
-        missing = set(layer.memory.batches)
+        missing = set(memory.batches)
         lines = {who for who in missing if who < ABOVE}
         above = self.core.above(layer)
         if ABOVE in missing and (len(missing) > 1 or (above is not None and not above.is_lost)):
             missing.discard(ABOVE)
+        if not layer.is_server:
+            missing.discard(ABOVE)
         if not missing or not (layer.node.level or missing <= lines | {ABOVE}):
-            founding.since = -1.0
-        elif founding.since < 0:
-            founding.since = now
-        for who in sorted(missing) if founding.since >= 0 else ():
-            if now - founding.since > self.options.forget_after_s:
-                self._forget(layer, who, now)
-            elif who > ABOVE:
+            memory.waits_since = -1.0
+        elif memory.waits_since < 0:
+            memory.waits_since = now
+        decides = layer.is_server or layer.node.level
+        for who in sorted(missing) if memory.waits_since >= 0 and decides else ():
+            if now - memory.waits_since > limit_s:
+                self._forget(layer, Forget(who, batch=True), now)
+            elif who > ABOVE and layer.is_server:
                 self.search.call(layer, who)
 
-    def _forget(self, layer: Layer, who: int, now: float) -> None:
+    def _forget(self, layer: Layer, word: Forget, now: float) -> None:
         """Nobody who is lost at home decides that: its group may be away no longer, through another
         server, and what it lets go nobody would be told of."""
-        if not layer.is_told(Forget(who)) and not self.core.is_home_lost(layer):
-            layer.tell(Forget(who), now, self.options.tidy_s)
+        if not layer.is_told(word) and not self.core.is_home_lost(layer):
+            layer.tell(word, now, self.options.tidy_s)
 
-    def on_forget(self, layer: Layer, who: int, now: float) -> None:
-        memory = layer.memory
-        if who in memory.batches:
+    def on_forget(self, layer: Layer, word: Forget, now: float) -> None:
+        """A group whose batch is given up may have been there a moment ago, and come back: what is
+        for it is kept."""
+        memory, who = layer.memory, word.who
+        if word.batch and who in memory.batches:
             memory.batches.discard(who)
             layer.state.founding.owes.discard(who)
             self.core.tell_gap(layer, self._bringing(layer, who))
-        if who in memory.away:
+        if not word.batch and who in memory.away:
             del memory.away[who]
             memory.forgotten.add(who)
             self.relay.check_all(layer, now)
@@ -197,7 +224,10 @@ class Absence(Part):
         if whose not in layer.memory.missed or below is None or not below.is_server:
             return
         if not self.core.is_home_lost(layer):
-            self._tell_names(layer, layer.memory.missed[whose])
+            names = layer.memory.missed[whose]
+            self._tell_names(layer, names)
+            for who in sorted({*below.memory.away, *below.memory.forgotten}):
+                below.tell(Missed(who, tuple(sorted(names))), now, self.options.tidy_s)
             self.core.do(layer, layer.send_word(Missed(whose, ()), now))
 
     def tell_doubtful(self, layer: Layer, now: float) -> None:
@@ -239,6 +269,7 @@ class Absence(Part):
 
     def on_missed_beside(self, layer: Layer, word: Missed, now: float) -> None:
         layer.memory.note_beside(word.who, [MessageId(*id_) for id_ in word.ids])
+        layer.state.sleep.call_at = -1.0
         self.relay.tell_beside(layer, word, now)
 
     def on_missed(self, layer: Layer, who: int, ids: Ids, now: float) -> None:

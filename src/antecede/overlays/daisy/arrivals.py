@@ -95,6 +95,7 @@ class Arrivals(Part):
             layer.state.founding.merged = TAKING_BATCHES
             self._take(layer, batches, now)
             layer.state.founding.merged = layer.memory.places
+            self.ahead.tell_lost(layer)
             self.relay.reconcile(layer, now)
             self._take(layer, others, now)
 
@@ -104,7 +105,7 @@ class Arrivals(Part):
             if isinstance(item, Bind):
                 self.fencing.on_bind(layer, item, within)
             elif isinstance(item, Forget):
-                self._forget(layer, item.who, now)
+                self._forget(layer, item, now)
             elif isinstance(item, Reshape):
                 self.changes.hear_reshape(layer, item, sender, within, now)
         return [one for one in arrivals if not isinstance(one[2], Bind | Forget | Reshape)]
@@ -130,8 +131,8 @@ class Arrivals(Part):
                     self.relay.on_own(layer, ids, now)
                 case Release(ids):
                     self.relay.on_release(layer, ids, now)
-                case Forget(who):
-                    self._forget(layer, who, now)
+                case Forget():
+                    self._forget(layer, item, now)
                 case Missed(who, ids, beside=False):
                     for heir in self.changes.history.heirs(who) if layer.node.level else [who]:
                         self.absence.on_missed(layer, heir, ids, now)
@@ -139,8 +140,8 @@ class Arrivals(Part):
                     self.absence.on_missed_beside(layer, item, now)
                 case Bind():
                     self.fencing.on_bind(layer, item, within)
-                case Above(epoch, processes):
-                    layer.state.above = Servers(epoch, set_from_bytes(processes))
+                case Above():
+                    self._note_above(layer, item, now)
                 case Roll(node, processes, load):
                     layer.memory.rolls[node], layer.memory.loads[node] = processes, load
                     self.changes.decide(layer, now)
@@ -154,13 +155,24 @@ class Arrivals(Part):
                 case Reshape():
                     self.changes.hear_reshape(layer, item, sender, within, now)
                 case Freeze():
-                    self.changes.levels.on_freeze(layer)
-                case Ready():
-                    layer.state.moving.ready.add(sender)
+                    self.changes.levels.on_freeze(layer, item, now)
+                case Ready(number):
+                    if number == layer.state.moving.freezes:
+                        layer.state.moving.ready.add(sender)
                     self.changes.move_if_ready(layer, now)
 
-    def _forget(self, layer: Layer, who: int, now: float) -> None:
-        self.absence.on_forget(layer, who, now)
+    def _note_above(self, layer: Layer, word: Above, now: float) -> None:
+        memory = layer.memory
+        if word.processes:
+            processes = set_from_bytes(word.processes)
+            layer.state.above = Servers(word.epoch, processes, word.first)
+        if word.processes and word.begun:
+            memory.alone_since = -1.0
+        elif not word.processes and memory.alone_since < 0:
+            memory.alone_since = now
+
+    def _forget(self, layer: Layer, word: Forget, now: float) -> None:
+        self.absence.on_forget(layer, word, now)
         above = self.core.above(layer)
         if above is not None:  # what it was waited for, it has not brought
             self.ahead.tell_lost(above)

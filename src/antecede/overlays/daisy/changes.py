@@ -151,7 +151,7 @@ class Changes(Part):
         node, known = below.node.index, below.memory.changes
         news = [unpack(one) for one in self.core.state.changes if one not in known]
         is_over = any(isinstance(change, Change) and node in change.gone for change in news)
-        for change in news if is_over and below.is_server else ():
+        for change in news if is_over else ():
             self.core.do(below, below.send_word(change, now))
 
     def _on_change(self, layer: Layer, change: Change, now: float) -> None:
@@ -284,7 +284,8 @@ class Changes(Part):
             for who in members(old.followers() & node.processes & ~process_set(node.founders)):
                 new.memory.away[who] = now
         else:
-            new = joining(self.process, node, self.options, 0, 0, node.contacts)
+            has_been_in = int(old.is_in or old.state.incarnation > 0)  # it is no newcomer
+            new = joining(self.process, node, self.options, has_been_in, 0, node.contacts)
             new.state.memory = old.memory
         if is_last and old.view is not None:
             new.state.founding.was_in = old.node.index
@@ -300,7 +301,7 @@ class Changes(Part):
         if above is not None and above.view is not None:
             above.state.out.reported.clear()  # that was the old group's word
             above.state.out.had.clear()
-            new.state.above = Servers(above.state.epoch, above.view.processes)
+            new.state.above = Servers(above.state.epoch, *_in(above.view))
             if self.process in node.founders and not is_server:  # it leaves the servers
                 new.state.out.resend += _kept_from(above, node.processes)
         self.core.replace(old, new, now, is_server and above is not None)
@@ -315,6 +316,11 @@ class Changes(Part):
         everybody, messages = old.followers(), old.everything()
         legacy = Legacy(now, view.number, view.processes, everybody, messages)
         legacies[old.node.index] = legacy
+
+
+def _in(view: groups.View) -> tuple[ProcessSet, int]:
+    """Who is in a view, and the most senior one."""
+    return view.processes, view.members[0].process
 
 
 def _kept_from(layer: Layer, processes: ProcessSet) -> list[bytes]:

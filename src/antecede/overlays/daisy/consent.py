@@ -31,7 +31,7 @@ class Consent(Part):
 
     def _count(self, layer: Layer, answer: Proposal, node: int, now: float) -> None:
         moving, change, stored = layer.state.moving, answer.change, pack(answer.change)
-        if stored in layer.memory.changes or stored in layer.memory.pending.values():
+        if _is_decided(layer, stored):
             return
         is_over = not {*change.gone} <= {*layer.node.children}  # by another change
         if is_over or not answer.agrees:
@@ -39,10 +39,26 @@ class Consent(Part):
             return
         if stored not in moving.agreed and stored != moving.proposed:
             self.core.do(layer, layer.send_word(Proposal(change), now))
-        agreed = moving.agreed.setdefault(stored, set())
-        agreed.add(node)
-        if agreed.issuperset(change.gone):
-            self.core.do(layer, layer.send_word(change, now))
+        moving.agreed.setdefault(stored, set()).add(node)
+        self._go_on(layer, now)
+
+    def go_on_all(self, now: float) -> None:
+        """What has held up a change may be over, after every input."""
+        for layer in list(self.core.layers):
+            if layer.state.moving.agreed and layer.is_server:
+                self._go_on(layer, now)
+
+    def _go_on(self, layer: Layer, now: float) -> None:
+        """Say that a change has come about; but not while the group of servers may be about to end,
+        as far as is known: after that, if it stays."""
+        moving = layer.state.moving
+        if moving.asked_in[0] == Reshape.__name__ or not self.core.stays(layer):
+            return
+        for stored, agreed in list(moving.agreed.items()):
+            change = unpack(stored)
+            if isinstance(change, Change) and agreed.issuperset(change.gone):
+                del moving.agreed[stored]
+                self.core.do(layer, layer.send_word(change, now))
 
     # In all groups.
 
@@ -54,8 +70,7 @@ class Consent(Part):
             if within in layer.state.founding.settled:
                 self.answer(layer, [within], now)
         elif item.node is not None:
-            is_ending = layer.state.moving.asked_in[0] == Reshape.__name__
-            if layer.is_server and not is_ending and self.core.stays(layer):
+            if layer.is_server:
                 self._count(layer, item, item.node, now)
         else:
             below = self.core.below(layer)
@@ -87,6 +102,7 @@ class Consent(Part):
         if not layer.node.level:
             if layer.memory.agreed == stored:
                 layer.memory.agreed = b""
+                layer.memory.refused.append(stored)  # it does not agree again to what is void
             return
         self.settle(layer, stored)
         below = self.core.below(layer)
@@ -95,14 +111,17 @@ class Consent(Part):
 
     def give_up(self, layer: Layer, now: float) -> None:
         """At the server of servers that end, as those above know: whatever groups have agreed to
-        under them does not come about, and its own group is free."""
-        below, moving = self.core.below(layer), layer.state.moving
-        if below is None or not below.is_server or self.core.ending(layer) is None:
+        under them does not come about, and they are free. So are those who agree later."""
+        moving = layer.state.moving
+        if not is_asking(layer) or not layer.is_server or self.core.ending(layer) is None:
             return
+        if layer.member.queued():  # it may be about to say that one has come about
+            return
+        asked = {stored for stored in (moving.proposed, *moving.agreed) if stored}
         moving.proposed, moving.agreed = b"", {}
-        change = unpack(agreement(below)) if agreement(below) else None
-        if isinstance(change, Change) and not self.core.gives_way(below):
-            self.core.do(below, below.send_word(Void(change), now))
+        for change in map(unpack, sorted(asked)):
+            if isinstance(change, Change) and not _is_decided(layer, pack(change)):
+                self.core.do(layer, layer.send_word(Void(change), now))
 
     def settle(self, layer: Layer, stored: bytes) -> None:
         """It is decided or void."""
@@ -132,6 +151,11 @@ class Consent(Part):
 def is_asking(layer: Layer) -> bool:
     """Whether a change is proposed to groups below, at the server of the servers."""
     return bool(layer.state.moving.proposed or layer.state.moving.agreed)
+
+
+def _is_decided(layer: Layer, stored: bytes) -> bool:
+    """Whether a change has come about, though not all servers may know."""
+    return stored in layer.memory.changes or stored in layer.memory.pending.values()
 
 
 def agreement(layer: Layer) -> bytes:

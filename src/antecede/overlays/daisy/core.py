@@ -90,12 +90,12 @@ class Core:
         process serves the group still."""
         place = self.layers.index(old)
         if old.node.index != new.node.index:
-            self._end_stop(old)
+            self._end(old)
         else:
             new.state.stopped = old.state.stopped
         if not is_server:
             for layer in self.layers[place + 1 :]:
-                self._end_stop(layer)
+                self._end(layer)
             del self.layers[place + 1 :], self.state.layers[place + 1 :]
         self.layers[place] = new
         self.state.layers[place] = new.state
@@ -136,15 +136,16 @@ class Core:
     def ending(self, layer: Layer) -> Reshape | None:
         """The change that ends a group of servers, if the one above it knows of one."""
         above = self.above(layer)
-        changes = () if above is None else map(unpack, above.memory.changes)
-        ends = (one for one in changes if isinstance(one, Reshape))
-        return next((one for one in ends if one.gone == layer.node.index), None)
+        return None if above is None else _end_of(layer, above.memory.changes)
 
     def stays(self, layer: Layer) -> bool:
-        """Whether a group of servers is known to stay: else no group below it splits or merges."""
+        """Whether a group of servers is known to stay: else no group below it splits or merges. The
+        one above it may have been told of its end a moment ago."""
         above = self.above(layer)
-        is_sure = layer.node.parent is None or (above is not None and not above.is_lost)
-        return is_sure and self.ending(layer) is None
+        if above is None:
+            return layer.node.parent is None
+        told = (*above.memory.changes, *above.memory.pending.values())
+        return not (above.is_lost or above.member.queued()) and _end_of(layer, told) is None
 
     def is_brought(self, group: int, brought: set[int]) -> bool:
         """Whether a group has brought its batch; or all have in the place of which it is, or all
@@ -155,25 +156,33 @@ class Core:
         )
 
     def changes(self) -> tuple[bytes, ...]:
-        """How the plan has changed, as far as the groups remember that this process is in. What it
-        has heard from servers that were may never have come about."""
+        """How the plan has changed. What all groups have agreed to that it ends has come about,
+        whoever says so; of groups of servers, as far as the groups remember that this process is
+        in: those that were may have decided on what never came about."""
         known = {
             stored
             for layer in self.layers
             if not layer.is_lost and not self.is_home_lost(layer)
             for stored in layer.memory.changes
         }
-        return tuple(stored for stored in self.state.changes if stored in known)
+        return tuple(
+            stored
+            for stored in self.state.changes
+            if stored in known or isinstance(unpack(stored), Change)
+        )
 
     def remove(self, layer: Layer) -> None:
         """Be in this group no more, though in those above it."""
         place = self.layers.index(layer)
-        self._end_stop(layer)
+        self._end(layer)
         del self.layers[place], self.state.layers[place]
 
-    def _end_stop(self, layer: Layer) -> None:
+    def _end(self, layer: Layer) -> None:
         """Who is in a group no more has not stopped in it any more, nor who would have come back
-        to it."""
+        to it. Should it be in these servers again, it is another member: one that has not heard of
+        the later views would let it into an earlier one."""
+        if layer.node.level:
+            self.state.lives[layer.node.index] = layer.state.incarnation + layer.is_in
         if layer.state.stopped:
             number = 0 if layer.view is None else layer.view.number
             self.emit(Notice(Event.RESUMED, layer.node.name, number))
@@ -223,6 +232,12 @@ class Part:
         self.options = core.options
 
 
+def _end_of(layer: Layer, changes: Iterable[bytes]) -> Reshape | None:
+    """That of these changes by which a group of servers ends, if any."""
+    ends = (one for one in map(unpack, changes) if isinstance(one, Reshape))
+    return next((one for one in ends if one.gone == layer.node.index), None)
+
+
 Steps = list[tuple[tuple[int, ...], tuple[int, ...]]]
 
 
@@ -231,8 +246,10 @@ def _is_step(change: Item) -> TypeGuard[Change | Reshape]:
 
 
 def _is_covered(group: int, brought: set[int], steps: Steps) -> bool:
-    """Whether a group is among these, or all that one gets to from it by such steps are."""
-    others = next((there for here, there in steps if group in here), ())
-    return group in brought or (
-        bool(others) and all(_is_covered(one, brought, steps) for one in others)
+    """Whether a group is among these, or all that one gets to from it by one of such steps are: it
+    may have been made by a change, and have come from below another group by the next."""
+    return group in brought or any(
+        all(_is_covered(one, brought, steps) for one in there)
+        for here, there in steps
+        if group in here and there
     )

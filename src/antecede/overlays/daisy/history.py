@@ -76,7 +76,8 @@ class History(Part):
         if not isinstance(change, Change | Reshape):
             return False
         gone, _ = succession(change)
-        return any(self.core.plan.nodes[index].processes & processes for index in gone)
+        nodes = self.core.plan.nodes
+        return any(nodes[index].processes & processes for index in gone if index in nodes)
 
     def replan_all(self) -> None:
         """Go through all changes, from the first plan on."""

@@ -63,16 +63,21 @@ class Release(msgspec.Struct, frozen=True, array_like=True, tag=2):
 
 class Forget(msgspec.Struct, frozen=True, array_like=True, tag=3):
     """The process (in a local group) or the group (in a group of servers) that left has been away
-    for so long that nothing is kept for it; below 0, others whose batch is given up (`layer`)."""
+    for so long that nothing is kept for it. Of a `batch`: that of a group, or of others below 0
+    (`layer`), is given up."""
 
     who: int
+    batch: bool = False
 
 
 class Above(msgspec.Struct, frozen=True, array_like=True, tag=4):
-    """Who the servers in the group above are, and its epoch."""
+    """Who the servers in the group above are, its epoch, and the most senior one of them; nobody,
+    if my group's server looks for them. They may not have `begun`."""
 
     epoch: Count
     processes: bytes
+    first: Count = 0
+    begun: bool = True
 
 
 class Batch(msgspec.Struct, frozen=True, array_like=True, tag=5):
@@ -115,7 +120,10 @@ class Change(msgspec.Struct, frozen=True, array_like=True, tag=7):
 
 
 class Ready(msgspec.Struct, frozen=True, array_like=True, tag=8):
-    """I have sent all that I send in this group, which gives way to another."""
+    """I have sent all that I send in this group, which gives way to another. Among servers: since
+    it froze for this time in its view."""
+
+    number: Count = 0
 
 
 class Ahead(msgspec.Struct, frozen=True, array_like=True, tag=9):
@@ -205,7 +213,11 @@ class Group(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Freeze(msgspec.Struct, frozen=True, array_like=True, tag=17):
-    """This group of servers is about to give way: nothing more is sent up into it."""
+    """This group of servers is about to give way: nothing more is sent up into it. For how many
+    times in its view; `is_over`: not any more, since it has been held up for long."""
+
+    number: Count
+    is_over: bool = False
 
 
 class Reshape(msgspec.Struct, frozen=True, array_like=True, tag=18):
@@ -347,6 +359,27 @@ def check_addresses(payload: bytes, size: int) -> None:
         to = item.message.destinations
         if not to or to >> size:
             raise MalformedStamp("destinations", "are none, or unknown processes")
+
+
+def check_changes(changes: Iterable[Item], size: int) -> None:
+    """Refuse changes with processes that there are not, or with groups below themselves."""
+    for change in changes:
+        if isinstance(change, Change):
+            named = {one for _, founders in change.made for one in founders}
+            if any(one >= size for one in named) or not all(made for _, made in change.made):
+                raise MalformedStamp("made", "has no founders, or unknown processes")
+        elif isinstance(change, Reshape):
+            groups = (
+                *change.made,
+                *change.below,
+                *([] if change.above is None else [change.above]),
+            )
+            for group in groups:
+                if not group.inhabitants or group.inhabitants >> size:
+                    raise MalformedStamp("processes", "are none, or unknown")
+            levels = {group.index: group.level for group in groups}
+            if any(levels.get(one, -1) >= each.level for each in groups for one in each.children):
+                raise MalformedStamp("children", "are not below their group")
 
 
 def plain(item: Carry | Ahead) -> Carry:

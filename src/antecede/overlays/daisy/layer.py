@@ -141,6 +141,16 @@ class Layer:
         into the group after this one."""
         return not self.state.founding.owes - {ABOVE} and not self.memory.frozen
 
+    @property
+    def forget_after_s(self) -> float:
+        """How long one who is away is waited for here. A group of servers may itself wait for a
+        group that has died, and be away meanwhile: those above it wait for longer. Where groups
+        split and merge, levels come and go: there it is longer by the time to be back alone."""
+        options, above = self.options, max(1, self.node.level) - 1
+        if options.evolves:
+            return options.forget_after_s + above * options.silences_back * options.suspect_after_s
+        return options.forget_after_s * (1 + above)
+
     def in_order(self) -> list[Kept]:
         """What is kept, as it was delivered."""
         kept = self.state.memory.kept
@@ -174,7 +184,7 @@ class Layer:
         has ended. What is malformed is refused, before anything changes."""
         view = self.member.core.view
         if view is None or packet.view != view.number:
-            return type(packet.body) is not Join or not self._is_early(packet.source.process)
+            return type(packet.body) is not Join or not self._is_early(packet.source)
         if not self.member.knows(packet.source) and (
             self.options.quorum is Quorum.SURVIVORS or not isinstance(packet.content, Decide)
         ):
@@ -182,13 +192,14 @@ class Layer:
         self.member.check(packet)
         return True
 
-    def _is_early(self, process: int) -> bool:
+    def _is_early(self, member: MemberId) -> bool:
         """Whether a newcomer asks to be let into a group that has not begun: those in whose place
-        it is may not know of it, and keep nothing for it."""
-        memory = self.memory
+        it is may not know of it, and keep nothing for it. Who has been in such a group is none."""
+        memory, process = self.memory, member.process
         if self.node.level or not memory.batches or process not in self.options.latecomers:
             return False
-        return process not in memory.come and process not in memory.away
+        is_known = process in memory.come or process in memory.away
+        return not member.incarnation and not is_known
 
     def has_got(self, process: int, number: int) -> bool:
         """Whether a process has got what it was told under this number, or has left."""
@@ -301,6 +312,9 @@ class Layer:
         return self._issue([], now)
 
     def _issue(self, items: list[Item], now: float) -> list[Effect]:
+        if self.member.state.leaving:  # messages come along when it is back
+            self.state.out.items += map(pack, items)
+            return []
         payload = encode_items((*items, *map(unpack, self.state.out.items)))
         self.state.out.items = []
         return self.member.send(payload, now, EVERYBODY)
@@ -323,6 +337,7 @@ class Layer:
             or memory.frozen
             or mine.handover.gathering
             or mine.epochs.epoch.waiting
+            or self.member.core.state.leaving
             or not self.member.is_quiet
         )
         return bool(is_busy) and not self.member.has_stopped
@@ -359,7 +374,7 @@ class Layer:
         """From rest to work: the time of the next tick, if it was at rest."""
         if not self.state.sleep.resting:
             return None
-        self.state.sleep.resting = False
+        self.state.sleep.resting, self.state.sleep.roused_at = False, now
         self.member.forgive_silence(now)
         tick_at = self.member.tick_at
         self.state.sleep.wake_at = tick_at if tick_at > now else now + self.options.tick_s

@@ -7,14 +7,13 @@ servers; a group of servers over a single group dissolves.
 
 How (docs/daisy.md has the argument): its server says that it *freezes*; members send nothing more
 up into it, and say so (`Ready`). That lasts for one view: if somebody leaves or comes before the
-end is decided, the group goes on, and freezes again in its time. It is *drained* when it keeps
-nothing of its own any more, that is, nothing whose sender and destinations are all below it and
-that a group there lacks (one that has it keeps it for who is away); and when all that goes beyond
-is with all of the group above. Then
-its server tells that group what comes in its place (`Reshape`), and, when all there know, the group
-itself. A member leaves when all groups that it serves below are bound never to take part in it
-again. It founds the next group as one that is founded anew, with a batch of each group below; or
-joins the one above, as a new server does.
+end is decided, or that takes long, the group goes on, and freezes again in its time. It is
+*drained* when it keeps nothing of its own any more, that is, nothing whose sender and destinations
+are all below it and that a group there lacks (one that has it keeps it for who is away); and when
+all that goes beyond is with all of the group above. Then its server tells that group what comes in
+its place (`Reshape`), and, when all there know, the group itself. A member leaves when all groups
+that it serves below are bound never to take part in it again. It founds the next group as one that
+is founded anew, with a batch of each group below; or joins the one above, as a new server does.
 """
 
 from antecede.groups import GroupMessageId
@@ -27,6 +26,7 @@ from antecede.overlays.daisy.items import (
     Change,
     Freeze,
     Group,
+    Missed,
     Own,
     Ready,
     Reshape,
@@ -37,6 +37,9 @@ from antecede.overlays.daisy.items import (
 from antecede.overlays.daisy.layer import Layer, founding_anew, joining
 from antecede.overlays.daisy.records import NOTHING_SAID, Memory, Servers
 from antecede.overlays.daisy.relay import Relay
+
+_HELD_UP = 4
+"""For how many times `suspect_after_s` a group may be frozen before its end is decided."""
 
 
 class Levels(Part):
@@ -50,6 +53,7 @@ class Levels(Part):
         self.relay = relay
         self.absence = absence
         self.fencing = fencing
+        self._limit_s = _HELD_UP * core.options.suspect_after_s
 
     # At the server of a group that is to give way.
 
@@ -59,13 +63,36 @@ class Levels(Part):
             return
         if layer.state.moving.going:
             self._leave_if_bound(layer, now)
-        elif layer.is_server and not layer.is_lost and not self.core.is_home_lost(layer):
-            if not layer.node.level:
-                self._split_alone(layer, now)
-            elif layer.memory.frozen:
-                self._go_if_drained(layer, now)
-            elif self.core.ending(layer) or (self._is_calm(layer) and self._is_due(layer)):
-                self._say_once(layer, layer, Freeze(), now)
+        elif layer.is_server and not layer.is_lost:
+            if layer.memory.frozen and self._is_held_up(layer, now):
+                self._say_once(layer, layer, Freeze(layer.state.moving.freezes, is_over=True), now)
+            elif not self.core.is_home_lost(layer):
+                self._give_way(layer, now)
+
+    def _give_way(self, layer: Layer, now: float) -> None:
+        if not layer.node.level:
+            self._split_alone(layer, now)
+        elif layer.memory.frozen:
+            self._go_if_drained(layer, now)
+        elif self.core.ending(layer) or (
+            self._is_calm(layer) and self._is_due(layer) and self._may_freeze(layer, now)
+        ):
+            self._say_once(layer, layer, Freeze(layer.state.moving.freezes + 1), now)
+
+    def _is_held_up(self, layer: Layer, now: float) -> bool:
+        """Whether the group has been frozen for long, and its end is not decided: a group below may
+        have lost its majority for good. Then it goes on, as in a new view."""
+        moving = layer.state.moving
+        is_late = now - moving.frozen_at > self._limit_s
+        is_said = moving.asked_in[:2] == (Reshape.__name__, layer.node.index)
+        return is_late and not is_said and self.core.ending(layer) is None
+
+    def _may_freeze(self, layer: Layer, now: float) -> bool:
+        """One that was held up in this view freezes again when all groups have what is in it."""
+        moving = layer.state.moving
+        if not moving.freezes:
+            return True
+        return now - moving.frozen_at > self._limit_s and self._are_had(layer)
 
     def go_on(self, now: float) -> None:
         """Look at all groups that give way, after every input."""
@@ -80,19 +107,23 @@ class Levels(Part):
         this process serves is being founded, or gives way: others of it may not know where to
         go."""
         view, below, moving = layer.view, self.core.below(layer), layer.state.moving
-        if view is None or below is None or not layer.is_in or moving.ready_in == view.number:
+        number = moving.freezes
+        if view is None or below is None or moving.ready_in == (view.number, number):
             return
         is_settled = not (below.memory.batches or agreement(below) or self.core.gives_way(below))
         if below.is_in and is_settled:
-            moving.ready_in = view.number
-            self.core.do(layer, layer.send_word(Ready(), now))
+            moving.ready_in = (view.number, number)
+            self.core.do(layer, layer.send_word(Ready(number), now))
 
     def _say_once(
         self, layer: Layer, within: Layer, item: Freeze | Reshape | Change, now: float
     ) -> None:
         """Once in a view: it may be lost with that."""
         number = 0 if within.view is None else within.view.number
-        asked_in = (type(item).__name__, within.node.index, within.state.epoch, number)
+        name = type(item).__name__
+        if isinstance(item, Freeze) and item.is_over:
+            name = "Thaw"
+        asked_in = (name, within.node.index, within.state.epoch, number)
         if layer.state.moving.asked_in != asked_in:
             layer.state.moving.asked_in = asked_in
             self.core.do(within, within.send_word(item, now))
@@ -127,15 +158,16 @@ class Levels(Part):
 
     def _go_if_drained(self, layer: Layer, now: float) -> None:
         view, memory, node = layer.view, layer.memory, layer.node
-        ready = layer.state.moving.ready
-        if view is None or any(member.process not in ready for member in view.members):
+        moving = layer.state.moving
+        if view is None or view.number != moving.frozen_in:  # the next one is not told yet
+            return
+        if any(member.process not in moving.ready for member in view.members):
             return
         if memory.pending or memory.batches or memory.aside or layer.is_merging():
             return
         if is_asking(layer):
             return
-        own = [kept for kept in memory.kept.values() if node.contains(kept.message)]
-        if not all(self.relay.is_had(layer, kept) for kept in own):
+        if not self._are_had(layer):
             return
         decided, above = self.core.ending(layer), self.core.above(layer)
         present = {self.core.whom(layer, member.process) for member in view.members}
@@ -150,6 +182,11 @@ class Levels(Part):
                 self._say_once(layer, layer, self._compose(layer, None), now)
         elif above is not None and not (above.memory.frozen or above.memory.batches):
             self._say_once(layer, above, self._compose(layer, above), now)
+
+    def _are_had(self, layer: Layer) -> bool:
+        """Whether all groups below have what is from below the group and for them."""
+        own = [kept for kept in layer.memory.kept.values() if layer.node.contains(kept.message)]
+        return all(self.relay.is_had(layer, kept) for kept in own)
 
     def _has_risen(self, layer: Layer, above: Layer) -> bool:
         """Whether all that goes beyond the group is with all members of the one above. What comes
@@ -218,17 +255,29 @@ class Levels(Part):
 
     # At the members of such a group.
 
-    def on_freeze(self, layer: Layer) -> None:
-        layer.memory.frozen = True
+    def on_freeze(self, layer: Layer, word: Freeze, now: float) -> None:
+        moving = layer.state.moving
+        moving.frozen_at = now
+        if not word.is_over:
+            layer.memory.frozen = True
+            moving.freezes = word.number
+            moving.frozen_in = 0 if layer.view is None else layer.view.number
+        elif layer.memory.frozen:
+            self._go_on_as_before(layer, layer.memory)
+            self.relay.reconcile(layer, now)
+
+    def _go_on_as_before(self, layer: Layer, memory: Memory) -> None:
+        memory.frozen = False
+        layer.state.moving.ready.clear()
+        layer.state.moving.asked_in = NOTHING_SAID
 
     def unfreeze(self, layer: Layer, memory: Memory) -> None:
         """A group freezes for the length of a view: when somebody leaves or comes, it goes on, and
         freezes again when its time has come; unless it has ended."""
         known = (*memory.pending.values(), *memory.changes)
         if layer.node.level and not any(_ends(stored, layer) for stored in known):
-            memory.frozen = False
-            layer.state.moving.ready.clear()
-            layer.state.moving.asked_in = NOTHING_SAID
+            self._go_on_as_before(layer, memory)
+            layer.state.moving.freezes = 0
 
     def on_view(self, layer: Layer, now: float) -> None:
         """Whoever is new has to hear that the group has ended."""
@@ -261,7 +310,9 @@ class Levels(Part):
         below = self.core.below(layer)
         if below is not None and pack(change) not in below.memory.changes:
             own = Own(tuple(self._own(layer, below)))
-            self.core.do(below, below.send_words((own, change), now))
+            lacked = {} if layer.is_lost else self._lacked_by_forgotten(layer)
+            missed = [Missed(who, tuple(ids), beside=True) for who, ids in lacked.items()]
+            self.core.do(below, below.send_words((own, *missed, change), now))
         self._leave_if_bound(layer, now)
 
     def _own(self, layer: Layer, below: Layer) -> list[MessageId]:
@@ -299,7 +350,8 @@ class Levels(Part):
         if new is None:
             epoch = max(group.epoch, core.bound(parent))
             contacts = process_set(group.founders)
-            new = joining(self.process, node, self.options, 0, epoch, contacts)
+            life = core.state.lives.get(parent, 0)
+            new = joining(self.process, node, self.options, life, epoch, contacts)
         new.state.out.resend = list(old.state.out.resend)
         new.memory.inherit(old.memory)
         self._note_missed(old, new)
@@ -310,15 +362,18 @@ class Levels(Part):
 
     def _note_missed(self, old: Layer, new: Layer) -> None:
         """What a group that was forgotten has not had: those above were told that all are done."""
-        for who in sorted(old.memory.forgotten):
-            those = self.core.those(old, who)
-            names = [
-                id_
-                for id_, kept in old.memory.kept.items()
-                if kept.message.destinations & those and who not in kept.done
-            ]
-            if names:
-                new.memory.note_missed(who, names)
+        for who, names in self._lacked_by_forgotten(old).items():
+            new.memory.note_missed(who, names)
+
+    def _lacked_by_forgotten(self, layer: Layer) -> dict[int, list[MessageId]]:
+        """By group that was forgotten, what it has not had."""
+        lacked: dict[int, list[MessageId]] = {}
+        for who in sorted(layer.memory.forgotten):
+            those = self.core.those(layer, who)
+            for id_, kept in sorted(layer.memory.kept.items()):
+                if kept.message.destinations & those and who not in kept.done:
+                    lacked.setdefault(who, []).append(id_)
+        return lacked
 
     def _founder_of(self, index: int, now: float) -> Layer | None:
         """A founder of a group of servers that is made by a change."""

@@ -157,17 +157,22 @@ class PointToPoint(Broadcast):
 
     def awaits_servers(self, layer: Layer, now: float) -> bool:
         """Whether a new server waits for what the servers keep for the group: as long as there are
-        some; where there are none, `forget_after_s` at most, and then a gap is told."""
+        some. Where there are none, or these have lost their quorum, they may be founded anew after
+        `forget_after_s`: it waits for twice as long at most, and then a gap is told."""
         above, handover = self.core.above(layer), layer.state.handover
-        if above is not None or layer.node.parent is None:
+        if layer.node.parent is None:
+            return False
+        is_begun = above is not None and not above.memory.batches and not above.is_merging()
+        if is_begun or (above is not None and not above.is_lost):
             handover.alone_since = -1.0
-            return above is not None and bool(above.memory.batches or above.is_merging())
+            return not is_begun
         if handover.alone_since < 0:
             handover.alone_since = now
-        if now - handover.alone_since <= self.options.forget_after_s:
+        if now - handover.alone_since <= 2 * self.options.forget_after_s:
             return True
         handover.alone_since = -1.0
-        self.core.tell_gap(layer, self.core.beyond(layer))
+        gone, handover.gone = handover.gone, 0  # it may be lost with both: one gap names all
+        self.core.tell_gap(layer, self.core.beyond(layer) | gone)
         return False
 
     def tell(self, layer: Layer, process: int, items: Iterable[Item], now: float) -> int:

@@ -11,7 +11,7 @@ When the server fails, each member hands all that it keeps to the next one (`Bat
 waits for all of these, and for what the group of servers keeps for its group; it begins with all of
 that in the order of Lamport time, and members drop what they have had. What only the old server and
 others that died had is lost, its own messages at least: that is told as a gap. The servers are
-waited for as long as there are any, and for `forget_after_s` where there are none.
+waited for as long as there are any, and for twice `forget_after_s` where there are none.
 """
 
 from antecede import groups
@@ -138,8 +138,7 @@ class ThroughServer(PointToPoint):
         handover.awaiting = {member.process for member in view.members[1:]}
         layer.memory.seen = {}
         gone = layer.node.processes & ~view.processes & ~process_set(self.options.latecomers)
-        if gone:
-            self.core.tell_gap(layer, gone)
+        handover.gone = gone
 
     def _tell_again(self, layer: Layer, process: int, now: float) -> None:
         """What is kept for one that is back."""
@@ -161,6 +160,9 @@ class ThroughServer(PointToPoint):
         if self.awaits_servers(layer, now):
             return
         handover.gathering = False
+        gone, handover.gone = handover.gone, 0
+        if gone:  # not before: somebody may still have what they sent, and lose it with the view
+            self.core.tell_gap(layer, gone)
         memory.kept, kept = {}, memory.kept
         for item in sorted((carry(one.message, one.clock) for one in kept.values()), key=causal):
             if layer.has_passed(item.id):

@@ -107,9 +107,16 @@ class DaisyOptions(Options, frozen=True):
 
     @property
     def waits_s(self) -> float:
-        """On each level of servers a group that has died is waited for; and where groups change, so
-        is one that has died when it gave way."""
-        return self.forget_after_s * (max(1, len(self.sizes)) + self.evolves)
+        """On each level of servers a group that has died is waited for, higher up for longer; where
+        groups do not broadcast, servers are, twice as long. Where groups change, a level waits for
+        longer than the one below by the time to be back alone, but a group that has died when it
+        gave way is waited for, too."""
+        levels = max(1, len(self.sizes))
+        if self.evolves:
+            back_s = self.silences_back * self.suspect_after_s * (levels * (levels - 1) // 2)
+            return self.forget_after_s * (levels + 1) + back_s
+        times = max(levels * (levels + 1) // 2, 1 + (self.local != "broadcast"))
+        return self.forget_after_s * times
 
     @property
     def silences_back(self) -> int:

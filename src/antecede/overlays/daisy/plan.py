@@ -29,6 +29,8 @@ class Node(msgspec.Struct, frozen=True):
     children: tuple[int, ...]
     processes: ProcessSet
     founders: tuple[int, ...]
+    counts: float = 1.0
+    """Of a local group: for how many of those that there were at first it counts."""
 
     def contains(self, message: Message) -> bool:
         """Whether a message is the group's own: its sender lives here, and all that it is for."""
@@ -76,6 +78,22 @@ class Plan(msgspec.Struct, frozen=True):
                 return child
         return None
 
+    def count(self, index: int) -> float:
+        """For how many local groups of the first plan a group counts: for all that have merged in
+        it, or below it. Splits and merges below a group of servers leave that as it is; so two
+        parts of it come to the same, whatever changes they have heard of."""
+        node = self.nodes.get(index)
+        if node is None or not node.children:
+            return 1.0 if node is None else node.counts
+        return sum(map(self.count, node.children))
+
+    def place(self, index: int) -> tuple[int, int]:
+        """Which of several groups is the first: that with members of the first group of the first
+        plan, whatever has merged or been split since. Its server is the senior one, if nobody has
+        left, and goes on where the other half has stopped."""
+        inhabitants = members(self.nodes[index].processes)
+        return min((self.leaves[process], process) for process in inhabitants)
+
     def changed(
         self, parent: int, gone: tuple[int, ...], made: tuple[tuple[int, tuple[int, ...]], ...]
     ) -> "Plan":
@@ -105,8 +123,9 @@ class Plan(msgspec.Struct, frozen=True):
             lives[talk.index(max(talk))] |= 1 << process
         lives[-1] |= rest & ~sum(lives)
         children = [child for child in nodes[parent].children if child not in gone]
+        counts = sum(nodes[index].counts for index in gone) / len(made)
         for (index, founders), processes in zip(made, lives, strict=True):
-            nodes[index] = Node(index, 0, parent, (), processes, founders)
+            nodes[index] = Node(index, 0, parent, (), processes, founders, counts)
         nodes[parent] = msgspec.structs.replace(nodes[parent], children=(*children, *indices))
         moves = (*self.moves, *zip(indices, lives, strict=True))
         over = self.gone.union(gone)

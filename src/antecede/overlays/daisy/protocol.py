@@ -31,11 +31,14 @@ from antecede.overlays.daisy.consent import Consent
 from antecede.overlays.daisy.core import Core
 from antecede.overlays.daisy.fence import Fencing
 from antecede.overlays.daisy.items import (
+    Batch,
     Direct,
     carries,
     carry,
     check_addresses,
+    check_changes,
     decode_items,
+    unpack,
 )
 from antecede.overlays.daisy.lasting import without_signs_of_life
 from antecede.overlays.daisy.layer import EPOCHS, Layer, founding, joining, wants_time
@@ -181,8 +184,10 @@ class Daisy(Order):
     def _on_talk(self, source: int, talk: Talk, now: float) -> None:
         match talk:
             case Moved():
+                check_changes(map(unpack, talk.changes), self.membership.size)
                 self._changes.on_moved(talk, now)
             case Left():
+                check_changes([unpack(talk.change)], self.membership.size)
                 self._on_left(talk, now)
             case Poke(to=to) if to is not None and to >= self.membership.size:
                 raise MalformedStamp("to", f"is {to}")
@@ -227,6 +232,9 @@ class Daisy(Order):
         for item in decode_items(payload):
             if type(item) is Direct:
                 self._check_matrix(item)
+            elif type(item) is Batch:
+                check_changes(map(unpack, item.changes), self.membership.size)
+        check_changes(decode_items(payload), self.membership.size)
         check_addresses(payload, self.membership.size)
 
     def _check_matrix(self, item: Direct) -> None:
@@ -247,8 +255,10 @@ class Daisy(Order):
                 self._absence.give_up_waiting(layer, now)
                 self._changes.call_roll(layer, now)
                 self._levels.look(layer, now)
-                if layer.is_server and layer in self.core.layers:
-                    self._absence.look_after(layer, now)
+                if layer in self.core.layers:
+                    self._absence.hurry_batches(layer, now)
+                    if layer.is_server or layer.node.level:
+                        self._absence.look_after(layer, now)
                 if layer not in self.core.layers:
                     continue
                 if layer.node.level:
@@ -269,6 +279,8 @@ class Daisy(Order):
                 self._perform(layer, effect, now)
             if not agenda:
                 self._arrivals.bring_batches(now)
+                if core.evolves:
+                    self._consent.go_on_all(now)
                 if core.reshapes:
                     self._levels.go_on(now)
                 if core.runs_ahead:
@@ -286,10 +298,10 @@ class Daisy(Order):
             self._work(now)
         for layer in core.layers:
             state = layer.state
+            if state.memory.missed or state.memory.beside or state.memory.forgotten:
+                self._absence.call_back(layer, now)
             if state.sleep.resting and layer.is_awake(now):
                 self._rouse(layer, now)
-            if state.memory.missed or (layer.node.level and state.memory.forgotten):
-                self._absence.call_back(layer, now)
             out = state.out
             if out.items and out.items_at != out.items_asked:
                 out.items_asked = out.items_at

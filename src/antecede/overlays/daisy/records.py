@@ -102,6 +102,10 @@ class Memory(msgspec.Struct, array_like=True):
     """The change to which this group has agreed (`consent`)."""
     refused: list[bytes] = []
     """Changes to which it never agrees."""
+    waits_since: float = -1.0
+    """Since when batches are missing."""
+    alone_since: float = -1.0
+    """Since when its servers, one after the other, have been looking for those above."""
     strays: dict[MessageId, float] = {}
     """What came from other groups with a member that was away, and since when: the servers may not
     have had it."""
@@ -164,6 +168,8 @@ class Sleep(msgspec.Struct, array_like=True):
 
     resting: bool = True
     wake_at: float = 0.0
+    roused_at: float = -inf
+    """Since when it has not been at rest."""
     busy_until: float = -1.0
     """It was poked, and looks around until then."""
     awake_until: float = -1.0
@@ -188,6 +194,8 @@ class Seeking(msgspec.Struct, array_like=True):
     """The latest epoch that was heard of."""
     lost: dict[int, tuple[int, float]] = {}
     """By group: the process that serves it and is looking, too, and when it last said so."""
+    said_at: float = -inf
+    """When this process last said that it looks in vain."""
 
 
 class Founding(msgspec.Struct, array_like=True):
@@ -201,8 +209,6 @@ class Founding(msgspec.Struct, array_like=True):
     """Batches that are not stable."""
     settled: set[GroupMessageId] = set()
     """What is stable, though still aside."""
-    since: float = -1.0
-    """Since when batches are missing."""
     merged: int = 0
     """The last place of what came in batches; `TAKING_BATCHES` while they are taken."""
     absent: ProcessSet = 0
@@ -236,8 +242,14 @@ class Moving(msgspec.Struct, array_like=True):
     """The one that ends this group."""
     ready: set[int] = set()
     """Who has sent all that it sends in this group."""
-    ready_in: int = 0
-    """The view in which this process has said so, among servers."""
+    ready_in: tuple[int, int] = (0, 0)
+    """The view, and the time in it that the group froze, for which this process has said so."""
+    freezes: int = 0
+    """How many times the group of servers has frozen in this view."""
+    frozen_in: int = 0
+    """In which view that was,"""
+    frozen_at: float = 0.0
+    """and when it froze last, or went on."""
     asked_in: tuple[str, int, int, int] = NOTHING_SAID
     """The last word that was said about it; in which group, epoch and view."""
     going: bytes = b""
@@ -264,6 +276,8 @@ class Servers(msgspec.Struct, array_like=True):
 
     epoch: int = 0
     processes: ProcessSet = 0
+    first: int = -1
+    """The most senior one of them; -1 if it is not known."""
 
 
 class Handover(msgspec.Struct, array_like=True):
@@ -277,6 +291,8 @@ class Handover(msgspec.Struct, array_like=True):
     """Whose batches are missing."""
     alone_since: float = -1.0
     """Since when there are no servers to wait for."""
+    gone: ProcessSet = 0
+    """Who was away when this process began to serve: a gap is told when it goes on without them."""
     told: dict[MessageId, dict[int, int]] = {}
     """By message the number it has in the channel to each process that was told."""
 
@@ -350,3 +366,5 @@ class State(msgspec.Struct, array_like=True):
     """The number of the last own message that went beyond the local group."""
     numbers: int = 0
     """How many numbers of groups this process has given."""
+    lives: dict[int, int] = {}
+    """By group of servers that it has been in and has left: its next incarnation there."""

@@ -74,8 +74,10 @@ class Relay(Part):
         below = self.core.below(layer)
         if below is not None and message.id in below.memory.kept:
             self.check_done(below, below.memory.kept[message.id], now)
-            if message.id in below.memory.strays:  # what comes after it has waited
-                self.reconcile(layer, now)
+        elif below is not None and below.is_server:
+            self._catch_up(layer, below, kept, now)
+        if below is not None and self._ends_wait(below, message.id):
+            self.reconcile(layer, now)
 
     def note_stray(self, layer: Layer, message: MessageId, now: float) -> None:
         """It came into a local group with a member that was away, not from the servers."""
@@ -198,6 +200,13 @@ class Relay(Part):
             for stray, since in strays.items()
         )
 
+    def _ends_wait(self, layer: Layer, message: MessageId) -> bool:
+        """Whether the servers have had a stray of this group with this message, or no longer get
+        it: what comes after that stray has waited, and goes up before anything else."""
+        sender, number = message
+        strays = layer.memory.strays
+        return any(stray.sender == sender and stray.number <= number for stray in strays)
+
     def _precedes(self, layer: Layer, stray: MessageId, kept: Kept) -> bool:
         earlier = layer.memory.kept.get(stray)
         return earlier is not None and earlier.place < kept.place
@@ -241,11 +250,24 @@ class Relay(Part):
         if state.replaced_at < 0:
             is_beginning = below.memory.batches or below.state.handover.gathering
             is_inside = below.view is not None and below.view.processes >> sender & 1
-            if not is_inside or is_beginning or sender == self.process:
+            is_news = is_inside and sender != self.process
+            if is_beginning or not (is_news or self._is_behind(layer, below)):
                 return False
             state.replaced_at = now
             below.state.sleep.busy_until = now + 2 * self.options.suspect_after_s
         return now - state.replaced_at <= self.options.forget_after_s
+
+    def _is_behind(self, layer: Layer, below: Layer) -> bool:
+        """Whether the servers have had something of a member that the local group has not, as far
+        as this process knows, though they may keep it no more. A group that comes in the place of
+        others does not know what these had, nor does one whose members do not get everything."""
+        if self.options.evolves or not self.spreading(below).reaches_all:
+            return False
+        had, seen = below.memory.seen, layer.memory.seen
+        inside = () if below.view is None else below.view.members
+        others = (one.process for one in inside if one.process != self.process)
+        is_stable = self.options.forward == "stable"
+        return is_stable and any(seen.get(who, 0) > had.get(who, 0) for who in others)
 
     def _may_bring(self, layer: Layer, process: int, now: float) -> bool:
         """Whether messages of a process that its own group has missed may still come from itself,

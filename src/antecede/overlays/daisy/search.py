@@ -11,12 +11,13 @@ What they begin with: `batches`.
 from math import inf
 
 from antecede.groups import Quorum, View
-from antecede.message import ProcessSet, members, process_set
+from antecede.message import ProcessSet, members, process_set, set_to_bytes
 from antecede.order import Event, Notice, Packet, Transmit
 from antecede.overlays.daisy.core import Core, Part
-from antecede.overlays.daisy.items import Reshape, unpack
+from antecede.overlays.daisy.items import Above, Reshape, unpack
 from antecede.overlays.daisy.layer import ABOVE, LEFT, Layer, founding_anew, joining, line
 from antecede.overlays.daisy.plan import Node
+from antecede.overlays.daisy.records import Servers
 from antecede.overlays.daisy.stamp import (
     DaisyStamp,
     Found,
@@ -36,7 +37,10 @@ _SPELL = 30
 """Calls come ever more seldom: those that are at most so many times `suspect_after_s` apart are one
 call that lasts."""
 _IN_VAIN = 5
-"""After how many times `suspect_after_s` a process says that nobody lets it in."""
+"""After how many times `suspect_after_s` a process says that nobody lets it in, or a server tells
+its group that there are no others."""
+
+_COUPLE = 2
 
 
 class Search(Part):
@@ -72,8 +76,15 @@ class Search(Part):
             self.say(_found(layer, layer.view), child.processes)
 
     def call_through_others(self, layer: Layer, who: int) -> None:
-        """Wake a member through other servers: its links to the members of its own group may be
-        cut."""
+        """Wake a member through other servers, or a group through others of one's own: the links
+        that would carry a call may be cut."""
+        if layer.node.level:
+            home, those = self.core.layers[0].view, self.core.plan.nodes[who].processes
+            others = [] if home is None else [one.process for one in home.members]
+            others = [process for process in others if process != self.process]
+            for process in members(those) if others else ():
+                self.say(Poke(who, process), 1 << others[process % len(others)])
+            return
         above = self.core.above(layer)
         if above is not None and above.view is not None:
             self.say(Poke(layer.node.index, who), above.view.processes)
@@ -91,6 +102,8 @@ class Search(Part):
             if state.seeking.lost:
                 state.seeking.lost = self._looking(layer, now)
             self._remind(layer)
+            if not layer.memory.batches:
+                self._say_above(layer, now)
             return
         if state.seeking.since < 0:
             state.seeking.since = now
@@ -100,8 +113,42 @@ class Search(Part):
             beside = node.processes & ~own.processes
             self.tell_changes(own, beside)
             self.say(Seek(own.index, state.epoch, node.index), beside)
+            self._say_in_vain(layer, beside, now)
+            if now - state.seeking.since > _IN_VAIN * self._patience_s:
+                self._say_above(layer, now)
             if now - state.seeking.since > 3 * self._patience_s:
                 self._found_anew(layer, own, now)
+
+    def _say_in_vain(self, layer: Layer, beside: ProcessSet, now: float) -> None:
+        """Who serves a group and finds no servers above, though those that are left might have
+        founded them by now, says so: most groups beside its own may have died. It is said again,
+        for it may come into other groups meanwhile."""
+        seeking, forget_s = layer.state.seeking, layer.forget_after_s
+        since_s = max(seeking.since + _IN_VAIN * self._patience_s, seeking.said_at)
+        if not layer.is_in and now - since_s > forget_s:
+            seeking.said_at = now
+            self.core.emit(Notice(Event.STOPPED, layer.node.name, members=beside))
+
+    def _say_above(self, layer: Layer, now: float) -> None:
+        """The group below is to know since when there are no servers: the next server goes on from
+        there. As long as the group sleeps there is no next one."""
+        below, is_found = self.core.below(layer), not layer.is_lost
+        if below is None or not below.is_server or self.core.is_home_lost(layer):
+            return
+        if not is_found and not below.is_awake(now):
+            return
+        if is_found == (below.memory.alone_since >= 0):
+            view = layer.view if is_found else None
+            here, first = (0, 0) if view is None else (view.processes, view.members[0].process)
+            word = Above(layer.state.epoch, set_to_bytes(here), first)
+            if not below.is_told(word):
+                below.tell(word, now, self.core.options.tidy_s)
+
+    def _lost_since(self, layer: Layer) -> float:
+        """Since when the group below is without servers."""
+        below, since = self.core.below(layer), layer.state.seeking.since
+        alone_since = -1.0 if below is None else below.memory.alone_since
+        return since if alone_since < 0 else min(since, alone_since)
 
     def _leave(self, layer: Layer, epoch: int, now: float) -> None:
         """The groups of this process are bound to a later epoch, as others have brought along: it
@@ -173,14 +220,31 @@ class Search(Part):
     def _are_enough(self, layer: Layer, groups: set[int], now: float) -> bool:
         """Whether these may found the group of servers. A message that is not done everywhere is
         certain to be kept by the group of its sender alone; so it takes all groups. After a long
-        time most will do, of two halves the one with the first group, which tell a gap; survivors
-        take those who are away for dead."""
+        time most will do, which tell a gap; survivors take those who are away for dead."""
         if layer.options.quorum is Quorum.SURVIVORS:
             return True
-        children = set(layer.node.children)
-        is_late = now - layer.state.seeking.since > layer.options.forget_after_s
-        most = 2 * len(groups & children) + (min(children) in groups)
-        return children <= groups or (is_late and most > len(children))
+        is_late = now - self._lost_since(layer) > layer.forget_after_s
+        return {*layer.node.children} <= groups or (is_late and self._are_most(layer, groups))
+
+    def _are_most(self, layer: Layer, groups: set[int]) -> bool:
+        """Whether these are most of the groups below servers; of two halves the one that may have
+        gone on, with the most senior server of the last view, or with the first group, where none
+        is known. A group counts for all that have merged in it."""
+        children, count = set(layer.node.children), self.core.plan.count
+        here, rest = sum(map(count, groups & children)), sum(map(count, children - groups))
+        first = {self._senior_group(layer), min(children, key=self.core.plan.place)} - {None}
+        return here > rest or (here == rest and len(children) == 2 and first <= groups)
+
+    def _senior_group(self, layer: Layer) -> int | None:
+        """The group of the most senior server in the last view, as far as it is known here, or in
+        the group below."""
+        view, below = layer.view, self.core.below(layer)
+        if view is not None:
+            return self.core.whom(layer, view.members[0].process)
+        known, epoch = Servers() if below is None else below.state.above, layer.state.epoch
+        founders = layer.node.founders if not epoch else ()  # in its first view
+        senior = known.first if known.first >= 0 else next(iter(founders), -1)
+        return self.core.whom(layer, senior) if known.epoch == epoch and senior >= 0 else None
 
     def _remind(self, layer: Layer) -> None:
         """A founder repeats its word to those who have not been heard in the new group."""
@@ -199,9 +263,9 @@ class Search(Part):
                 self.say(Poke(node), 1 << to)
             case Poke(node):
                 self._look(now)
-                self._pass_on_call(node, now)
-            case Seek(node, epoch, above):
-                self._on_seek(source, node, above, epoch, now)
+                self._pass_on_call(source, node, now)
+            case Seek():
+                self._on_seek(source, talk, now)
             case Lost(node, epoch, above):
                 self._on_lost(source, node, above, epoch, now)
             case Found(node):
@@ -214,17 +278,38 @@ class Search(Part):
         for layer in self.core.layers:
             layer.state.sleep.busy_until = now + 2 * layer.options.suspect_after_s
 
-    def _pass_on_call(self, node: int, now: float) -> None:
-        """This group is called for long: its server does not hear that, over a link that is cut."""
+    def _pass_on_call(self, source: int, node: int, now: float) -> None:
+        """This group is called for long: its server does not hear that, over a link that is cut. If
+        it hears for long what is passed on alone, another has to serve."""
         layer = self.core.layer_of(node)
-        if layer is None or layer.is_lost or layer.is_server or layer.view is None:
+        if layer is None or layer.is_lost or layer.view is None:
             return
         sleep = layer.state.sleep
-        if now - sleep.called_at > _SPELL * self._patience_s:
+        if layer.is_server and not layer.view.processes >> source & 1:
+            sleep.called_since = now + _SPELL * self._patience_s  # others may get lost, or be late
+        elif now - sleep.called_at > _SPELL * self._patience_s:
             sleep.called_since = now
         sleep.called_at = now
-        if now - sleep.called_since > 3 * self._patience_s:
+        if now - sleep.called_since <= 3 * self._patience_s:
+            return
+        if layer.is_server:
+            self._hand_over(layer, now)
+        else:
             self.say(Poke(node), 1 << layer.view.members[0].process)
+
+    def _hand_over(self, layer: Layer, now: float) -> None:
+        """Let another member serve, whose links may not be cut: leave the group, and come back as
+        the most junior. Of two members, the other might die just then, and nobody be left. It may
+        have called the group itself, from an epoch that waits for it."""
+        layer.state.sleep.called_since = now
+        above, is_settled = self.core.above(layer), not layer.memory.batches
+        memory = layer.memory if above is None else above.memory
+        called = {*memory.batches, *memory.away, *memory.forgotten}
+        is_large = layer.view is not None and len(layer.view.members) > _COUPLE
+        if layer.node.level or layer.node.index in called or layer.state.moving.change:
+            return
+        if is_settled and is_large and self.options.local == "broadcast":
+            self.core.do(layer, layer.member.leave(now))
 
     def say_left(self, node: int, to: ProcessSet) -> bool:
         """Tell those who look for a group of servers that the groups of this process have left it;
@@ -236,8 +321,8 @@ class Search(Part):
                 self.say(Left(node, stored), to)
         return has_left
 
-    def _on_seek(self, source: int, child: int, parent: int, epoch: int, now: float) -> None:
-        plan = self.core.plan
+    def _on_seek(self, source: int, word: Seek, now: float) -> None:
+        plan, parent = self.core.plan, word.above
         if parent not in plan.nodes:
             return
         own = self._own(plan.nodes[parent])
@@ -246,26 +331,35 @@ class Search(Part):
         layer = self.core.layer_of(parent)
         if self.say_left(parent, 1 << source) or layer is None:
             return
-        self._note_epoch(layer, epoch)
+        self._note_epoch(layer, word.epoch)
         if layer.is_lost:
             if not self.core.is_home_lost(layer):  # it would speak for a group that goes on
-                word = Lost(own.index, layer.state.seeking.highest, parent)
-                self.say(word, 1 << source)
+                lost = Lost(own.index, layer.state.seeking.highest, parent)
+                self.say(lost, 1 << source)
         elif layer.view is not None:
             self.say(_found(layer, layer.view), 1 << source)
-            if epoch > layer.state.epoch and layer.is_server:
-                layer.state.seeking.lost[child] = (source, now)
+            if word.epoch > layer.state.epoch and layer.is_server:
+                layer.state.seeking.lost[word.node] = (source, now)
                 self._found_with(layer, layer.view, now)
 
     def _found_with(self, layer: Layer, view: View, now: float) -> None:
         """Some look for a later epoch: their groups may be bound to that, which may never begin. If
-        all groups are here with them, their servers found one that is later still."""
+        all groups are here with them, their servers found one that is later still; or most, where
+        the others have been away for long."""
         speakers = {self.core.whom(layer, one.process): one.process for one in view.members}
         speakers |= {child: process for child, (process, _) in self._looking(layer, now).items()}
-        is_whole = {*layer.node.children} <= {*speakers}
-        if is_whole and self.process in speakers.values() and not self.core.is_home_lost(layer):
+        here = {child for child in speakers if child is not None}
+        missing = {*layer.node.children} - here
+        are_late = all(self._is_gone(layer, child, now) for child in missing)
+        is_enough = not missing or (are_late and self._are_most(layer, here))
+        if is_enough and self.process in speakers.values() and not self.core.is_home_lost(layer):
             others = [one for one in speakers.values() if one != self.process]
             self._begin_anew(layer, (self.process, *others), now)
+
+    def _is_gone(self, layer: Layer, child: int, now: float) -> bool:
+        """Whether a group has been away from servers for long."""
+        memory, since_s = layer.memory, now - layer.forget_after_s
+        return child in memory.forgotten or memory.away.get(child, now) < since_s
 
     def _note_epoch(self, layer: Layer, epoch: int) -> None:
         """A new epoch has to exceed all that were heard of."""

@@ -47,6 +47,8 @@ class Views(Part):
         server = view.members[0].process
         if state.server not in (-1, server):
             self.core.emit(Notice(Event.SERVER, where, view.number, 1 << server))
+            if server == self.process:
+                state.sleep.called_since = now  # others may hear this one, unlike the last
         state.server = server
         if event.state:
             self._absorb(layer, event.state, now)
@@ -135,7 +137,8 @@ class Views(Part):
             contacts = known.processes | process_set(parent.founders)
             epoch = max(known.epoch, self.core.bound(parent.index))
             raised = self.changes.levels.raised_over(layer, now)
-            new = joining(self.process, parent, self.options, 0, epoch, contacts)
+            life = self.core.state.lives.get(parent.index, 0)
+            new = joining(self.process, parent, self.options, life, epoch, contacts)
             above = new if raised is None else raised
         self.core.add(above, now)
 
@@ -143,7 +146,9 @@ class Views(Part):
         """The group below has to know whom its next server can turn to."""
         below = self.core.below(layer)
         if below is not None and view.number > 1:
-            word = Above(layer.state.epoch, set_to_bytes(view.processes))
+            epoch, senior = layer.state.epoch, view.members[0].process
+            has_begun = not layer.memory.batches
+            word = Above(epoch, set_to_bytes(view.processes), senior, has_begun)
             below.tell(word, now, self.options.tidy_s)
 
     def on_stopped(self, layer: Layer, event: groups.Stopped, now: float) -> None:

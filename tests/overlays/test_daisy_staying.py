@@ -1,0 +1,390 @@
+"""Groups that stay, in which messages do not take the usual way or who is missing does not come
+back: schedules as chance has found them.
+
+Each passes with all rules, and fails without the one that it is named after."""
+
+from typing import Any
+
+import pytest
+
+from antecede.fuzzing import judge
+from antecede.simulate import make_scenario
+from tests.mutants import Mutant, mutated
+from tests.mutants.daisy import STAYING
+
+
+def _cut(start_s: float, end_s: float, *side: int) -> dict[str, Any]:
+    return {"start_s": start_s, "end_s": end_s, "sides": [list(side)], "packets": "lost"}
+
+
+A_GROUP_DIES: dict[str, Any] = {
+    "processes": 12,
+    "messages": 52,
+    "workload": {"cascade": 0.592, "kind": "multicast", "size": 4},
+    "rate": 0.405,
+    "crashes": [
+        {"process": 9, "time_s": 8.03},
+        {"process": 11, "time_s": 2.414},
+        {"process": 10, "time_s": 8.473},
+        {"process": 6, "time_s": 1.678},
+    ],
+    "patience_s": 90.0,
+}
+"""With the server of the group beside it, which then waits for it."""
+
+SCHEDULES: dict[str, dict[str, Any]] = {
+    "half-of-the-groups-are-enough": {
+        "processes": 12,
+        "seed": 50164,
+        "messages": 64,
+        "rate": 0.2,
+        "workload": {"kind": "multicast", "size": 3, "cascade": 0},
+        "options": {"sizes": [3], "forget_after_s": 12.0, "local": "server"},
+        "network": {
+            "delay": "exponential:0.1",
+            "partitions": [
+                {"start_s": 2.0, "end_s": 23.63, "sides": [[0, 3, 9]], "packets": "lost"},
+                {
+                    "start_s": 9.98,
+                    "end_s": 27.42,
+                    "sides": [[6, 0, 7, 4, 9, 5, 2, 3]],
+                    "packets": "lost",
+                },
+            ],
+        },
+        "patience_s": 200,
+    },
+    "two-gaps-for-one-loss": {
+        "processes": 9,
+        "seed": 90210,
+        "messages": 57,
+        "rate": 0.4,
+        "workload": {"kind": "multicast", "size": 4, "cascade": 0.6},
+        "options": {"forget_after_s": 12.0, "local": "server"},
+        "network": {
+            "delay": "exponential:0.02",
+            "partitions": [
+                {"start_s": 2.62, "end_s": 27.97, "sides": [[2, 0, 3]], "packets": "lost"},
+                {"start_s": 5.83, "end_s": 37.56, "sides": [[3, 8, 0, 6]], "packets": "lost"},
+            ],
+            "loss": 0.2,
+        },
+        "patience_s": 200,
+    },
+    "batches-tell-of-nothing-lost": {
+        "options": {"tick_s": 0.3, "forward": "delivered", "forget_after_s": 31.464},
+        "processes": 12,
+        "seed": 21000006601,
+        "messages": 26,
+        "workload": {"cascade": 0.0795, "kind": "multicast", "size": 3},
+        "rate": 1.14,
+        "network": {
+            "delay": "exponential:0.0172",
+            "loss": 0.242,
+            "partitions": [
+                {"start_s": 0.02, "end_s": 1.484, "sides": [[3, 9], [0, 6]], "packets": "lost"}
+            ],
+        },
+        "crashes": [{"process": 3, "time_s": 1.384}, {"process": 9, "time_s": 1.384}],
+        "patience_s": 62.928,
+    },
+    "forgets-before-it-has-called": {
+        "options": {
+            "tidy_s": 0.384,
+            "local": "recipients",
+            "forward": "delivered",
+            "sizes": [3, 2],
+            "quorum": "majority",
+            "tick_s": 0.3,
+            "forget_after_s": 49.36,
+            "copies": 12,
+        },
+        "processes": 12,
+        "seed": 20005212,
+        "messages": 55,
+        "workload": {"cascade": 0.12, "kind": "unicast"},
+        "rate": 0.247,
+        "network": {
+            "delay": "exponential:0.0374",
+            "partitions": [
+                _cut(1.561, 7.243, 4, 5, 7, 8, 10, 11),
+                _cut(12.451, 14.947, 0, 1),
+                _cut(3.604, 9.47, 0, 1),
+                _cut(18.225, 20.921, 0, 2, 7, 8, 9),
+            ],
+        },
+        "patience_s": 197.44,
+    },
+    "looks-for-a-lone-stray": {
+        "options": {
+            "local": "recipients",
+            "forward": "delivered",
+            "sizes": [3, 2],
+            "forget_after_s": 44.945,
+            "copies": 12,
+        },
+        "processes": 12,
+        "seed": 7,
+        "messages": 55,
+        "workload": {"cascade": 0.12, "kind": "unicast"},
+        "rate": 0.247,
+        "network": {
+            "delay": "exponential:0.1",
+            "partitions": [_cut(2.272, 7.954, 4, 5, 7, 8, 10, 11)],
+        },
+        "patience_s": 119.89,
+    },
+    "looks-for-servers-in-silence": {
+        "options": {"sizes": [3, 2], "quorum": "majority"},
+        "processes": 12,
+        "seed": 6,
+        "messages": 52,
+        "workload": {"cascade": 0.592, "kind": "multicast", "size": 4},
+        "rate": 0.269,
+        "network": {"delay": "exponential:0.1"},
+        "crashes": [
+            {"process": 7, "time_s": 0.856},
+            {"process": 6, "time_s": 4.958, "back_s": 17.854},
+            {"process": 9, "time_s": 3.199},
+            {"process": 8, "time_s": 4.188},
+        ],
+        "patience_s": 97.083,
+    },
+    "nobody-watches-who-is-to-tell": {
+        "options": {"forget_after_s": 5.188, "local": "recipients", "copies": 9},
+        "processes": 9,
+        "seed": 19000034435,
+        "messages": 16,
+        "workload": {
+            "kind": "talks",
+            "talks": [
+                {"sender": 2, "to": [8], "share": 1.0},
+                {"sender": 2, "to": [0], "share": 1.0},
+            ],
+        },
+        "rate": 0.336,
+        "network": {
+            "delay": "exponential:0.0136",
+            "partitions": [_cut(1.394, 12.278, 6), _cut(3.662, 26.262, 3, 4, 5, 8)],
+        },
+        "crashes": [{"process": 0, "time_s": 14.783}, {"process": 3, "time_s": 5.224}],
+        "patience_s": 54.868,
+    },
+    "tells-a-gap-before-it-goes-on": {
+        "options": {"local": "server", "sizes": [2], "quorum": "survivors"},
+        "processes": 4,
+        "seed": 19,
+        "messages": 20,
+        "workload": {"cascade": 0.0311, "kind": "unicast"},
+        "rate": 97.7,
+        "network": {"delay": "exponential:0.0109", "loss": 0.165},
+        "crashes": [{"process": 2, "time_s": 0.063}],
+        "patience_s": 120.0,
+    },
+    "those-above-wait-no-longer": {
+        **A_GROUP_DIES,
+        "options": {"sizes": [3, 2], "quorum": "majority"},
+        "seed": 8018572,
+        "network": {"delay": "exponential:0.1"},
+    },
+    "waits-for-servers-no-longer-than-they-do": {
+        **A_GROUP_DIES,
+        "options": {
+            "tidy_s": 0.121,
+            "local": "server",
+            "forward": "delivered",
+            "sizes": [3, 2],
+            "quorum": "majority",
+            "tick_s": 0.3,
+        },
+        "seed": 7,
+        "network": {"delay": "exponential:0.1", "loss": 0.143, "duplication": 0.017},
+    },
+    "waits-for-servers-that-have-stopped": {
+        "options": {"local": "recipients", "copies": 6, "forget_after_s": 6.119},
+        "processes": 6,
+        "seed": 3,
+        "messages": 8,
+        "workload": {"cascade": 0.0939, "kind": "multicast", "size": 3},
+        "rate": 0.1,
+        "network": {"delay": "exponential:0.1", "partitions": [_cut(3.673, 12.279, 1, 2, 4, 5)]},
+        "crashes": [{"process": 1, "time_s": 13.135}],
+        "patience_s": 40.0,
+    },
+    "no-batch-is-no-group": {
+        "options": {
+            "tidy_s": 0.0224,
+            "tick_s": 0.3,
+            "suspect_after_s": 0.6,
+            "forget_after_s": 39.787,
+        },
+        "processes": 9,
+        "seed": 19000031014,
+        "messages": 9,
+        "workload": {
+            "kind": "talks",
+            "talks": [
+                {"sender": 1, "to": [2, 4, 6], "share": 1.0},
+                {"sender": 1, "to": [8], "share": 1.0},
+                {"sender": 1, "to": [2, 4], "share": 1.0},
+                {"sender": 1, "to": [0], "share": 1.0},
+            ],
+        },
+        "rate": 0.0527,
+        "network": {
+            "delay": {"kind": "exponential", "mean_s": 0.0392},
+            "loss": 0.201,
+            "partitions": [
+                {"start_s": 0.894, "end_s": 7.27, "sides": [[0, 7]], "packets": "lost"},
+                {"start_s": 4.542, "end_s": 4.642, "sides": [[1, 2, 8, 4]], "packets": "lost"},
+                {"start_s": 3.198, "end_s": 4.642, "sides": [[3], [0, 6]], "packets": "lost"},
+                {"start_s": 7.99, "end_s": 10.681, "sides": [[0, 7]], "packets": "lost"},
+            ],
+        },
+        "crashes": [{"process": 3, "time_s": 4.542}, {"process": 4, "time_s": 11.489}],
+        "patience_s": 69.787,
+    },
+    "each-server-begins-to-wait": {
+        "options": {
+            "tidy_s": 0.0224,
+            "tick_s": 0.3,
+            "suspect_after_s": 0.6,
+            "forget_after_s": 50.604,
+        },
+        "processes": 9,
+        "seed": 1,
+        "messages": 9,
+        "workload": {
+            "kind": "talks",
+            "talks": [
+                {"sender": 1, "to": [2, 4, 6], "share": 1.0},
+                {"sender": 1, "to": [8], "share": 1.0},
+                {"sender": 1, "to": [2, 4], "share": 1.0},
+                {"sender": 1, "to": [0], "share": 1.0},
+            ],
+        },
+        "rate": 0.0733,
+        "network": {
+            "delay": {"kind": "exponential", "mean_s": 0.1},
+            "loss": 0.201,
+            "partitions": [
+                {"start_s": 4.542, "end_s": 10.786, "sides": [[1, 2, 8, 4]], "packets": "lost"},
+                {"start_s": 12.246, "end_s": 25.146, "sides": [[6]], "packets": "lost"},
+            ],
+        },
+        "crashes": [{"process": 3, "time_s": 4.542}],
+        "patience_s": 84.25200000000001,
+    },
+    "a-later-epoch-takes-all-groups": {
+        "options": {"sizes": [2], "tick_s": 0.3, "forget_after_s": 7.128},
+        "processes": 7,
+        "seed": 47,
+        "messages": 4,
+        "workload": {"cascade": 0.0, "kind": "broadcast"},
+        "rate": 0.214,
+        "network": {
+            "delay": {"kind": "exponential", "mean_s": 0.1},
+            "partitions": [
+                {"start_s": 2.99, "end_s": 15.382, "sides": [[0, 1, 5, 6]], "packets": "held"},
+                {"start_s": 4.479, "end_s": 12.314, "sides": [[0, 1, 3, 4]], "packets": "lost"},
+            ],
+        },
+        "crashes": [{"process": 0, "time_s": 13.024}],
+        "patience_s": 42.391999999999996,
+    },
+    "sends-down-though-behind": {
+        "options": {"forget_after_s": 3.104},
+        "processes": 6,
+        "seed": 6,
+        "messages": 9,
+        "workload": {"cascade": 0.0, "kind": "broadcast"},
+        "rate": 0.138,
+        "network": {
+            "delay": {"kind": "exponential", "mean_s": 0.1},
+            "partitions": [
+                {"start_s": 1.044, "end_s": 15.962, "sides": [[3]], "packets": "lost"},
+                {"start_s": 12.232, "end_s": 31.218, "sides": [[4, 5]], "packets": "lost"},
+            ],
+        },
+        "patience_s": 88.956,
+    },
+    "begun-when-they-meet": {
+        "options": {
+            "tidy_s": 0.0224,
+            "sizes": [3],
+            "quorum": "majority",
+            "tick_s": 0.3,
+            "forward": "stable",
+            "suspect_after_s": 0.6,
+            "forget_after_s": 54.252,
+        },
+        "processes": 9,
+        "seed": 760887812,
+        "messages": 9,
+        "workload": {
+            "kind": "talks",
+            "talks": [
+                {"sender": 1, "to": [2, 4, 6], "share": 1.0},
+                {"sender": 1, "to": [8], "share": 1.0},
+                {"sender": 1, "to": [2, 4], "share": 1.0},
+                {"sender": 1, "to": [0], "share": 1.0},
+            ],
+        },
+        "rate": 0.0733,
+        "network": {
+            "delay": {"kind": "exponential", "mean_s": 0.0169},
+            "loss": 0.201,
+            "partitions": [
+                {"start_s": 0.894, "end_s": 7.27, "sides": [[0, 7]], "packets": "lost"},
+                {"start_s": 4.542, "end_s": 10.786, "sides": [[1, 2, 8, 4]], "packets": "lost"},
+                {"start_s": 2.949, "end_s": 5.563, "sides": [[3], [0, 6]], "packets": "lost"},
+                {"start_s": 12.246, "end_s": 25.146, "sides": [[6]], "packets": "lost"},
+            ],
+        },
+        "crashes": [{"process": 3, "time_s": 4.542}, {"process": 4, "time_s": 13.061}],
+        "patience_s": 84.25200000000001,
+    },
+    "only-who-serves-counts": {
+        "options": {
+            "tidy_s": 0.0224,
+            "quorum": "majority",
+            "tick_s": 0.3,
+            "forward": "stable",
+            "suspect_after_s": 0.6,
+            "forget_after_s": 42.978,
+        },
+        "processes": 9,
+        "seed": 7400000435,
+        "messages": 4,
+        "workload": {
+            "kind": "talks",
+            "talks": [
+                {"sender": 1, "to": [2, 4, 6], "share": 1.0},
+                {"sender": 1, "to": [8], "share": 1.0},
+                {"sender": 1, "to": [2, 4], "share": 1.0},
+                {"sender": 1, "to": [0], "share": 1.0},
+            ],
+        },
+        "rate": 0.0527,
+        "network": {
+            "delay": {"kind": "exponential", "mean_s": 0.0392},
+            "loss": 0.201,
+            "partitions": [
+                {"start_s": 0.894, "end_s": 7.27, "sides": [[0, 7]], "packets": "lost"},
+                {"start_s": 4.542, "end_s": 10.786, "sides": [[1, 2, 8, 4]], "packets": "lost"},
+                {"start_s": 3.198, "end_s": 4.642, "sides": [[3], [0, 6]], "packets": "lost"},
+                {"start_s": 7.99, "end_s": 10.681, "sides": [[0, 7]], "packets": "lost"},
+                {"start_s": 10.176, "end_s": 13.872, "sides": [[8, 4, 0, 3, 6]], "packets": "lost"},
+            ],
+        },
+        "crashes": [{"process": 3, "time_s": 4.542}, {"process": 4, "time_s": 11.489}],
+        "patience_s": 72.97800000000001,
+    },
+}
+
+
+@pytest.mark.parametrize("rule", STAYING, ids=lambda rule: rule.name)
+def test_every_rule_is_needed(rule: Mutant) -> None:
+    scenario = make_scenario({"protocol": "daisy", **SCHEDULES[rule.name]})
+    assert judge(scenario).failure is None
+    assert judge(scenario, mutated("daisy", rule)).failure is not None
