@@ -617,6 +617,11 @@ BACK = [
         new="            layer.memory.batches |= {group for group in come if group == ABOVE}\n",
     ),
     Mutant(
+        name="has-brought-its-batch-for-ever",
+        old="            layer.memory.brought -= bereft\n",
+        new="",
+    ),
+    Mutant(
         name="leaves-out-what-ran-ahead",
         old="        resend |= {item.id: item for item in risen}\n",
         new="        risen = []\n",

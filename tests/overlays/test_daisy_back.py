@@ -321,6 +321,23 @@ def founded_without_a_sender_that_dies(order: type[Order] | None) -> bool:
     return not is_named(lab, MessageId(6, 1))
 
 
+def servers_die_together_twice(order: type[Order] | None) -> bool:
+    """Three of five servers die, and then the two that were left of these. Whether what goes from
+    group to group is late."""
+    lab = Lab(order, 15, quorum="majority", forward="delivered")
+    lab.send(1, 4)
+    lab.run(1.0)
+    for server in (0, 3, 6):
+        lab.crash(server)
+    lab.send(1, 4)
+    lab.run(20.0)
+    for server in (9, 12):
+        lab.crash(server)
+    last = lab.send(10, 1)
+    lab.run(15.0)
+    return last not in lab.delivered[1]
+
+
 def is_at_home(copy: Copy) -> bool:
     """Whether a packet belongs to the first local group."""
     packet = copy[2].packet
@@ -529,6 +546,7 @@ SCHEDULES: dict[str, Callable[[type[Order] | None], Any]] = {
     "keeps-to-itself-what-one-missed": only_some_had_what_is_let_go,
     "loses-what-waited-in-silence": one_waits_until_it_is_forgotten,
     "comes-without-its-batch": drawn(BACK_WHEN_NOT_ALL_BATCHES_ARE_THERE),
+    "has-brought-its-batch-for-ever": servers_die_together_twice,
     "leaves-out-what-ran-ahead": drawn(WHAT_RAN_AHEAD_OF_SERVERS_THAT_STOPPED),
     "forgotten-in-silence": drawn(FORGOTTEN_WITH_WHAT_WAS_SENT_ON),
     "founds-before-it-is-brought": founded_when_a_sender_is_away,
