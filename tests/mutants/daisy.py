@@ -239,14 +239,14 @@ LEVELS = [
     ),
     Mutant(
         name="not-awaited-from-who-is-away",
-        old="        if self._is_awaited_below(layer, below, now):\n",
+        old="        if self.is_awaited_below(layer, below, now):\n",
         new="        if not kept:\n",
     ),
     Mutant(
         name="comes-before-what-is-awaited",
-        old="            seen.get(who, 0) > had.get(who, 0) and self._may_bring(below, who, now)\n",
+        old="            memory.last_of(who) > had.get(who, 0) and self._may_bring",
         new="            any(one.sender == who for one in layer.memory.kept if below.is_new(one))\n"
-        "            and self._may_bring(below, who, now)\n",
+        "            and self._may_bring",
     ),
     Mutant(
         name="not-told-what-was-released",
@@ -617,6 +617,11 @@ BACK = [
         new="            layer.memory.batches |= {group for group in come if group == ABOVE}\n",
     ),
     Mutant(
+        name="has-brought-its-batch-for-ever",
+        old="            layer.memory.brought -= bereft\n",
+        new="",
+    ),
+    Mutant(
         name="leaves-out-what-ran-ahead",
         old="        resend |= {item.id: item for item in risen}\n",
         new="        risen = []\n",
@@ -627,9 +632,20 @@ BACK = [
         new="{*below.memory.away}, layer",
     ),
     Mutant(
+        name="founds-before-it-is-brought",
+        old="        if layer.memory.had and not layer.memory.batches:\n",
+        new="        if layer.memory.had and layer.memory.batches:\n",
+    ),
+    Mutant(
         name="gives-up-in-silence",
         old="        if above is not None:  # what it was waited for, it has not brought\n",
         new="        if above is layer:\n",
+    ),
+    Mutant(
+        name="batches-tell-of-nothing-lost",
+        old="            layer.state.founding.merged = layer.memory.places\n"
+        "            self.ahead.tell_lost(layer)\n",
+        new="            layer.state.founding.merged = layer.memory.places\n",
     ),
     Mutant(
         name="an-epoch-ends-unsafe",
@@ -773,12 +789,6 @@ STAYING = [
         old="        self.core.tell_gap(layer, self.core.beyond(layer) | gone)\n",
         new="        self.core.tell_gap(layer, self.core.beyond(layer))\n"
         "        self.core.tell_gap(layer, gone)\n",
-    ),
-    Mutant(
-        name="batches-tell-of-nothing-lost",
-        old="            layer.state.founding.merged = layer.memory.places\n"
-        "            self.ahead.tell_lost(layer)\n",
-        new="            layer.state.founding.merged = layer.memory.places\n",
     ),
     Mutant(
         name="no-batch-is-no-group",

@@ -282,6 +282,62 @@ def one_is_given_up_that_still_serves(order: type[Order] | None) -> bool:
     return not any(gap.members & 1 for gap in lab.told(Event.GAP))
 
 
+def founded_without_a_sender(order: type[Order] | None) -> tuple[Lab, Sides]:
+    """6 and 3 serve their groups, and are cut off from the others with the group of 3. 6 sends to 1
+    and then to 4; 3, which alone has the first as well, dies. 4 sends to 1, by servers that are
+    founded anew while 6 is still away."""
+    lab = Lab(order, quorum="majority", forward="delivered")
+    for sender, receiver in ((1, 4), (4, 7), (7, 1)):
+        lab.send(sender, receiver)
+    lab.run(1.0)
+    sides = parted(lab, (3, 4, 5, 6))
+    lab.send(6, 1)
+    answered = lab.send(6, 4)
+    lab.run(0.5)
+    assert answered in lab.delivered[4]
+    lab.crash(3)
+    lab.send(4, 1)
+    for process in (4, 5):
+        del sides[process]
+    lab.send(7, 8)
+    lab.run(15.0)
+    return lab, sides
+
+
+def founded_when_a_sender_is_away(order: type[Order] | None) -> list[str]:
+    lab, sides = founded_without_a_sender(order)
+    del sides[6]
+    lab.run(30.0)
+    return lab.faults()
+
+
+def founded_without_a_sender_that_dies(order: type[Order] | None) -> bool:
+    """The same, and 6 dies: it is given up. Whether what only it had is not told by name."""
+    lab, _ = founded_without_a_sender(order)
+    lab.crash(6)
+    assert not is_named(lab, MessageId(6, 1))
+    lab.run(45.0)
+    assert lab.delivered[1][-1].sender == 4
+    return not is_named(lab, MessageId(6, 1))
+
+
+def servers_die_together_twice(order: type[Order] | None) -> bool:
+    """Three of five servers die, and then the two that were left of these. Whether what goes from
+    group to group is late."""
+    lab = Lab(order, 15, quorum="majority", forward="delivered")
+    lab.send(1, 4)
+    lab.run(1.0)
+    for server in (0, 3, 6):
+        lab.crash(server)
+    lab.send(1, 4)
+    lab.run(20.0)
+    for server in (9, 12):
+        lab.crash(server)
+    last = lab.send(10, 1)
+    lab.run(15.0)
+    return last not in lab.delivered[1]
+
+
 def is_at_home(copy: Copy) -> bool:
     """Whether a packet belongs to the first local group."""
     packet = copy[2].packet
@@ -490,8 +546,11 @@ SCHEDULES: dict[str, Callable[[type[Order] | None], Any]] = {
     "keeps-to-itself-what-one-missed": only_some_had_what_is_let_go,
     "loses-what-waited-in-silence": one_waits_until_it_is_forgotten,
     "comes-without-its-batch": drawn(BACK_WHEN_NOT_ALL_BATCHES_ARE_THERE),
+    "has-brought-its-batch-for-ever": servers_die_together_twice,
     "leaves-out-what-ran-ahead": drawn(WHAT_RAN_AHEAD_OF_SERVERS_THAT_STOPPED),
     "forgotten-in-silence": drawn(FORGOTTEN_WITH_WHAT_WAS_SENT_ON),
+    "founds-before-it-is-brought": founded_when_a_sender_is_away,
+    "batches-tell-of-nothing-lost": founded_without_a_sender_that_dies,
     "gives-up-in-silence": one_is_given_up_that_still_serves,
     "an-epoch-ends-unsafe": drawn(BACK_WITH_WHAT_ALL_HAVE_BUT_NOBODY_KNOWS),
     "drops-what-came-out-of-turn": a_server_dies_when_one_of_its_words_is_lost,

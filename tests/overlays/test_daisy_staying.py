@@ -71,23 +71,6 @@ SCHEDULES: dict[str, dict[str, Any]] = {
         },
         "patience_s": 200,
     },
-    "batches-tell-of-nothing-lost": {
-        "options": {"tick_s": 0.3, "forward": "delivered", "forget_after_s": 31.464},
-        "processes": 12,
-        "seed": 21000006601,
-        "messages": 26,
-        "workload": {"cascade": 0.0795, "kind": "multicast", "size": 3},
-        "rate": 1.14,
-        "network": {
-            "delay": "exponential:0.0172",
-            "loss": 0.242,
-            "partitions": [
-                {"start_s": 0.02, "end_s": 1.484, "sides": [[3, 9], [0, 6]], "packets": "lost"}
-            ],
-        },
-        "crashes": [{"process": 3, "time_s": 1.384}, {"process": 9, "time_s": 1.384}],
-        "patience_s": 62.928,
-    },
     "forgets-before-it-has-called": {
         "options": {
             "tidy_s": 0.384,

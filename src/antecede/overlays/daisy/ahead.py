@@ -120,8 +120,8 @@ class RunningAhead(Part):
             return
         if self.options.evolves:  # sent on is what all have; and before a split others had it
             return
-        absent, seen = {*below.memory.away, *below.memory.forgotten}, layer.memory.seen
-        ahead = [MessageId(who, seen[who]) for who in sorted(absent) if who in seen]
+        absent, memory = {*below.memory.away, *below.memory.forgotten}, layer.memory
+        ahead = [MessageId(who, memory.last_of(who)) for who in sorted(absent)]
         ahead = [message for message in ahead if not below.has_passed(message)]
         if ahead:
             senders = process_set(message.sender for message in ahead)

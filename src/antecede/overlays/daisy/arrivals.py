@@ -6,7 +6,14 @@ from antecede import groups
 from antecede.message import set_from_bytes
 from antecede.overlays.daisy.absence import Absence
 from antecede.overlays.daisy.ahead import RunningAhead
-from antecede.overlays.daisy.batches import Arrival, batch, batch_from_above, gather, ready
+from antecede.overlays.daisy.batches import (
+    Arrival,
+    batch,
+    batch_from_above,
+    gather,
+    note_lacking,
+    ready,
+)
 from antecede.overlays.daisy.changes import Changes
 from antecede.overlays.daisy.core import Core, Part
 from antecede.overlays.daisy.fence import Fencing
@@ -86,6 +93,8 @@ class Arrivals(Part):
 
     def take_batches(self, layer: Layer, now: float) -> None:
         """When all batches are here, or will not come: these first, then what came meanwhile."""
+        if layer.memory.had and not layer.memory.batches:
+            self._await_those_behind(layer)
         if not layer.memory.batches:
             if layer.node.level:
                 self.changes.go_by_batches(layer, now)
@@ -96,8 +105,17 @@ class Arrivals(Part):
             self._take(layer, batches, now)
             layer.state.founding.merged = layer.memory.places
             self.ahead.tell_lost(layer)
+            layer.memory.lacking = {}
             self.relay.reconcile(layer, now)
             self._take(layer, others, now)
+
+    def _await_those_behind(self, layer: Layer) -> None:
+        """A group brings another batch that lacks what others have had of a process of its own."""
+        nodes = self.core.plan.nodes
+        behind = note_lacking(layer, {one: nodes[one].processes for one in layer.memory.had})
+        layer.memory.batches |= behind
+        layer.memory.brought -= behind
+        layer.state.founding.owes |= behind & {self.core.whom(layer, self.process)}
 
     def _take_at_once(self, layer: Layer, arrivals: list[Arrival], now: float) -> list[Arrival]:
         """Word that does not wait for batches; what is left."""
@@ -188,6 +206,10 @@ class Arrivals(Part):
             if lost:
                 self.core.tell_gap(layer, lost | layer.state.founding.absent)
 
+    def _is_awaited(self, layer: Layer, below: Layer, now: float) -> bool:
+        """Whether one may yet bring what its own group lacks, and others have had."""
+        return bool(layer.memory.lacking) and self.relay.is_awaited_below(layer, below, now)
+
     def bring_batches(self, now: float) -> None:
         """Into groups that are founded anew. From below when nothing is missing from further below,
         from above when nothing is missing from further above: first all is gathered upwards, then
@@ -202,7 +224,8 @@ class Arrivals(Part):
                 below.memory.batches <= {ABOVE} and self.relay.spreading(below).is_gathered(below)
             )
             own = owes - {ABOVE}
-            if own and is_gathered and self.fencing.holds(layer, now):
+            is_awaited = below is not None and self._is_awaited(layer, below, now)
+            if own and is_gathered and not is_awaited and self.fencing.holds(layer, now):
                 owes -= own
                 absent = self.core.absent_below(layer)
                 self.core.do(layer, layer.bring(batch(layer, below, absent), now))

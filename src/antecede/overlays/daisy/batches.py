@@ -8,7 +8,9 @@ the others bring. A group that brings no batch may have died with messages that 
 that is told as a gap.
 """
 
-from antecede.groups import GroupMessageId
+from collections.abc import Mapping
+
+from antecede.groups import GroupMessageId, Quorum
 from antecede.message import MessageId, ProcessSet, members, process_set
 from antecede.overlays.daisy.items import (
     Batch,
@@ -49,8 +51,35 @@ def batch(layer: Layer, below: Layer | None, absent: ProcessSet = 0) -> tuple[It
         was_in=layer.state.founding.was_in,
         of=None if below is None else below.node.index,
         absent=tuple(members(absent)),
+        had=() if below is None or memory.lacking else _had(layer, below),
     )
     return (head, *sorted(items.values(), key=causal))
+
+
+def _had(layer: Layer, below: Layer) -> Ids:
+    """What a local group has had. Survivors take those who are away for dead, and where not all
+    members have all messages, nobody knows."""
+    options = layer.options
+    is_early = options.forward != "stable" and options.local == "broadcast"
+    if not is_early or options.quorum is Quorum.SURVIVORS or below.node.level:
+        return ()
+    return tuple(sorted(below.memory.seen.items()))
+
+
+def note_lacking(layer: Layer, inside: Mapping[int, ProcessSet]) -> set[int]:
+    """The groups that lack what others have had of a process of theirs: it has sent that on early,
+    was cut off then, and may yet bring it, with what precedes it and nobody else has. `inside`: the
+    processes of each group."""
+    memory = layer.memory
+    behind: set[int] = set()
+    for group, own in memory.had.items():
+        for who, number in [pair for one in memory.had.values() for pair in one.items()]:
+            is_behind = number > max(own.get(who, 0), memory.seen.get(who, 0))
+            if is_behind and inside[group] >> who & 1:
+                memory.lacking[who] = max(number, memory.lacking.get(who, 0))
+                behind.add(group)
+    memory.had = {}
+    return behind
 
 
 def _listed(names: dict[int, set[MessageId]]) -> tuple[tuple[int, Ids], ...]:
@@ -89,6 +118,8 @@ def gather(
             memory.batches -= set() if item.was_in is None else {line(item.was_in)}
             if item.above:
                 layer.state.founding.owes.discard(ABOVE)
+            if item.of is not None and item.had:
+                memory.had[item.of] = dict(item.had)
             layer.state.founding.batched.add(within)
             layer.state.founding.absent |= process_set(item.absent)
             for who, ids in item.missed:

@@ -96,6 +96,8 @@ class Batch(msgspec.Struct, frozen=True, array_like=True, tag=5):
     """My group, among servers."""
     absent: tuple[Count, ...] = ()
     """Who is away from my groups."""
+    had: Ids = ()
+    """Of each process the last number that my group has had, where messages are sent on early."""
 
 
 class Roll(msgspec.Struct, frozen=True, array_like=True, tag=6):

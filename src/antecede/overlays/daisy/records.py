@@ -109,6 +109,15 @@ class Memory(msgspec.Struct, array_like=True):
     strays: dict[MessageId, float] = {}
     """What came from other groups with a member that was away, and since when: the servers may not
     have had it."""
+    had: dict[int, dict[int, int]] = {}
+    """By group that has brought a batch: of each process the last number that it has had."""
+    lacking: dict[int, int] = {}
+    """Of processes whose own group lacks what others have had of them: the last number of that."""
+
+    def last_of(self, process: int) -> int:
+        """The last number of a process that came by here, or where the servers were founded anew,
+        in one of their groups."""
+        return max(self.seen.get(process, 0), self.lacking.get(process, 0))
 
     def note_missed(self, who: int, messages: Iterable[MessageId]) -> None:
         """These were let go, though they were for one that is away."""

@@ -172,7 +172,7 @@ class Relay(Part):
         if self._is_replaced(layer, kept, now):
             layer.state.holds_back = True
             return
-        if self._is_awaited_below(layer, below, now):
+        if self.is_awaited_below(layer, below, now):
             layer.state.holds_back = True
             return
         if layer.state.holds_back:  # what was awaited has come: the rest goes before this one
@@ -229,14 +229,14 @@ class Relay(Part):
             if kept.place < before.place and self.spreading(layer).may_go_on(layer, kept):
                 self.send_on(layer, kept, now)
 
-    def _is_awaited_below(self, layer: Layer, below: Layer, now: float) -> bool:
+    def is_awaited_below(self, layer: Layer, below: Layer, now: float) -> bool:
         """Whether one of the group below has sent on early what that group has not had, and may
         still bring it, with all that it sent before: what comes from here may depend on that."""
         if self.options.forward == "stable":
             return False
-        had, seen = below.memory.seen, layer.memory.seen
+        had, memory = below.memory.seen, layer.memory
         return any(
-            seen.get(who, 0) > had.get(who, 0) and self._may_bring(below, who, now)
+            memory.last_of(who) > had.get(who, 0) and self._may_bring(below, who, now)
             for who in (*below.memory.away, *below.state.returned)
         )
 

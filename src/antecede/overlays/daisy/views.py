@@ -101,6 +101,7 @@ class Views(Part):
         bereft = {group for group in left if group is not None} - layer.memory.forgotten
         if len(bereft) > 1:
             layer.memory.batches |= bereft
+            layer.memory.brought -= bereft
 
     def _absorb(self, layer: Layer, content: bytes, now: float) -> None:
         """In the group, or again after an exclusion: take over what it remembers."""
