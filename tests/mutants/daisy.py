@@ -467,6 +467,11 @@ FENCE = [
         new="            packet.view\n",
     ),
     Mutant(
+        name="leaves-with-what-it-knows",
+        old="            new.member.follow(old.member)\n",
+        new="            pass\n",
+    ),
+    Mutant(
         name="is-called-once",
         old="            sleep.call_after_s, sleep.call_at = wait_s, now + wait_s\n",
         new="            sleep.call_after_s, sleep.call_at = wait_s, now + 1e9\n",
