@@ -176,6 +176,29 @@ SCHEDULES: dict[str, dict[str, Any]] = {
         ],
         "patience_s": 40.0,
     },
+    "leaves-no-word-of-what-was-let-go": {
+        "options": {
+            "sizes": [2],
+            "tick_s": 0.1,
+            "forget_after_s": 6.0,
+            "merge_below": 3,
+            "suspect_after_s": 0.6,
+            "flush_timeout_s": 0.3,
+        },
+        "processes": 7,
+        "seed": 8800792,
+        "messages": 9,
+        "workload": {"cascade": 0.0, "kind": "multicast", "size": 2},
+        "rate": 0.105,
+        "network": {
+            "delay": {"kind": "exponential", "mean_s": 0.0298},
+            "partitions": [
+                {"start_s": 3.805, "end_s": 6.587, "sides": [[0, 1, 5, 6]], "packets": "lost"},
+                {"start_s": 5.254, "end_s": 14.328, "sides": [[0, 2, 3, 4]], "packets": "lost"},
+            ],
+        },
+        "patience_s": 62.146,
+    },
     "followers-are-newcomers": {
         "options": {
             "tidy_s": 0.0398,

@@ -41,10 +41,10 @@ def batch(layer: Layer, below: Layer | None, absent: ProcessSet = 0) -> tuple[It
             bound[node] = max(epoch, bound.get(node, 0))
     beside = {**memory.beside, **(below.memory.beside if below is not None else {})}
     head = Batch(
-        missed=_listed(memory.missed),
+        missed=listed(memory.missed),
         away=tuple(sorted(memory.away)),
         bound=tuple(sorted(bound.items())),
-        beside=_listed(beside),
+        beside=listed(beside),
         changes=() if below is None else tuple(below.memory.changes),
         was_in=layer.state.founding.was_in,
         of=None if below is None else below.node.index,
@@ -53,7 +53,8 @@ def batch(layer: Layer, below: Layer | None, absent: ProcessSet = 0) -> tuple[It
     return (head, *sorted(items.values(), key=causal))
 
 
-def _listed(names: dict[int, set[MessageId]]) -> tuple[tuple[int, Ids], ...]:
+def listed(names: dict[int, set[MessageId]]) -> tuple[tuple[int, Ids], ...]:
+    """What was missed, by whom, as it is stored."""
     return tuple((who, tuple(sorted(ids))) for who, ids in sorted(names.items()))
 
 
