@@ -289,6 +289,23 @@ def test_nothing_can_be_told_after_the_end() -> None:
         member.tell(1, b"", 0.2)
 
 
+def test_next_life_says_how_the_view_of_the_last_one_ended_until_it_is_in() -> None:
+    member, again = founder(2), GroupMember(CONFIG, MemberId(2, 1), contacts=process_set([0, 1]))
+    decision = Decision(View(2, (MemberId(0, 0), MemberId(1, 0))), (0, 0, 0))
+    member.receive(packet_from(0, Decide(decision)), 0.1)
+    assert member.is_in  # it stays for a while to tell the others
+    member.wake(60.0)
+    assert member.has_stopped
+    again.follow(member)
+    again.start(60.0)
+    (answer,) = again.receive(packet_from(1, Report((0, 0, 0))), 60.1)
+    assert answer == Transmit(Packet(3, again.me, 1, Decide(decision)), 1 << 1)
+    assert not again.receive(packet_from(0, Report((0, 0)), view=2), 60.2)
+    third = Decision(View(3, (*decision.view.members, again.me)), (0, 0))
+    again.receive(packet_from(0, Welcome(third, (0, 0, 0), (), b"", ()), view=3), 60.3)
+    assert list(again.state.decisions) == [3]
+
+
 def test_decision_that_does_not_follow_its_view_is_refused() -> None:
     member = founder(2)
     before = member.snapshot()

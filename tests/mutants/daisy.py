@@ -467,6 +467,11 @@ FENCE = [
         new="            packet.view\n",
     ),
     Mutant(
+        name="leaves-with-what-it-knows",
+        old="            new.member.follow(old.member)\n",
+        new="            pass\n",
+    ),
+    Mutant(
         name="is-called-once",
         old="            sleep.call_after_s, sleep.call_at = wait_s, now + wait_s\n",
         new="            sleep.call_after_s, sleep.call_at = wait_s, now + 1e9\n",
@@ -744,8 +749,7 @@ CONSENT = [
     ),
     Mutant(
         name="a-line-waits-for-founders-alone",
-        old="            self.absence.search.say("
-        "Brought(word.node, followers, messages), 1 << source)\n",
+        old="            self.absence.search.say(brought, 1 << source)\n",
         new="            pass\n",
     ),
     Mutant(
@@ -886,6 +890,11 @@ HELD_UP = [
 """Groups of servers that are held up: `tests/overlays/test_daisy_held_up.py`."""
 
 LOCAL_GROUPS = [
+    Mutant(
+        name="leaves-no-word-of-what-was-let-go",
+        old="Batch(missed=word.missed, away=",
+        new="Batch(away=",
+    ),
     Mutant(
         name="nobody-passes-a-call-on",
         old="            self.say(Poke(node), 1 << layer.view.members[0].process)\n",

@@ -313,6 +313,28 @@ def all_whom_one_knows_die(order: type[Order] | None) -> list[str]:
     return lab.run(60.0).faults()
 
 
+def those_who_stay_do_not_hear_of_it(order: type[Order] | None) -> list[str]:
+    """0, 1 and 2 go on without 3 and 4; 0 is cut off before it can say that this is decided. It
+    tells 3 and 4, and dies. When these are back, they have long left, and 1 and 2 are too few."""
+    lab = Lab(order, size=5, groups=[[0, 1, 2, 3, 4]], quorum="majority")
+    away = {3, 4}
+    lab.lose = lambda copy: (copy[0] in away) != (copy[1] in away)
+    lab.send(0, 1)
+    while any(lab.orders[one].layers()[0].member.state.accepted is None for one in (1, 2)):
+        lab.run(0.001)
+    away = {1, 2}
+    lab.send(0, 3)
+    while not all(lab.orders[one].layers()[0].member.is_left_out for one in (3, 4)):
+        lab.run(0.01)
+    lab.crash(0)
+    while any(lab.orders[one].layers()[0].is_in for one in (3, 4)):
+        lab.run(0.1)
+    away = set()
+    lab.send(1, 3)
+    lab.send(4, 2)
+    return lab.run(30.0).faults()
+
+
 def a_server_that_was_is_back_first(order: type[Order] | None) -> bool:
     """3 has something for 5 when it is cut off from its group, and both from all others, until that
     has been let go; then 3 hears the other servers again, and later 4, which serves the group."""
@@ -635,6 +657,7 @@ SCHEDULES: dict[str, Callable[[type[Order] | None], Any]] = {
     "brings-its-batch-unbound": a_founder_that_its_group_has_replaced,
     "strangers-are-not-asked": all_whom_one_knows_die,
     "strangers-are-not-believed": all_whom_one_knows_die,
+    "leaves-with-what-it-knows": those_who_stay_do_not_hear_of_it,
     "forgets-though-lost-at-home": drawn(A_SERVER_ALONE),
     "speaks-for-a-group-that-goes-on": drawn(A_SERVER_ALONE),
     "founds-anew-in-silence": back_in_silence,

@@ -214,7 +214,7 @@ class Admission:
             state.retained[serial] = message
         state.retained_count = len(body.retained)
         state.departed = dict(body.departed)
-        state.decisions[view.number] = body.decision
+        state.decisions = {view.number: body.decision}
         self._enter(view, list(body.base))
         state.captured = Captured(body.base, body.retained, body.state)
         core.emit(ViewInstalled(view, (core.me,), (), body.state, body.retained))
@@ -233,6 +233,7 @@ class Admission:
             if rank == core.rank and number > taken
         ]
         left = core.leaves(core.rank) and not lost
+        state.decisions = {decision.view.number: decision}  # its next life may have to tell
         self.stop(StopReason.LEFT if left else StopReason.EXCLUDED, lost, in_doubt)
 
     def lose_patience(self) -> None:
@@ -256,6 +257,6 @@ class Admission:
         base = state.base[core.rank] + state.received[core.rank] if state.base else 0
         for number, (to, payload) in enumerate(state.queue, start=base + 1):
             lost.append(GroupMessage(core.me, number, 0, (), to, payload))
-        core.state = State(phase=STOPPED, view=state.view)
+        core.state = State(phase=STOPPED, view=state.view, decisions=state.decisions)
         core.resume()
         core.farewell = Stopped(reason, tuple(lost), in_doubt)

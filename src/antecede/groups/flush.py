@@ -362,7 +362,7 @@ class Flushing:
         if state.ticks % (4 + len(state.peers) // 4) == 0:
             core.transmit(core.others, Vouch(state.accepted_in, accepted))
 
-    def on_old_vouch(self, packet: Packet) -> None:
+    def tell_how_it_ended(self, packet: Packet) -> None:
         """One that is behind does not know how its view ended."""
         core = self.core
         decision = core.state.decisions.get(packet.view + 1)

@@ -183,6 +183,11 @@ class GroupMember:
             return core.effects  # nothing has changed since it was asked when the next tick is
         return self._end()
 
+    def follow(self, earlier: "GroupMember") -> None:
+        """Know how an earlier life of the same process in this group ended: those who were to stay
+        may never have heard it, and need not be a quorum of the view they are in."""
+        self.state.decisions = dict(earlier.state.decisions)
+
     def leave(self, now: float) -> list[Effect]:
         """Leave the group once all that was sent has gone out."""
         self._begin(now)
@@ -453,6 +458,8 @@ class GroupMember:
             self._admission.on_welcome(body)
         elif isinstance(body, Refuse) and body.incarnation == self.me.incarnation:
             self._admission.stop(StopReason.EXCLUDED, [])
+        elif isinstance(body, Report):
+            self._flushing.tell_how_it_ended(packet)
 
     def _receive_as_member(self, packet: Packet) -> None:
         """A packet of another view, or one that is said across views."""
@@ -517,7 +524,7 @@ class GroupMember:
         if isinstance(packet.body, Report):
             self.core.transmit(1 << packet.source.process, self.core.report())
         elif isinstance(packet.body, Vouch):
-            self._flushing.on_old_vouch(packet)
+            self._flushing.tell_how_it_ended(packet)
         elif isinstance(packet.body, Tell | Heard):
             self._tell_or_heard(packet)
 

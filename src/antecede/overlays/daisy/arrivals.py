@@ -112,7 +112,8 @@ class Arrivals(Part):
     def _await_those_behind(self, layer: Layer) -> None:
         """A group brings another batch that lacks what others have had of a process of its own."""
         nodes = self.core.plan.nodes
-        behind = note_lacking(layer, {one: nodes[one].processes for one in layer.memory.had})
+        had = [one for one in layer.memory.had if one in nodes]
+        behind = note_lacking(layer, {one: nodes[one].processes for one in had})
         layer.memory.batches |= behind
         layer.memory.brought -= behind
         layer.state.founding.owes |= behind & {self.core.whom(layer, self.process)}

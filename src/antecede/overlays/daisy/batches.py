@@ -43,10 +43,10 @@ def batch(layer: Layer, below: Layer | None, absent: ProcessSet = 0) -> tuple[It
             bound[node] = max(epoch, bound.get(node, 0))
     beside = {**memory.beside, **(below.memory.beside if below is not None else {})}
     head = Batch(
-        missed=_listed(memory.missed),
+        missed=listed(memory.missed),
         away=tuple(sorted(memory.away)),
         bound=tuple(sorted(bound.items())),
-        beside=_listed(beside),
+        beside=listed(beside),
         changes=() if below is None else tuple(below.memory.changes),
         was_in=layer.state.founding.was_in,
         of=None if below is None else below.node.index,
@@ -75,14 +75,15 @@ def note_lacking(layer: Layer, inside: Mapping[int, ProcessSet]) -> set[int]:
     for group, own in memory.had.items():
         for who, number in [pair for one in memory.had.values() for pair in one.items()]:
             is_behind = number > max(own.get(who, 0), memory.seen.get(who, 0))
-            if is_behind and inside[group] >> who & 1:
+            if is_behind and inside.get(group, 0) >> who & 1:
                 memory.lacking[who] = max(number, memory.lacking.get(who, 0))
                 behind.add(group)
     memory.had = {}
     return behind
 
 
-def _listed(names: dict[int, set[MessageId]]) -> tuple[tuple[int, Ids], ...]:
+def listed(names: dict[int, set[MessageId]]) -> tuple[tuple[int, Ids], ...]:
+    """What was missed, by whom, as it is stored."""
     return tuple((who, tuple(sorted(ids))) for who, ids in sorted(names.items()))
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from antecede import groups
 from antecede.message import ProcessSet, members, process_set, set_from_bytes, set_to_bytes
 from antecede.overlays.daisy.absence import Absence
+from antecede.overlays.daisy.batches import listed
 from antecede.overlays.daisy.consent import Consent, is_asking
 from antecede.overlays.daisy.core import Core, Part
 from antecede.overlays.daisy.history import History
@@ -253,14 +254,15 @@ class Changes(Part):
         legacy = self.core.state.legacies.get(word.node)
         if legacy is not None:
             followers, messages = set_to_bytes(legacy.followers), tuple(legacy.messages)
-            self.absence.search.say(Brought(word.node, followers, messages), 1 << source)
+            brought = Brought(word.node, followers, messages, legacy.missed)
+            self.absence.search.say(brought, 1 << source)
 
     def on_brought(self, word: Brought, now: float) -> None:
         local = self.core.local
         if local is not None and not local.is_lost and line(word.node) in local.memory.batches:
             here = 0 if local.view is None else local.view.processes
             away = set_from_bytes(word.followers) & local.node.processes & ~here
-            head = Batch(away=tuple(members(away)), was_in=word.node)
+            head = Batch(missed=word.missed, away=tuple(members(away)), was_in=word.node)
             messages = carries(map(unpack, word.messages))
             self.core.do(local, local.bring((head, *messages), now))
 
@@ -314,7 +316,8 @@ class Changes(Part):
         for node in [node for node, legacy in legacies.items() if legacy.since < since_s]:
             del legacies[node]
         everybody, messages = old.followers(), old.everything()
-        legacy = Legacy(now, view.number, view.processes, everybody, messages)
+        missed = listed(old.memory.missed)
+        legacy = Legacy(now, view.number, view.processes, everybody, messages, missed)
         legacies[old.node.index] = legacy
 
 

@@ -89,6 +89,8 @@ class Core:
         """Be in a group in another way. Whatever is above depends on it, and is over, unless this
         process serves the group still."""
         place = self.layers.index(old)
+        if old.config.group == new.config.group:
+            new.member.follow(old.member)
         if old.node.index != new.node.index:
             self._end(old)
         else:

@@ -354,6 +354,8 @@ class Legacy(msgspec.Struct, array_like=True):
     followers: ProcessSet
     """These, and who was away."""
     messages: list[bytes]
+    missed: tuple[tuple[int, Ids], ...] = ()
+    """By who was away, what was let go."""
 
 
 class State(msgspec.Struct, array_like=True):

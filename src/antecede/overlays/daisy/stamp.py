@@ -7,7 +7,7 @@ from antecede.groups import Packet as GroupPacket
 from antecede.groups.packets import Data as GroupData
 from antecede.groups.packets import Tell, Vector
 from antecede.order import Count, Stamp
-from antecede.overlays.daisy.items import Ahead, Carry, Direct, carries, decode_items
+from antecede.overlays.daisy.items import Ahead, Carry, Direct, Ids, carries, decode_items
 from antecede.overlays.daisy.matrix import integers_in
 
 
@@ -69,11 +69,13 @@ class Wanted(msgspec.Struct, frozen=True, array_like=True, tag=6):
 
 
 class Brought(msgspec.Struct, frozen=True, array_like=True, tag=7):
-    """I was, and it had these messages, as stored. `followers`: who was in it, or away from it."""
+    """I was, and it had these messages, as stored. `followers`: who was in it, or away from it;
+    `missed`: what it had let go, by who was away."""
 
     node: Count
     followers: bytes
     messages: tuple[bytes, ...]
+    missed: tuple[tuple[Count, Ids], ...] = ()
 
 
 Talk = Poke | Seek | Lost | Found | Moved | Left | Wanted | Brought
