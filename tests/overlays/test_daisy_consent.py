@@ -383,8 +383,3 @@ def test_a_group_that_is_frozen_during_two_cuts_goes_on() -> None:
     """It shows no rule any more."""
     scenario = make_scenario({"protocol": "daisy", **FROZEN_DURING_TWO_CUTS})
     assert judge(scenario).failure is None
-
-
-@pytest.mark.parametrize("name", sorted({*SCHEDULES} - {rule.name for rule in CONSENT}))
-def test_schedules_that_rules_had_pass(name: str) -> None:
-    assert judge(make_scenario({"protocol": "daisy", **SCHEDULES[name]})).failure is None
