@@ -445,7 +445,7 @@ FENCE = [
     ),
     Mutant(
         name="half-of-the-groups-are-none",
-        old=" or (here == rest and len(children) == 2 and first <= groups)\n",
+        old=" or (more == 0 and len(children) == 2 and first <= groups)\n",
         new="\n",
     ),
     Mutant(
@@ -784,9 +784,14 @@ GIVING_WAY = [
 
 STAYING = [
     Mutant(
+        name="large-groups-of-servers-count-more",
+        old="        if self.core.evolves:\n            count",
+        new="        if children:\n            count",
+    ),
+    Mutant(
         name="half-of-the-groups-are-enough",
-        old="here == rest and len(children) == 2 and",
-        new="here == rest and",
+        old="more == 0 and len(children) == 2 and",
+        new="more == 0 and",
     ),
     Mutant(
         name="two-gaps-for-one-loss",

@@ -33,6 +33,21 @@ A_GROUP_DIES: dict[str, Any] = {
 """With the server of the group beside it, which then waits for it."""
 
 SCHEDULES: dict[str, dict[str, Any]] = {
+    "large-groups-of-servers-count-more": {
+        "options": {"sizes": [2, 2, 2], "tick_s": 0.3},
+        "processes": 18,
+        "seed": 28000003265,
+        "messages": 57,
+        "workload": {"cascade": 0.314, "kind": "multicast", "size": 3},
+        "rate": 0.41,
+        "network": {
+            "delay": {"kind": "exponential", "mean_s": 0.011},
+            "partitions": [
+                {"start_s": 2.943, "end_s": 1002.943, "sides": [[8], [0]], "packets": "held"}
+            ],
+        },
+        "patience_s": 210.0,
+    },
     "half-of-the-groups-are-enough": {
         "processes": 12,
         "seed": 50164,

@@ -229,11 +229,15 @@ class Search(Part):
     def _are_most(self, layer: Layer, groups: set[int]) -> bool:
         """Whether these are most of the groups below servers; of two halves the one that may have
         gone on, with the most senior server of the last view, or with the first group, where none
-        is known. A group counts for all that have merged in it."""
-        children, count = set(layer.node.children), self.core.plan.count
-        here, rest = sum(map(count, groups & children)), sum(map(count, children - groups))
+        is known. Where groups merge, one counts for all that have merged in it."""
+        children, here = set(layer.node.children), groups & {*layer.node.children}
+        if self.core.evolves:
+            count = self.core.plan.count
+            more = sum(map(count, here)) - sum(map(count, children - here))
+        else:
+            more = 2 * len(here) - len(children)
         first = {self._senior_group(layer), min(children, key=self.core.plan.place)} - {None}
-        return here > rest or (here == rest and len(children) == 2 and first <= groups)
+        return more > 0 or (more == 0 and len(children) == 2 and first <= groups)
 
     def _senior_group(self, layer: Layer) -> int | None:
         """The group of the most senior server in the last view, as far as it is known here, or in
