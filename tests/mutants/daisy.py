@@ -785,8 +785,8 @@ GIVING_WAY = [
 STAYING = [
     Mutant(
         name="large-groups-of-servers-count-more",
-        old="        if self.core.evolves:\n            count",
-        new="        if children:\n            count",
+        old="self.core.plan.count(one) if merges else 1.0",
+        new="self.core.plan.count(one)",
     ),
     Mutant(
         name="half-of-the-groups-are-enough",

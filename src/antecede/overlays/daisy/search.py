@@ -230,12 +230,9 @@ class Search(Part):
         """Whether these are most of the groups below servers; of two halves the one that may have
         gone on, with the most senior server of the last view, or with the first group, where none
         is known. Where groups merge, one counts for all that have merged in it."""
-        children, here = set(layer.node.children), groups & {*layer.node.children}
-        if self.core.evolves:
-            count = self.core.plan.count
-            more = sum(map(count, here)) - sum(map(count, children - here))
-        else:
-            more = 2 * len(here) - len(children)
+        children, merges = set(layer.node.children), self.core.evolves
+        weights = {one: self.core.plan.count(one) if merges else 1.0 for one in children}
+        more = sum(weights[one] if one in groups else -weights[one] for one in children)
         first = {self._senior_group(layer), min(children, key=self.core.plan.place)} - {None}
         return more > 0 or (more == 0 and len(children) == 2 and first <= groups)
 
