@@ -32,7 +32,9 @@ from antecede.overlays.daisy.core import Core
 from antecede.overlays.daisy.fence import Fencing
 from antecede.overlays.daisy.items import (
     Batch,
+    Change,
     Direct,
+    Reshape,
     carries,
     carry,
     check_addresses,
@@ -234,7 +236,8 @@ class Daisy(Order):
                 self._check_matrix(item)
             elif type(item) is Batch:
                 check_changes(map(unpack, item.changes), self.membership.size)
-        check_changes(decode_items(payload), self.membership.size)
+            elif type(item) is Change or type(item) is Reshape:
+                check_changes([item], self.membership.size)
         check_addresses(payload, self.membership.size)
 
     def _check_matrix(self, item: Direct) -> None:

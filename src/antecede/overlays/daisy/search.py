@@ -227,9 +227,9 @@ class Search(Part):
         return {*layer.node.children} <= groups or (is_late and self._are_most(layer, groups))
 
     def _are_most(self, layer: Layer, groups: set[int]) -> bool:
-        """Whether these are most of the groups below servers; of two halves the one that may have
-        gone on, with the most senior server of the last view, or with the first group, where none
-        is known. Where groups merge, one counts for all that have merged in it."""
+        """Whether these are most of the groups below servers. Of two groups the first one will do,
+        unless the most senior server of the last view that is known was the other's, which may have
+        gone on. Where groups merge, one counts for all that have merged in it."""
         children, merges = set(layer.node.children), self.core.evolves
         weights = {one: self.core.plan.count(one) if merges else 1.0 for one in children}
         more = sum(weights[one] if one in groups else -weights[one] for one in children)
