@@ -72,3 +72,11 @@ class GroupMessage(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
     def concerns(self, process: int) -> bool:
         return self.to == EVERYBODY or bool(self.to >> process & 1)
+
+
+class Waiting(msgspec.Struct, frozen=True):
+    """A message that has come and is not delivered, and the messages it still waits for. Nothing is
+    awaited where a change of views or a suspension holds it."""
+
+    message: GroupMessageId
+    awaited: tuple[GroupMessageId, ...]

@@ -2,8 +2,6 @@
 
 from collections.abc import Iterable
 
-import msgspec
-
 from antecede.errors import MalformedStamp, Misuse
 from antecede.groups.admission import Admission
 from antecede.groups.api import Effect, GroupConfig, Resumed, StopReason, Suspended, Wake
@@ -17,6 +15,7 @@ from antecede.groups.identities import (
     GroupMessageId,
     MemberId,
     View,
+    Waiting,
 )
 from antecede.groups.packets import (
     Accept,
@@ -51,14 +50,6 @@ from antecede.snapshot import freeze, thaw
 
 _OF_ANY_VIEW = frozenset({Join, Ask, Decide})
 """What is said across views."""
-
-
-class Waiting(msgspec.Struct, frozen=True):
-    """A message that has come and is not delivered, and the messages it still waits for. Nothing is
-    awaited where a change of views or a suspension holds it."""
-
-    message: GroupMessageId
-    awaited: tuple[GroupMessageId, ...]
 
 
 class GroupMember:

@@ -283,7 +283,7 @@ class Changes(Part):
             new = founding_anew(self.process, node, self.options, 0, node.founders, whose, gone)
             new.memory.inherit(old.memory)
             new.state.sleep.patient_until = now + 3 * self.options.suspect_after_s
-            for who in members(old.followers() & node.processes & ~process_set(node.founders)):
+            for who in members(_followers(old) & node.processes & ~process_set(node.founders)):
                 new.memory.away[who] = now
         else:
             has_been_in = int(old.is_in or old.state.incarnation > 0)  # it is no newcomer
@@ -315,7 +315,7 @@ class Changes(Part):
         legacies, since_s = self.core.state.legacies, now - self.options.forget_after_s
         for node in [node for node, legacy in legacies.items() if legacy.since < since_s]:
             del legacies[node]
-        everybody, messages = old.followers(), old.everything()
+        everybody, messages = _followers(old), old.everything()
         missed = listed(old.memory.missed)
         legacy = Legacy(now, view.number, view.processes, everybody, messages, missed)
         legacies[old.node.index] = legacy
@@ -333,3 +333,9 @@ def _kept_from(layer: Layer, processes: ProcessSet) -> list[bytes]:
         for kept in layer.in_order()
         if processes >> kept.message.id.sender & 1
     ]
+
+
+def _followers(layer: Layer) -> ProcessSet:
+    """Who comes along when a group gives way: all who are in it, and who may come back."""
+    here = 0 if layer.view is None else layer.view.processes
+    return here | process_set(layer.memory.away)

@@ -24,7 +24,7 @@ from antecede.groups import (
     founding_view,
 )
 from antecede.groups.packets import Body, Data, Decide, Join, Packet, Report
-from antecede.message import MessageId, ProcessSet, process_set
+from antecede.message import MessageId, ProcessSet
 from antecede.overlays.daisy.items import (
     Ahead,
     Carry,
@@ -254,11 +254,6 @@ class Layer:
         if self.node.level:
             items = [item for item in items if isinstance(item, Carry)]
         return carries(items)
-
-    def followers(self) -> ProcessSet:
-        """Who comes along when the group gives way: all who are in it, and who may come back."""
-        here = 0 if self.view is None else self.view.processes
-        return here | process_set(self.memory.away)
 
     def everything(self) -> list[bytes]:
         """All messages that it would be a pity to lose, each once: kept, put aside, sent but not
