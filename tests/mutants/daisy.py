@@ -1068,10 +1068,6 @@ ONE_BY_ONE = [
         old="self.node.processes | (self.state.before if self.memory.batches else 0)",
         new="self.node.processes",
     ),
-]
-"""Rules that are shown one by one: `tests/overlays/test_daisy_one_by_one.py`."""
-
-UNSHOWN = [
     Mutant(
         name="misses-groups-that-never-were",
         old="                if not layer.node.level or is_below:\n",
@@ -1088,24 +1084,28 @@ UNSHOWN = [
         new="                pass\n",
     ),
     Mutant(
-        name="away-before-it-can-be-there",
-        old="layer.memory.away[index] = now + 4 * self.options.suspect_after_s",
-        new="pass",
-    ),
-    Mutant(
         name="says-what-was-own-though-lost",
         old="        if layer.is_lost:\n            return []\n        return [",
         new="        return [",
     ),
     Mutant(
-        name="rises-from-a-group-that-gives-way",
-        old="        if self.core.gives_way(layer) or not above.is_open:\n",
-        new="        if not above.is_open:\n",
-    ),
-    Mutant(
         name="new-servers-keep-changes-to-themselves",
         old="            self.changes.tell_servers(layer, now)\n",
         new="            pass\n",
+    ),
+]
+"""Rules that are shown one by one: `tests/overlays/test_daisy_one_by_one.py`."""
+
+UNSHOWN = [
+    Mutant(
+        name="away-before-it-can-be-there",
+        old="layer.memory.away[index] = now + 4 * self.options.suspect_after_s",
+        new="pass",
+    ),
+    Mutant(
+        name="rises-from-a-group-that-gives-way",
+        old="        if self.core.gives_way(layer) or not above.is_open:\n",
+        new="        if not above.is_open:\n",
     ),
     Mutant(
         name="founders-say-nothing-of-changes",

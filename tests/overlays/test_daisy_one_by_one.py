@@ -5,6 +5,7 @@ Each schedule says what is wrong: nothing with all rules, and something without 
 named after."""
 
 from collections.abc import Callable
+from math import inf
 from typing import Any
 
 import pytest
@@ -29,11 +30,12 @@ from antecede.overlays.daisy.items import (
     shorter,
     unpack,
 )
-from antecede.overlays.daisy.stamp import DaisyStamp, Poke
+from antecede.overlays.daisy.stamp import DaisyStamp, Moved, Poke
 from antecede.protocols import find
 from tests.mutants import Mutant, mutated
 from tests.mutants.daisy import ONE_BY_ONE
-from tests.overlays.daisy_lab import SERVERS, Copy, Lab
+from tests.overlays.daisy_lab import SERVERS, Copy, Lab, carried
+from tests.overlays.test_daisy_cuts import brings_a_batch
 
 EPOCH = 1 << 16
 """The first one that is founded anew, by process 0."""
@@ -421,6 +423,134 @@ def one_brings_what_another_group_has_sent_early(order: type[Order]) -> list[str
     return lab.run(60.0).faults()
 
 
+# Groups that die, or are cut off, when others give way.
+
+
+def a_group_dies_when_its_servers_are_to_dissolve(order: type[Order]) -> list[str]:
+    """Six groups of two, three each below 0 and 6, which are few enough to dissolve. 6 has told 0
+    so when 10 and 11 die; 0 hears it later, in the next view of 6. Nothing is kept for the dead:
+    still, their servers must not wait for them for ever."""
+    clock = {"suspect_after_s": 0.5, "forget_after_s": 6.0}
+    lab = Lab(order, size=12, sizes=[2, 3], quorum="majority", merge_servers_below=4, **clock)
+
+    def before(copy: Copy) -> None:
+        if copy[0] == 6 and reshapes(copy):
+            lab.crash(10, 11)
+
+    def reshapes(copy: Copy) -> bool:
+        return any(isinstance(one, Reshape) for one in words(copy, 8))
+
+    lab.before = before
+    lab.lose = lambda copy: lab.now < 2.0 and copy[0] == 6 and reshapes(copy)
+    lab.send(0, 1)
+    lab.send(6, 7)
+    lab.run(5.0)
+    assert 10 in lab.dead
+    lab.send(6, 8)
+    return lab.run(40.0).faults()
+
+
+def one_is_lost_with_what_nobody_has_had(order: type[Order]) -> list[str]:
+    """Six groups of three, three each below 0 and 9. 9 has told 0 that its group dissolves when 12
+    dies; in the next view 15 sends up what 16 has for 10, and is cut off with its group. The others
+    dissolve without it. It hears of that, and must not say that all have what it has sent."""
+    clock = {"suspect_after_s": 0.5, "forget_after_s": 6.0}
+    lab = Lab(order, size=18, sizes=[3, 3], quorum="majority", merge_servers_below=4, **clock)
+    lost = {15, 16, 17}
+    cut_at, deaf_until = inf, inf
+
+    def before(copy: Copy) -> None:
+        if copy[0] == 9 and any(isinstance(one, Reshape) for one in words(copy, 8)):
+            lab.crash(12)
+
+    def lose(copy: Copy) -> bool:
+        is_sent = copy[0] == 15 and bool(carried(copy[2], 7))
+        is_cut = lab.now >= cut_at and (copy[0] in lost) != (copy[1] in lost)
+        return is_sent or is_cut or (copy[:2] == (0, 9) and 12 in lab.dead and lab.now < deaf_until)
+
+    lab.before, lab.lose = before, lose
+    lab.send(0, 1)
+    lab.send(9, 10)
+    fifteen = lab.orders[15]
+    while fifteen.layers()[1].view.number < 2:
+        lab.run(0.01)
+    lab.send(16, 10)
+    while not fifteen.layers()[1].memory.kept:
+        lab.run(0.01)
+    cut_at, deaf_until = lab.now, lab.now + 2.0
+    lab.run(15.0)
+    cut_at = inf
+    lab.send(16, 15)
+    lab.before = lambda copy: None
+    lab.lose = lambda copy: False
+    return lab.run(40.0).faults()
+
+
+def a_group_dies_when_it_is_merged(order: type[Order]) -> list[str]:
+    """6 is cut off with its group, and is to get something from 1, which then talks with 4, which
+    writes to 6 as well. 0 and 1 die when their group is merged with that of 3: this has left the
+    servers, and is the only one who has what 1 had sent."""
+    groups = [[0, 1, 2], [3, 4, 5], [6, 7, 8, 9]]
+    clock = {"suspect_after_s": 0.5, "forget_after_s": 10.0}
+    lab = Lab(order, size=10, groups=groups, quorum="majority", merge_below=3, **clock)
+    lab.send(1, 4)
+    lab.run(0.5)
+    part(lab, (0, 1, 2, 3, 4, 5), (6, 7, 8, 9))
+    for sender, to in ((1, 6), (1, 4), (4, 6)):
+        lab.send(sender, to)
+        lab.run(1.0)
+
+    def before(copy: Copy) -> None:
+        packet = copy[2].packet
+        if copy[0] < 2 and packet is not None and packet.group >= 1 << 26:
+            lab.crash(0, 1)
+
+    lab.before = before
+    lab.crash(2)
+    lab.run(3.0)
+    assert {0, 1} <= lab.dead
+    lab.lose = lambda copy: False
+    return lab.run(60.0).faults()
+
+
+def servers_never_hear_of_a_merge(order: type[Order]) -> bool:
+    """The last two groups have merged, and the servers who decided that have died: those who are
+    there now do not know of it. The next server of the merged group says so."""
+    lab = four(order, merge_below=2)
+    lab.send(0, 1, 6, 11, 14)
+    lab.run(1.0)
+    change = pack(merge(100, (2, (10, 11, 12)), (3, (13, 14, 15))))
+    for process in range(10, 16):
+        stamp = DaisyStamp(None, Moved(2 if process < 13 else 3, (change,)), busy=True)
+        lab.arrive((11, process, stamp), lab.now)
+    lab.run(5.0)
+    lab.crash(10)
+    lab.send(11, 12)
+    lab.run(10.0)
+    return any(change not in lab.orders[server].state.changes for server in (0, 5))
+
+
+def a_founder_knows_of_a_split_that_never_was(order: type[Order]) -> object:
+    """Six groups of two, below three groups of servers, below 0, 4 and 8, who die. 6, one of the
+    next, has heard that the first group of servers was split, which never came about: it says that
+    half of it is away. 10 is late. Nobody can look for that half."""
+    lab = Lab(order, size=12, sizes=[2, 2], split_servers_above=4, suspect_after_s=0.5)
+    made = tuple(Group(100 + one, 1, (2 * one,), (2 * one, 2 * one + 1), (one,)) for one in (0, 1))
+    split = Reshape(6, group(lab, 9), made, (group(lab, 0), group(lab, 1)))
+    lab.send(1, 4, 8)
+    lab.run(1.0)
+    lab.orders[6]._changes.history.learn([pack(split)])
+    lab.crash(0, 4, 8)
+    lab.lose = lambda copy: copy[0] == 10 and lab.now < 8.0 and brings_a_batch(copy)
+    for sender, to in ((2, 3), (2, 6), (6, 10), (10, 2)):
+        lab.send(sender, to)
+    try:
+        lab.run(30.0)
+    except KeyError as group_that_never_was:
+        return group_that_never_was
+    return lab.faults()
+
+
 SCHEDULES: dict[str, Callable[[type[Order]], Any]] = {
     "the-first-group-goes-on": the_first_group_goes_on_beside_the_senior_server,
     "leaves-one-in-a-later-epoch": one_is_left_in_a_later_epoch,
@@ -441,6 +571,11 @@ SCHEDULES: dict[str, Callable[[type[Order]], Any]] = {
     "brings-what-the-servers-have": one_brings_what_the_servers_have,
     "leaves-what-came-before": one_leaves_what_came_before,
     "rises-though-it-came-down": one_brings_what_another_group_has_sent_early,
+    "frozen-for-ever": a_group_dies_when_its_servers_are_to_dissolve,
+    "says-what-was-own-though-lost": one_is_lost_with_what_nobody_has_had,
+    "leaves-the-servers-empty-handed": a_group_dies_when_it_is_merged,
+    "new-servers-keep-changes-to-themselves": servers_never_hear_of_a_merge,
+    "misses-groups-that-never-were": a_founder_knows_of_a_split_that_never_was,
 }
 
 
