@@ -970,7 +970,7 @@ LOCAL_GROUPS = [
 """Local groups that split and merge, who is away from them, and who serves them:
 `tests/overlays/test_daisy_local_groups.py` has the schedules."""
 
-UNSHOWN = [
+ONE_BY_ONE = [
     Mutant(
         name="the-first-group-goes-on",
         old="{self._senior_group(layer), min(children, key=self.core.plan.place)}",
@@ -992,21 +992,6 @@ UNSHOWN = [
         new="                pass\n",
     ),
     Mutant(
-        name="misses-groups-that-never-were",
-        old="                if not layer.node.level or is_below:\n",
-        new="                if who >= 0:\n",
-    ),
-    Mutant(
-        name="frozen-for-ever",
-        old="memory.kept or memory.frozen",
-        new="memory.kept",
-    ),
-    Mutant(
-        name="leaves-the-servers-empty-handed",
-        old="                new.state.out.resend += _kept_from(above, node.processes)\n",
-        new="                pass\n",
-    ),
-    Mutant(
         name="rises-though-it-came-down",
         old='        if self.options.forward == "stable":\n            return True\n'
         "        if not layer.node",
@@ -1021,28 +1006,12 @@ UNSHOWN = [
     Mutant(
         name="comes-below-again",
         old="new = [group for group in change.made or change.below if group.index not in gone]",
-        new="new = [one for one in change.made or change.below "
-        "if not one.level or one.index not in gone]",
+        new="new = [*(change.made or change.below)]",
     ),
     Mutant(
         name="the-top-dissolves",
         old="        if count == 1 or (parent is not None and is_small):\n",
         new="        if is_small:\n",
-    ),
-    Mutant(
-        name="away-before-it-can-be-there",
-        old="layer.memory.away[index] = now + 4 * self.options.suspect_after_s",
-        new="pass",
-    ),
-    Mutant(
-        name="says-what-was-own-though-lost",
-        old="        if layer.is_lost:\n            return []\n        return [",
-        new="        return [",
-    ),
-    Mutant(
-        name="rises-from-a-group-that-gives-way",
-        old="        if self.core.gives_way(layer) or not above.is_open:\n",
-        new="        if not above.is_open:\n",
     ),
     Mutant(
         name="ready-though-its-group-gives-way",
@@ -1090,11 +1059,6 @@ UNSHOWN = [
         new=" or layer.is_merging():\n            return False",
     ),
     Mutant(
-        name="new-servers-keep-changes-to-themselves",
-        old="            self.changes.tell_servers(layer, now)\n",
-        new="            pass\n",
-    ),
-    Mutant(
         name="believes-servers-that-were",
         old="        if len(kept) < len(known):\n",
         new="        if len(kept) > len(known):\n",
@@ -1103,6 +1067,45 @@ UNSHOWN = [
         name="leaves-what-came-before",
         old="self.node.processes | (self.state.before if self.memory.batches else 0)",
         new="self.node.processes",
+    ),
+    Mutant(
+        name="misses-groups-that-never-were",
+        old="                if not layer.node.level or is_below:\n",
+        new="                if who >= 0:\n",
+    ),
+    Mutant(
+        name="frozen-for-ever",
+        old="memory.kept or memory.frozen",
+        new="memory.kept",
+    ),
+    Mutant(
+        name="leaves-the-servers-empty-handed",
+        old="                new.state.out.resend += _kept_from(above, node.processes)\n",
+        new="                pass\n",
+    ),
+    Mutant(
+        name="says-what-was-own-though-lost",
+        old="        if layer.is_lost:\n            return []\n        return [",
+        new="        return [",
+    ),
+    Mutant(
+        name="new-servers-keep-changes-to-themselves",
+        old="            self.changes.tell_servers(layer, now)\n",
+        new="            pass\n",
+    ),
+]
+"""Rules that are shown one by one: `tests/overlays/test_daisy_one_by_one.py`."""
+
+UNSHOWN = [
+    Mutant(
+        name="away-before-it-can-be-there",
+        old="layer.memory.away[index] = now + 4 * self.options.suspect_after_s",
+        new="pass",
+    ),
+    Mutant(
+        name="rises-from-a-group-that-gives-way",
+        old="        if self.core.gives_way(layer) or not above.is_open:\n",
+        new="        if not above.is_open:\n",
     ),
     Mutant(
         name="founders-say-nothing-of-changes",

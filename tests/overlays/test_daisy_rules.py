@@ -23,6 +23,7 @@ RULES = [
     *daisy.BACK,
     *daisy.EVOLVING,
     *daisy.CONSENT,
+    *daisy.ONE_BY_ONE,
     *daisy.GIVING_WAY,
     *daisy.STAYING,
     *daisy.HELD_UP,
@@ -42,6 +43,7 @@ def test_no_list_of_rules_is_left_out() -> None:
     known = {"RULES", "AHEAD", "STAR", "LEVELS", "DIRECT", "TOLD", "FOUND_BY_CHANCE", "STOPS"}
     known |= {"FENCE", "LOAD", "RESHAPE", "BACK", "EVOLVING", "CONSENT", "GIVING_WAY", "STAYING"}
     known |= {"HELD_UP", "LOCAL_GROUPS", "UNSHOWN"}
+    known |= {"ONE_BY_ONE"}
     assert lists == known | {"MUTANTS"}
 
 
