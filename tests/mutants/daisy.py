@@ -970,140 +970,8 @@ LOCAL_GROUPS = [
 """Local groups that split and merge, who is away from them, and who serves them:
 `tests/overlays/test_daisy_local_groups.py` has the schedules."""
 
-UNSHOWN = [
-    Mutant(
-        name="the-first-group-goes-on",
-        old="{self._senior_group(layer), min(children, key=self.core.plan.place)}",
-        new="{min(children, key=self.core.plan.place)}",
-    ),
-    Mutant(
-        name="missed-under-a-name-that-was",
-        old="            names = {name for one in gone for name in known.pop(one, ())}\n",
-        new="            names = set[MessageId]()\n",
-    ),
-    Mutant(
-        name="agrees-again-to-what-is-void",
-        old="                layer.memory.refused.append(stored)  # it does not",
-        new="                pass  # it does not",
-    ),
-    Mutant(
-        name="leaves-one-in-a-later-epoch",
-        old="                self._found_with(layer, layer.view, now)\n",
-        new="                pass\n",
-    ),
-    Mutant(
-        name="misses-groups-that-never-were",
-        old="                if not layer.node.level or is_below:\n",
-        new="                if who >= 0:\n",
-    ),
-    Mutant(
-        name="frozen-for-ever",
-        old="memory.kept or memory.frozen",
-        new="memory.kept",
-    ),
-    Mutant(
-        name="leaves-the-servers-empty-handed",
-        old="                new.state.out.resend += _kept_from(above, node.processes)\n",
-        new="                pass\n",
-    ),
-    Mutant(
-        name="rises-though-it-came-down",
-        old='        if self.options.forward == "stable":\n            return True\n'
-        "        if not layer.node",
-        new='        if self.options.forward != "":\n            return True\n'
-        "        if not layer.node",
-    ),
-    Mutant(
-        name="the-last-that-is-heard-is-the-last",
-        old="            changes[:] = _sorted(changes)\n            self.replan_all()\n",
-        new="            pass\n",
-    ),
-    Mutant(
-        name="comes-below-again",
-        old="new = [group for group in change.made or change.below if group.index not in gone]",
-        new="new = [one for one in change.made or change.below "
-        "if not one.level or one.index not in gone]",
-    ),
-    Mutant(
-        name="the-top-dissolves",
-        old="        if count == 1 or (parent is not None and is_small):\n",
-        new="        if is_small:\n",
-    ),
-    Mutant(
-        name="away-before-it-can-be-there",
-        old="layer.memory.away[index] = now + 4 * self.options.suspect_after_s",
-        new="pass",
-    ),
-    Mutant(
-        name="says-what-was-own-though-lost",
-        old="        if layer.is_lost:\n            return []\n        return [",
-        new="        return [",
-    ),
-    Mutant(
-        name="rises-from-a-group-that-gives-way",
-        old="        if self.core.gives_way(layer) or not above.is_open:\n",
-        new="        if not above.is_open:\n",
-    ),
-    Mutant(
-        name="ready-though-its-group-gives-way",
-        old="not (below.memory.batches or agreement(below) or self.core.gives_way(below))",
-        new="not (below.memory.batches or agreement(below) or below.state.moving.change)",
-    ),
-    Mutant(
-        name="remembers-half-of-its-past",
-        old="    groups = (*change.made, *change.below) if isinstance(change, Reshape) else ()\n",
-        new="    groups = change.made if isinstance(change, Reshape) else ()\n",
-    ),
-    Mutant(
-        name="asks-above-though-lost-at-home",
-        old="        return not layer.is_in and self.is_home_lost(layer)\n",
-        new="        return False\n",
-    ),
-    Mutant(
-        name="brings-what-the-servers-have",
-        old="for item in items if home >> item.sender & 1]\n",
-        new="for item in items]\n",
-    ),
-    Mutant(
-        name="agrees-twice",
-        old="        if not agreement(layer) and not memory.batches and _suits(layer, change):",
-        new="        if not memory.batches and _suits(layer, change):",
-    ),
-    Mutant(
-        name="agrees-for-who-is-not-there",
-        old="    return is_ours and view is not None and named == view.processes\n",
-        new="    return is_ours\n",
-    ),
-    Mutant(
-        name="nobody-asks-the-others",
-        old="        if stored not in moving.agreed and stored != moving.proposed:\n",
-        new="        if stored is None:\n",
-    ),
-    Mutant(
-        name="ready-though-it-has-agreed",
-        old="not (below.memory.batches or agreement(below) or self.core.gives_way(below))",
-        new="not (below.memory.batches or self.core.gives_way(below))",
-    ),
-    Mutant(
-        name="freezes-while-it-asks",
-        old=" or layer.is_merging() or is_asking(layer):\n            return False",
-        new=" or layer.is_merging():\n            return False",
-    ),
-    Mutant(
-        name="new-servers-keep-changes-to-themselves",
-        old="            self.changes.tell_servers(layer, now)\n",
-        new="            pass\n",
-    ),
-    Mutant(
-        name="believes-servers-that-were",
-        old="        if len(kept) < len(known):\n",
-        new="        if len(kept) > len(known):\n",
-    ),
-    Mutant(
-        name="leaves-what-came-before",
-        old="self.node.processes | (self.state.before if self.memory.batches else 0)",
-        new="self.node.processes",
-    ),
+
+MOMENTS = [
     Mutant(
         name="founders-say-nothing-of-changes",
         old="        changes=() if below is None else tuple(below.memory.changes),\n",
@@ -1247,6 +1115,143 @@ UNSHOWN = [
         name="goes-by-its-own-views-alone",
         old="        senior = known.first if known.first >= 0 else next(iter(founders), -1)\n",
         new="        senior = -1\n",
+    ),
+]
+"""Rules at the moment at which each matters."""
+
+UNSHOWN = [
+    Mutant(
+        name="the-first-group-goes-on",
+        old="{self._senior_group(layer), min(children, key=self.core.plan.place)}",
+        new="{min(children, key=self.core.plan.place)}",
+    ),
+    Mutant(
+        name="missed-under-a-name-that-was",
+        old="            names = {name for one in gone for name in known.pop(one, ())}\n",
+        new="            names = set[MessageId]()\n",
+    ),
+    Mutant(
+        name="agrees-again-to-what-is-void",
+        old="                layer.memory.refused.append(stored)  # it does not",
+        new="                pass  # it does not",
+    ),
+    Mutant(
+        name="leaves-one-in-a-later-epoch",
+        old="                self._found_with(layer, layer.view, now)\n",
+        new="                pass\n",
+    ),
+    Mutant(
+        name="misses-groups-that-never-were",
+        old="                if not layer.node.level or is_below:\n",
+        new="                if who >= 0:\n",
+    ),
+    Mutant(
+        name="frozen-for-ever",
+        old="memory.kept or memory.frozen",
+        new="memory.kept",
+    ),
+    Mutant(
+        name="leaves-the-servers-empty-handed",
+        old="                new.state.out.resend += _kept_from(above, node.processes)\n",
+        new="                pass\n",
+    ),
+    Mutant(
+        name="rises-though-it-came-down",
+        old='        if self.options.forward == "stable":\n            return True\n'
+        "        if not layer.node",
+        new='        if self.options.forward != "":\n            return True\n'
+        "        if not layer.node",
+    ),
+    Mutant(
+        name="the-last-that-is-heard-is-the-last",
+        old="            changes[:] = _sorted(changes)\n            self.replan_all()\n",
+        new="            pass\n",
+    ),
+    Mutant(
+        name="comes-below-again",
+        old="new = [group for group in change.made or change.below if group.index not in gone]",
+        new="new = [one for one in change.made or change.below "
+        "if not one.level or one.index not in gone]",
+    ),
+    Mutant(
+        name="the-top-dissolves",
+        old="        if count == 1 or (parent is not None and is_small):\n",
+        new="        if is_small:\n",
+    ),
+    Mutant(
+        name="away-before-it-can-be-there",
+        old="layer.memory.away[index] = now + 4 * self.options.suspect_after_s",
+        new="pass",
+    ),
+    Mutant(
+        name="says-what-was-own-though-lost",
+        old="        if layer.is_lost:\n            return []\n        return [",
+        new="        return [",
+    ),
+    Mutant(
+        name="rises-from-a-group-that-gives-way",
+        old="        if self.core.gives_way(layer) or not above.is_open:\n",
+        new="        if not above.is_open:\n",
+    ),
+    Mutant(
+        name="ready-though-its-group-gives-way",
+        old="not (below.memory.batches or agreement(below) or self.core.gives_way(below))",
+        new="not (below.memory.batches or agreement(below) or below.state.moving.change)",
+    ),
+    Mutant(
+        name="remembers-half-of-its-past",
+        old="    groups = (*change.made, *change.below) if isinstance(change, Reshape) else ()\n",
+        new="    groups = change.made if isinstance(change, Reshape) else ()\n",
+    ),
+    Mutant(
+        name="asks-above-though-lost-at-home",
+        old="        return not layer.is_in and self.is_home_lost(layer)\n",
+        new="        return False\n",
+    ),
+    Mutant(
+        name="brings-what-the-servers-have",
+        old="for item in items if home >> item.sender & 1]\n",
+        new="for item in items]\n",
+    ),
+    Mutant(
+        name="agrees-twice",
+        old="        if not agreement(layer) and not memory.batches and _suits(layer, change):",
+        new="        if not memory.batches and _suits(layer, change):",
+    ),
+    Mutant(
+        name="agrees-for-who-is-not-there",
+        old="    return is_ours and view is not None and named == view.processes\n",
+        new="    return is_ours\n",
+    ),
+    Mutant(
+        name="nobody-asks-the-others",
+        old="        if stored not in moving.agreed and stored != moving.proposed:\n",
+        new="        if stored is None:\n",
+    ),
+    Mutant(
+        name="ready-though-it-has-agreed",
+        old="not (below.memory.batches or agreement(below) or self.core.gives_way(below))",
+        new="not (below.memory.batches or self.core.gives_way(below))",
+    ),
+    Mutant(
+        name="freezes-while-it-asks",
+        old=" or layer.is_merging() or is_asking(layer):\n            return False",
+        new=" or layer.is_merging():\n            return False",
+    ),
+    Mutant(
+        name="new-servers-keep-changes-to-themselves",
+        old="            self.changes.tell_servers(layer, now)\n",
+        new="            pass\n",
+    ),
+    Mutant(
+        name="believes-servers-that-were",
+        old="        if len(kept) < len(known):\n",
+        new="        if len(kept) > len(known):\n",
+    ),
+    Mutant(
+        name="leaves-what-came-before",
+        old="self.node.processes | (self.state.before if self.memory.batches else 0)",
+        new="self.node.processes",
     ),
 ]
 """Rules for which no schedule is known: docs/daisy.md lists them."""
