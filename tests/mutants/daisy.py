@@ -1096,17 +1096,7 @@ ONE_BY_ONE = [
 ]
 """Rules that are shown one by one: `tests/overlays/test_daisy_one_by_one.py`."""
 
-UNSHOWN = [
-    Mutant(
-        name="away-before-it-can-be-there",
-        old="layer.memory.away[index] = now + 4 * self.options.suspect_after_s",
-        new="pass",
-    ),
-    Mutant(
-        name="rises-from-a-group-that-gives-way",
-        old="        if self.core.gives_way(layer) or not above.is_open:\n",
-        new="        if not above.is_open:\n",
-    ),
+MOMENTS = [
     Mutant(
         name="founders-say-nothing-of-changes",
         old="        changes=() if below is None else tuple(below.memory.changes),\n",
@@ -1250,6 +1240,20 @@ UNSHOWN = [
         name="goes-by-its-own-views-alone",
         old="        senior = known.first if known.first >= 0 else next(iter(founders), -1)\n",
         new="        senior = -1\n",
+    ),
+]
+"""Rules at the moment at which each matters."""
+
+UNSHOWN = [
+    Mutant(
+        name="away-before-it-can-be-there",
+        old="layer.memory.away[index] = now + 4 * self.options.suspect_after_s",
+        new="pass",
+    ),
+    Mutant(
+        name="rises-from-a-group-that-gives-way",
+        old="        if self.core.gives_way(layer) or not above.is_open:\n",
+        new="        if not above.is_open:\n",
     ),
 ]
 """Rules for which no schedule is known: docs/daisy.md lists them."""
