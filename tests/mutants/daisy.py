@@ -942,6 +942,11 @@ LOCAL_GROUPS = [
         new="            pass\n",
     ),
     Mutant(
+        name="serves-until-its-group-begins",
+        old="self.core.above(layer), layer.memory.batches <= {ABOVE}\n",
+        new="self.core.above(layer), not layer.memory.batches\n",
+    ),
+    Mutant(
         name="only-the-server-gives-notice",
         old="        for change in news if is_over else ():\n",
         new="        for change in news if is_over and below.is_server else ():\n",

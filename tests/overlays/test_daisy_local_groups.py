@@ -407,6 +407,24 @@ SCHEDULES: dict[str, dict[str, Any]] = {
         "joins": [{"process": 2, "time_s": 3.218, "talks_with": []}],
         "patience_s": 135.61599999999999,
     },
+    "serves-until-its-group-begins": {
+        "options": {"sizes": [2], "tick_s": 0.3, "merge_below": 3},
+        "processes": 7,
+        "seed": 510282,
+        "messages": 8,
+        "workload": {"cascade": 0.0, "kind": "multicast", "size": 3},
+        "rate": 0.189,
+        "network": {
+            "delay": {"kind": "exponential", "mean_s": 0.117},
+            "partitions": [
+                {"start_s": 2.695, "end_s": 13.905, "sides": [[0, 1, 3]], "packets": "lost"},
+                {"start_s": 5.927, "end_s": 1005.927, "sides": [[0], [3]], "packets": "lost"},
+            ],
+        },
+        "joins": [{"process": 2, "time_s": 3.218, "talks_with": []}],
+        "crashes": [{"process": 2, "time_s": 13.957}],
+        "patience_s": 135.61599999999999,
+    },
 }
 
 

@@ -421,6 +421,43 @@ def test_who_finds_no_servers_is_excused_where_half_of_the_groups_are_lost(
     assert found.stopped & 0b10 == stopped
 
 
+@pytest.mark.parametrize(
+    ("dead", "quorum", "told", "stopped"),
+    [
+        (0o7600, "majority", "since", 0o10),
+        (0o7200, "majority", "since", 0),  # three of four groups can found servers anew
+        (0o7600, "majority", "before", 0),  # 0 has served again
+        (0o7600, "majority", "again", 0),
+        (0o7600, "majority", "elsewhere", 0),  # in a group that has given way
+        (0o7600, "majority", "never", 0),
+        (0o7600, "survivors", "since", 0),
+    ],
+)
+def test_who_was_replaced_at_home_counts_no_more_among_servers_if_most_groups_are_lost(
+    dead: int, quorum: str, told: str, stopped: int
+) -> None:
+    """Four groups of three, whose servers were 0, 3, 6 and 9. 9 is dead; 6 lives, but most of its
+    group may not; 3 has stopped among the servers."""
+    groups = {f"group {index}": 0b111 << 3 * index for index in range(4)}
+    founding = {where: Notice(Event.VIEW, where, 0, those) for where, those in groups.items()}
+    chronicle = Chronicle(founding)
+    replaced = Notice(Event.SERVER, "group 0", 2, 0b010)
+    if told == "before":
+        chronicle.add(1, replaced, 4.0)
+    for process in (0, 3, 6):
+        chronicle.add(process, Notice(Event.VIEW, "servers 4", 2, 0o1111), 5.0)
+    if told not in ("before", "never"):
+        chronicle.add(1, replaced, 6.0)
+    if told == "again":
+        chronicle.add(1, Notice(Event.SERVER, "group 0", 3, 0b001), 7.0)
+    if told == "elsewhere":
+        chronicle.add(1, Notice(Event.MERGE, "group 0 and group 5", 3), 7.0)
+    chronicle.add(3, Notice(Event.STOPPED, "servers 4"), 8.0)
+    options = {"sizes": [3], "quorum": quorum}
+    scenario = make_scenario({"protocol": "daisy", "processes": 12, "options": options})
+    assert Excuses(scenario, chronicle, dead, 50.0, dict).stopped & 0o10 == stopped
+
+
 def test_servers_that_have_lost_most_excuse_what_goes_through_them() -> None:
     """Inside of a group there is another way."""
     pairs = set(reached(excuses(0b001000, {0: "servers"})))

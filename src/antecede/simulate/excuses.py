@@ -124,20 +124,22 @@ class Excuses:
     def _are_most_lost(self, process: int, asked: ProcessSet) -> bool:
         """Whether half of the groups in which these live, or more, cannot go on, or cannot be
         reached; of groups, and of what they were made of. For survivors, all others."""
-        reached = _reach(process, self._cuts)
-        concerned = asked | 1 << process
-        groups = {
-            where: everybody
-            for where, everybody in self._groups.items()
-            if everybody & concerned and not where.startswith(SERVERS)
-        }
+        concerned, reached = asked | 1 << process, _reach(process, self._cuts)
+        homes = self._homes.items()
+        groups = {where: those for where, those in homes if those & concerned}
         groups = {where: those for where, those in groups.items() if not self._gone_from(where)}
-        alive = [where for where in groups if self._quorum(where, self.halted) & reached]
+        alive = [where for where in groups if self._quorum(where, 0) & reached]
         if not self._is_one_line:
             return len(alive) < 2
         here = sum(self._weight(groups[where]) for where in alive)
         whole = sum(map(self._weight, groups.values()))
         return not (2 * len(alive) > len(groups) and 2 * here > whole)
+
+    def _are_most_lost_below(self, servers: ProcessSet) -> bool:
+        """The same of the groups that these serve, and of all that were made of these."""
+        below = [one for one in _united(self._homes.values()) if one & servers]
+        lost = [self._are_most_lost(who, sum(below)) for who in members(servers & self._living)]
+        return all(lost)
 
     def _weight(self, processes: ProcessSet) -> float:
         """How many of the groups that a system began with these make up."""
@@ -153,6 +155,12 @@ class Excuses:
             if notice.event is Event.VIEW:
                 groups[notice.where] = groups.get(notice.where, 0) | notice.members
         return groups
+
+    @cached_property
+    def _homes(self) -> dict[str, ProcessSet]:
+        """The local ones of these."""
+        groups = self._groups.items()
+        return {where: those for where, those in groups if not where.startswith(SERVERS)}
 
     @cached_property
     def stopped(self) -> ProcessSet:
@@ -217,12 +225,17 @@ class Excuses:
         """Those of the last view of a group who are most of it and hear each other, if any, and
         have at least half of a later one, if the dead have seen one. Who served there for a group
         that has given way since, and has halted in the next one, speaks for nobody: it has left,
-        and does not come back."""
+        and does not come back; nor does who served for a group that has another server since, if
+        most groups are lost: else all of them, or most, found their servers anew."""
         if where not in self._views:
             return 0
         view = self._views[where]
-        moved = self._moved_since(view) if where.startswith(SERVERS) else 0
-        there = view.members & self._living & ~(halted & moved)
+        there = view.members & self._living
+        if where.startswith(SERVERS):
+            there &= ~(halted & self._moved_since(view))
+            replaced = self._replaced_since(view)
+            if replaced & there and self._are_most_lost_below(view.members):
+                there &= ~replaced
         final = self._final_views.get(where, view).members
         for part in _parts(there, self._cuts):
             is_most = 2 * part.bit_count() > view.members.bit_count()
@@ -233,9 +246,22 @@ class Excuses:
     def _moved_since(self, view: Notice) -> ProcessSet:
         """Who was in a group that gave way after this view was installed, be it in the same moment:
         notices are in the order in which they were told first."""
-        told = list(self._chronicle.notices)
-        later = set(told[told.index(view) + 1 :] if view in self._chronicle.notices else told)
+        later = set(self._later_than(view))
         return self._movers(lambda notice: notice in later)
+
+    def _later_than(self, view: Notice) -> list[Notice]:
+        told = list(self._chronicle.notices)
+        return told[told.index(view) + 1 :] if view in self._chronicle.notices else told
+
+    def _replaced_since(self, view: Notice) -> ProcessSet:
+        """Whose local group has told of another server since, not of this one again, and has not
+        given way. Where views do not form one line, several may serve."""
+        last = {}
+        for notice in self._later_than(view) if self._is_one_line else ():
+            if notice.event is Event.SERVER and notice.where in self._homes:
+                last[notice.where] = notice.members
+        last = {where: one for where, one in last.items() if not self._gone_from(where)}
+        return reduce(or_, (self._homes[where] & ~one for where, one in last.items()), 0)
 
     def _out_of(self, where: str = "") -> ProcessSet:
         """Who takes no part in a group, or in any. Who has stopped among servers alone goes on with

@@ -301,9 +301,10 @@ class Search(Part):
     def _hand_over(self, layer: Layer, now: float) -> None:
         """Let another member serve, whose links may not be cut: leave the group, and come back as
         the most junior. Of two members, the other might die just then, and nobody be left. It may
-        have called the group itself, from an epoch that waits for it."""
+        have called the group itself, from an epoch that waits for it. What the servers have for a
+        group that has not begun, the next one brings."""
         layer.state.sleep.called_since = now
-        above, is_settled = self.core.above(layer), not layer.memory.batches
+        above, is_settled = self.core.above(layer), layer.memory.batches <= {ABOVE}
         memory = layer.memory if above is None else above.memory
         called = {*memory.batches, *memory.away, *memory.forgotten}
         is_large = layer.view is not None and len(layer.view.members) > _COUPLE
