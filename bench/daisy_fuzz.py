@@ -28,7 +28,7 @@ Written by `python -m bench.daisy_fuzz FOLDER GUIDED` from the books of
     antecede fuzz --protocol daisy --runs {runs} --seed {seed} --out FOLDER
     antecede fuzz --protocol daisy --runs {guided} --seed {guided_seed} --guided --out GUIDED
 
-do not edit. (Run by the copy that `python -m bench.compiled` makes, they take two thirds of the
+do not edit. (Run by the copy that `python -m bench.compiled` makes, they take three fifths of the
 time, and come to the same.) Judged in every run: each message of a survivor reaches each survivor
 that it is for, once and in causal order; what one survivor has delivered of a process that crashed,
 all do that it is for; nobody waits for ever, and whoever comes is let in. What is drawn, what
