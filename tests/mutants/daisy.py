@@ -784,6 +784,11 @@ GIVING_WAY = [
 
 STAYING = [
     Mutant(
+        name="gives-up-a-batch-and-names-its-group-alone",
+        old="self._bringing(layer, who) | absent)\n",
+        new="self._bringing(layer, who))\n",
+    ),
+    Mutant(
         name="large-groups-of-servers-count-more",
         old="self.core.plan.count(one) if merges else 1.0",
         new="self.core.plan.count(one)",

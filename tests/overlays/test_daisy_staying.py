@@ -33,6 +33,27 @@ A_GROUP_DIES: dict[str, Any] = {
 """With the server of the group beside it, which then waits for it."""
 
 SCHEDULES: dict[str, dict[str, Any]] = {
+    "gives-up-a-batch-and-names-its-group-alone": {
+        "options": {
+            "tidy_s": 0.101,
+            "forget_after_s": 6.855,
+            "sizes": [3, 2],
+            "quorum": "majority",
+        },
+        "processes": 12,
+        "seed": 30000035264,
+        "messages": 54,
+        "workload": {"cascade": 0.125, "kind": "multicast", "size": 3},
+        "rate": 0.172,
+        "network": {
+            "delay": {"kind": "exponential", "mean_s": 0.0512},
+            "partitions": [
+                {"start_s": 3.807, "end_s": 22.407, "sides": [[0, 4, 5, 8]], "packets": "lost"},
+            ],
+        },
+        "crashes": [{"process": 10, "time_s": 16.662}],
+        "patience_s": 69.165,
+    },
     "large-groups-of-servers-count-more": {
         "options": {"sizes": [2, 2, 2], "tick_s": 0.3},
         "processes": 18,

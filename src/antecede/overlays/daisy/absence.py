@@ -174,12 +174,14 @@ class Absence(Part):
 
     def on_forget(self, layer: Layer, word: Forget, now: float) -> None:
         """A group whose batch is given up may have been there a moment ago, and come back: what is
-        for it is kept."""
+        for it is kept. Who is away from the others may have served with it, and have the
+        message."""
         memory, who = layer.memory, word.who
         if word.batch and who in memory.batches:
             memory.batches.discard(who)
             layer.state.founding.owes.discard(who)
-            self.core.tell_gap(layer, self._bringing(layer, who))
+            absent = layer.state.founding.absent if layer.node.level else 0
+            self.core.tell_gap(layer, self._bringing(layer, who) | absent)
         if not word.batch and who in memory.away:
             del memory.away[who]
             memory.forgotten.add(who)
