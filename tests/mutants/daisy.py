@@ -1266,4 +1266,4 @@ UNSHOWN = [
         new="        if not above.is_open:\n",
     ),
 ]
-"""Rules for which no schedule is known: docs/daisy.md lists them."""
+"""Rules for which no schedule is known: docs/daisy-rules.md lists them."""

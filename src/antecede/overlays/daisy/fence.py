@@ -4,7 +4,7 @@ A group of servers that is founded anew may have a predecessor that lives on beh
 founder first makes known, in its own group and in all below that, which epoch it takes part in
 (`Bind`), and brings its batch only when all members know. From then on no server of that group
 takes part in an earlier epoch; and who still serves there serves no group any more: nothing that it
-says becomes stable at home. docs/daisy.md has the argument.
+says becomes stable at home. docs/daisy-argument.md has the argument.
 """
 
 from collections.abc import Iterable

@@ -1,8 +1,8 @@
 """How the plan of groups has changed, as far as a process knows: what was split, merged, dissolved.
 
 Changes are heard in any order, from servers, from one's own groups and from whoever has gone on.
-All that have come about are one history (docs/daisy.md): they are put in an order in which they can
-have happened, and the plan follows from the first one by them.
+All that have come about are one history (docs/daisy-argument.md): they are put in an order in which
+they can have happened, and the plan follows from the first one by them.
 """
 
 from collections.abc import Iterable

@@ -5,8 +5,7 @@ none, under a new one. One that is too small gives way to nobody: the groups bel
 one above it from then on. A lone local group that is too large is split under a new group of
 servers; a group of servers over a single group dissolves.
 
-How (docs/daisy.md has the argument): its server says that it *freezes*; members send nothing more
-up into it, and say so (`Ready`). That lasts for one view: if somebody leaves or comes before the
+How (docs/daisy-argument.md): its server says that it *freezes*; members send nothing more up into it, and say so (`Ready`). That lasts for one view: if somebody leaves or comes before the
 end is decided, or that takes long, the group goes on, and freezes again in its time. It is
 *drained* when it keeps nothing of its own any more, that is, nothing whose sender and destinations
 are all below it and that a group there lacks (one that has it keeps it for who is away); and when
