@@ -77,16 +77,15 @@ been mended since: then take a new folder.
 
 With crashes, for a protocol that survives them: every message of a survivor reaches every survivor
 that it is addressed to, once and in causal order, and what one survivor has delivered of a process
-that crashed, all survivors deliver that it is addressed to.
-Two things excuse a copy that is missing, one an early delivery. Groups have lost their majority
-for good, have stopped and say so, and the copy has no other way: that is judged by the views that
-were told, by who lives, and by the cuts that last. Or a gap is told: then the run is repeated with
-a mark in every message, and the marks are sought in the states of survivors as they were when it
-was told; what one of them had is no gap, nor is what a survivor has sent. With one exception, which
-is counted apart: what was [let
-go](daisy-argument.md#one-quorum-for-the-servers) after `forget_after_s` and told by name, though somebody
-had it. `antecede simulate` judges and tells the same, with the same exit status; a test compares
-them.
+that crashed, all survivors deliver that it is addressed to. Two things excuse a copy that is
+missing, one an early delivery. Groups have lost their majority for good, have stopped and say so,
+and the copy has no other way: that is judged by the views that were told, by who lives, and by the
+cuts that last. Or a gap is told: then the run is repeated with a mark in every message, and the
+marks are sought in the states of survivors as they were when it was told; what one of them had is
+no gap, nor is what a survivor has sent. With one exception, which is counted apart: what was [let
+go](daisy-argument.md#one-quorum-for-the-servers) after `forget_after_s` and told by name, though
+somebody had it. `antecede simulate` judges and tells the same, with the same exit status; a test
+compares them.
 
 What hurts a protocol that takes silence for a crash takes time: it suspects, agrees on views and
 founds groups anew. So half of its runs are *hard* (`fuzzing/hardship.py`): up to three cuts of 2 to
@@ -147,12 +146,12 @@ one go or with interruptions. The *lineage* of a scenario, such as 17/204/3050, 
 the corpus: drawn from seed 17, and mutated with seeds 204 and 3050.
 
 What it is worth: `python -m bench.guided BOOK` plants the faults that the daisy had [under
-cuts](daisy-argument.md#one-quorum-for-the-servers) before its rules were made, or that these rules would
-leave, one at a time, and lets fuzzing look for them, guided and blind, from seed 1 on; nobody tells
-it the schedule. The table has the runs until the first one in which the mutant fails and the daisy
-does not. It goes on from BOOK where it stopped. The other mutants of these rules have not been
-looked for in this way. Read it with care: the stories were written by somebody who knew these nine
-faults, and what circumstances they take, though not when and to whom.
+cuts](daisy-argument.md#one-quorum-for-the-servers) before its rules were made, or that these rules
+would leave, one at a time, and lets fuzzing look for them, guided and blind, from seed 1 on; nobody
+tells it the schedule. The table has the runs until the first one in which the mutant fails and the
+daisy does not. It goes on from BOOK where it stopped. The other mutants of these rules have not
+been looked for in this way. Read it with care: the stories were written by somebody who knew these
+nine faults, and what circumstances they take, though not when and to whom.
 
 {guided}
 Two of these searches were taken further at revision a7c37f5: guided, F4 is found after 6,649 runs,
@@ -163,8 +162,8 @@ and F2 is not within 8,192.
 Every bug in the lists `MUTANTS` of `tests/mutants` and in `tests/overlays/test_planted.py` is found
 within **{limit} runs** of its protocol, seeds counted from 1; a test says so. The table, which
 `python -m bench.fuzz` writes, has the runs until it was found, and the scenario that is left after
-shrinking. The rules of [the daisy](daisy-rules.md) and of [groups](groups.md), many of which take rare
-schedules to be missed, have mutants and schedules of their own.
+shrinking. The rules of [the daisy](daisy-rules.md) and of [groups](groups.md), many of which take
+rare schedules to be missed, have mutants and schedules of their own.
 
 """
 REFUTED = """

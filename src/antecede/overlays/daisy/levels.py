@@ -5,15 +5,15 @@ none, under a new one. One that is too small gives way to nobody: the groups bel
 one above it from then on. A lone local group that is too large is split under a new group of
 servers; a group of servers over a single group dissolves.
 
-How (docs/daisy-argument.md): its server says that it *freezes*; members send nothing more up into it, and say so (`Ready`). That lasts for one view: if somebody leaves or comes before the
-end is decided, or that takes long, the group goes on, and freezes again in its time. It is
-*drained* when it keeps nothing of its own any more, that is, nothing whose sender and destinations
-are all below it and that a group there lacks (one that has it keeps it for who is away); and when
-all that goes beyond is with all of the group above. Then its server tells that group what comes in
-its place (`Reshape`), and, when all there know, the group itself. A member leaves when all groups
-that it serves below are bound never to take part in it again. It founds the next group as one that
-is founded anew, with a batch of each group below; or joins the one above, as a new server does.
-"""
+How (docs/daisy-argument.md): its server says that it *freezes*; members send nothing more up into
+it, and say so (`Ready`). That lasts for one view: if somebody leaves or comes before the end is
+decided, or that takes long, the group goes on, and freezes again in its time. It is *drained* when
+it keeps nothing of its own any more, that is, nothing whose sender and destinations are all below
+it and that a group there lacks (one that has it keeps it for who is away); and when all that goes
+beyond is with all of the group above. Then its server tells that group what comes in its place
+(`Reshape`), and, when all there know, the group itself. A member leaves when all groups that it
+serves below are bound never to take part in it again. It founds the next group as one that is
+founded anew, with a batch of each group below; or joins the one above, as a new server does."""
 
 from antecede.groups import GroupMessageId
 from antecede.message import MessageId, process_set
