@@ -1,29 +1,30 @@
 """The hierarchical daisy (Baldoni, Friedman, van Renesse): causal order that survives crashes.
 
-Processes live in local groups. A message is broadcast in the group of its sender, in the causal
-order of that group (a vector as long as the group). Where it has destinations elsewhere, the
-group's *server* (its most senior member) broadcasts it in the group of servers, whose members
-broadcast it in theirs; with more levels, groups of servers have servers in turn (`plan`).
-The groups themselves are `antecede.groups`: views, flushes, reliable channels, stability.
+Processes live in local groups. A message is broadcast in its sender's group, in the causal order of
+that group; its vector is as long as the group. The most senior member of a group is its *server*.
+If a message has destinations elsewhere, the server broadcasts it in the group of servers, whose
+members broadcast it in their own groups. With more levels, groups of servers have servers in turn
+(`plan`). The groups themselves are `antecede.groups`: views, flushes, reliable channels, stability.
 
-What a process knows of each of its groups (`layer`): the group's member; of each process the
-number of its last message that came by; the messages that the group keeps, with the groups below
-that are done with them. Rules, beyond the paper where marked *:
+Of each of its groups (`layer`) a process knows its own member in it, the number of the last message
+of each sender that came by, and the messages that the group keeps, each with the groups below that
+are done with it. The rules, those beyond the paper marked with *:
 
-- Sent on, up and down, is what *all members* of a group have and has been delivered there*: then no
-  crash can take away what an answer depends on.
-- A message that came by before (by sender and number) is dropped: a new server sends on again.
-- A group keeps a message until all whom it is for have it, in the group of its sender and in all
-  others that it reaches*. Word of that goes up (`Done`: a group below is done) and comes down
-  (`Release`). A group is done, whichever process serves it: rows belong to roles*.
-- A new server joins the group above, is handed what that keeps, sends down what its group has not
-  had, and then sends up what the other has not had, of its own and of others*.
-- Nothing waits for the dead; but for a while a message is kept for one that is away*: it may have
-  been suspected wrongly, and come back.
-- A group of servers that has died as a whole is founded anew, and its servers sort what they have
-  by Lamport time before anything else*.
+- Up and down, a message is sent on when *all members* have it and it has been delivered there*:
+  then no crash can take away what an answer depends on.
+- A message that came by before (by its sender and number) is dropped: a new server sends on again
+  what the last one had sent.
+- The group of its sender and all other groups that it reaches keep a message until all processes
+  that it is for have it*. Word of that goes up (`Done`: a group below is done) and comes back down
+  (`Release`). It is the group that is done, whichever process serves it: rows belong to roles*.
+- A new server joins the group above and is handed what that keeps. It sends down what its group has
+  not had, and then up what the other has not had, from its own group and from others*.
+- Nothing waits for the dead. But for a while a message is kept for a process that is away*: it may
+  have been suspected wrongly, and come back.
+- A group of servers that has died as a whole is founded anew. Its servers sort what they have by
+  Lamport time before anything else*.
 
-Invariant: of two messages of which one precedes the other, all members of a group that both pass
+Invariant: if one message precedes another and both come by in a group, all members of that group
 deliver the first before the second.
 
 Paper: R. Baldoni, R. Friedman, R. van Renesse, "The Hierarchical Daisy Architecture for Causal
@@ -36,16 +37,19 @@ The core and the parts over it:
 `core`, `records`    what every part uses; all that a process knows
 `layer`              one group at one process
 `relay`              messages: delivered, sent on from group to group, kept and let go
-`local`              how they travel in a group; `local_server`, `local_recipients`: optimised
-`ahead`              sent on before they are delivered
-`arrivals`           what groups deliver, and batches in groups that are founded anew (`batches`)
+`local`              how they travel in a group; optimised: `local_server`, `local_recipients`
+`local_handover`     what becomes of messages of `local_recipients` when a view changes
+`ahead`              messages that are sent on before they are delivered
+`arrivals`           what groups deliver; `batches`: how groups begin that are founded anew
 `views`, `absence`   when views change; who is away, and who is back
-`search`             how servers find each other, and found their group anew
+`search`, `fence`    how servers find each other and found their group anew, bound to its epoch
 `changes`, `splits`  local groups that split and merge; `load`: because of what they carry
-`consent`, `history` how these agree to it; all changes that a process knows of
+`consent`, `history` how groups agree to a change; all changes that a process knows of
 `levels`             groups of servers that split and dissolve: levels come and go
-`plan`, `options`    the tree of groups; what can be chosen
-`items`, `stamp`     what travels; `matrix`, `epochs`: for `local_recipients`
+`plan`, `options`    the tree of groups; what can be chosen; `draws`: what the fuzzer chooses
+`items`, `stamp`     what travels in a group, and in a packet
+`epochs`, `matrix`   for `local_recipients`: what is known in an epoch, and its matrix
+`lasting`            the state, apart from when others were last heard
 ===================  ===============================================================================
 """
 

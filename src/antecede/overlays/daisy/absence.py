@@ -1,7 +1,8 @@
-"""What a group does about members that are away, and what they hear when they are back.
+"""Members that are away: how long messages are kept for them, and what they are told when they are
+back.
 
-A process that is silent may be dead or merely slow. What is for it is kept for a while; a group of
-servers does the same for a group below that has no server in it.
+A process that is silent may be dead or merely slow. Its group keeps what is for it for
+`forget_after_s`. A group of servers does the same for a group below that has no server in it.
 """
 
 from collections.abc import Iterable, Mapping
@@ -22,7 +23,8 @@ NOTHING: Mapping[int, int] = MappingProxyType({})
 
 
 class Absence(Part):
-    """A process in its groups, as far as others are away from them."""
+    """Notes who is away from the groups of this process, calls them, forgets them after a while,
+    and tells those that are back what they have missed."""
 
     def __init__(self, core: Core, relay: Relay, search: Search) -> None:
         super().__init__(core)
@@ -30,7 +32,7 @@ class Absence(Part):
         self.search = search
 
     def note(self, layer: Layer, view: groups.View, now: float) -> None:
-        """Who has left may come back: remember since when it is away."""
+        """Who has left may come back: remember since when it has been away."""
         memory, node = layer.memory, layer.node
         present = {self.core.whom(layer, member.process) for member in view.members}
         if node.level:
@@ -47,8 +49,8 @@ class Absence(Part):
                 memory.forgotten.discard(who)
 
     def note_return(self, layer: Layer, now: float) -> None:
-        """Who has come back has what was kept for it as soon as it speaks in the new view. A group
-        says itself when it has been told what it has missed (`on_served`)."""
+        """A member that is back has got what was kept for it as soon as it speaks in the new view.
+        A group says itself when it has been told what it missed (`on_served`)."""
         memory = layer.memory
         if not (memory.away or memory.forgotten or memory.missed) or not layer.is_in:
             return
@@ -65,8 +67,8 @@ class Absence(Part):
             self.relay.check_all(layer, now)
 
     def give_up_waiting(self, layer: Layer, now: float) -> None:
-        """Who has come back, or is away for long, has had the time to bring what its group has
-        missed of it: the rest comes from the servers."""
+        """A member that has been back for a while, or away for long, has had the time to bring what
+        its group lacks of its messages: whatever else there is comes from the servers."""
         returned = layer.state.returned
         late: list[int] = []
         if returned:
@@ -87,9 +89,9 @@ class Absence(Part):
         return process_set(self.options.latecomers) & ~process_set((*memory.come, *memory.away))
 
     def look_after(self, layer: Layer, now: float) -> None:
-        """Forget who has been away for too long; wake groups that have no server here, and members
-        that may not know that they are out. Whose time has run out while these servers slept, and
-        called nobody, has some more to come."""
+        """Forget those that have been away for too long; wake groups that have no server here, and
+        members that may not know that they are out. Those whose time has run out while these
+        servers slept, and called nobody, get some more time to come."""
         memory, limit_s = layer.memory, self._limit_s(layer)
         for who, since in sorted(memory.away.items()) if memory.away else ():
             is_held_up = memory.kept or memory.frozen
@@ -99,8 +101,9 @@ class Absence(Part):
                 self.search.call(layer, who)
 
     def _limit_s(self, layer: Layer) -> float:
-        """After how long one is forgotten, or a batch is given up. The server of servers may be
-        lost at home for good, and decide nothing: then the others do, somewhat later."""
+        """After how long one that is away is forgotten, or a batch is given up. The server of the
+        servers may be lost at home for good, and decide nothing; then the other servers do,
+        somewhat later."""
         later_s = 0.0 if layer.is_server else 2 * self.options.suspect_after_s
         return layer.forget_after_s + later_s
 
@@ -112,10 +115,11 @@ class Absence(Part):
         return roused_at + back_s if since + limit_s < roused_at else since + limit_s
 
     def call_back(self, layer: Layer, now: float) -> None:
-        """Call those who have missed something, ever more seldom until they are back: only then are
-        they told. They may be asleep, and not know that they are out. A group that was forgotten
-        may be below other servers, who are to be one with these; and one who was forgotten gets
-        what its group still keeps. Who knows of it from a server looks whether that still lives."""
+        """Call those that have missed something, ever more seldom until they are back; only then
+        are they told. They may be asleep, and not know that they are out. A group that was
+        forgotten may be below other servers, which are to become one with these; a member that was
+        forgotten gets what its group still keeps. A member that knows of it from a server looks
+        whether that still lives."""
         sleep, view = layer.state.sleep, layer.view
         if view is None or now < sleep.call_at:
             return
@@ -167,8 +171,8 @@ class Absence(Part):
                 self.search.call(layer, who)
 
     def _forget(self, layer: Layer, word: Forget, now: float) -> None:
-        """Nobody who is lost at home decides that: its group may be away no longer, through another
-        server, and what it lets go nobody would be told of."""
+        """A process that is lost at home decides nothing of the kind: its group may be away no
+        longer, through another server, and nobody would be told of what it lets go."""
         if not layer.is_told(word) and not self.core.is_home_lost(layer):
             layer.tell(word, now, self.options.tidy_s)
 

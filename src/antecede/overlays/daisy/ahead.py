@@ -4,13 +4,13 @@ it, though what precedes it in its group is still on its way.
 Done naively that breaks the order: the message would overtake those that it depends on. So its
 sender lists those before it that go beyond the group as well (`Ahead`): of each process in the
 group the last one, as far as the group still keeps it. The servers put a message aside until those
-have come by. What it depends on beyond these is for its own group alone, or came from the servers.
+have come by. Whatever else it depends on is for its own group alone, or came from the servers.
 
-All that is listed comes from the server that sent the message ahead, in one stream: so all servers
-agree on what is aside. They drop it when that server leaves, since the next one sends on what the
-group has delivered; and when the message is lost in its own group together with what precedes it
-there (`Retract`). If they have taken it by then, its group goes on without what is lost: that gap,
-which needs several crashes at once, is the price, besides the list.
+All that is listed comes from the server that sent the message ahead, in one stream; so all servers
+agree on what is aside. They drop a message that is aside when that server leaves, since the next
+one sends on what the group has delivered. They also drop it when it is lost in its own group,
+together with what precedes it there (`Retract`). If they have taken it by then, its group goes on
+without what is lost. That gap, which takes several crashes at once, is the price, besides the list.
 """
 
 from antecede import groups
@@ -24,7 +24,8 @@ from antecede.overlays.daisy.relay import Relay
 
 
 class RunningAhead(Part):
-    """A process in its groups, as far as messages run ahead of others."""
+    """Sends messages on before their own group has delivered them, and keeps them aside among the
+    servers until what they list has come by."""
 
     def __init__(self, core: Core, relay: Relay) -> None:
         super().__init__(core)

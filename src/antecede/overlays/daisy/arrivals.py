@@ -47,7 +47,8 @@ from antecede.overlays.daisy.relay import Relay
 
 
 class Arrivals(Part):
-    """A process in its groups, as far as these deliver something."""
+    """Takes what the groups of this process deliver, and brings batches into groups that are
+    founded anew."""
 
     def __init__(
         self,

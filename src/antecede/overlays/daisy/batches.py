@@ -1,11 +1,11 @@
-"""What a group begins with that is founded in the place of others.
+"""How a group begins that is founded in the place of others.
 
-Its founders have no common past. Each of them first sends all that its group keeps (`Batch`),
-and none looks at anything before it has the batches of all; then it takes them in the order of
-Lamport time, which respects causality whatever they came through. Where there is a group above,
-that brings a batch, too, through whoever serves: what it keeps for this group may come before what
-the others bring. A group that brings no batch may have died with messages that others depend on:
-that is told as a gap.
+Its founders have no common past. Each of them first sends all that its group keeps (`Batch`), and
+puts aside whatever comes until the batches of all are there. Then it takes the batches in the order
+of Lamport time, which respects causality whatever way the messages came. If there is a group above,
+that brings a batch, too, through its member that serves this group: what the group above keeps for
+this one may precede what the others bring. A group that brings no batch may have died with messages
+that others depend on: that is told as a gap.
 """
 
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""What a process does when local groups are split and merged: see `splits` for how."""
+"""What a process does when local groups are split and merged (`splits` says how that works)."""
 
 from collections.abc import Iterable
 
@@ -30,7 +30,8 @@ from antecede.overlays.daisy.stamp import Brought, Moved, Wanted
 
 
 class Changes(Part):
-    """A process in its groups, as far as these give way to others."""
+    """Decides on splits and merges, hears of them, and moves from a group that gives way to the one
+    in its place."""
 
     def __init__(
         self, core: Core, relay: Relay, absence: Absence, levels: Levels, consent: Consent
@@ -79,9 +80,9 @@ class Changes(Part):
             self.consent.propose(layer, change, now)
 
     def hear(self, layer: Layer, change: Change, within: groups.GroupMessageId, now: float) -> None:
-        """Those who decide on a change act on it when all of them have it: servers, or a lone group
-        that is split. Whoever acts leaves his group, and may be the only one who has it
-        otherwise."""
+        """Those that decide on a change act on it when all of them have it: servers, or the members
+        of a lone group that is split. Whoever acts leaves the group, and might otherwise be the
+        only one that has it."""
         if layer.node.level or change.raised:
             layer.memory.pending[within] = pack(change)
         else:
@@ -226,8 +227,8 @@ class Changes(Part):
         return Moved(node, changes, legacy.view, set_to_bytes(legacy.members))
 
     def on_moved(self, word: Moved, now: float) -> None:
-        """Others have gone on: the local group is no more, or is next to others than before. Among
-        servers, those who knew may have died."""
+        """Others have gone on: the local group is no more, or it is beside other groups than
+        before. Among servers, those that knew may have died."""
         for change in self.history.learn(word.changes):
             above = change.above.index if isinstance(change, Reshape) and change.above else -1
             parent = change.parent if isinstance(change, Change) else above
@@ -249,7 +250,7 @@ class Changes(Part):
         return bool(set_from_bytes(processes) >> self.process & 1)
 
     def on_wanted(self, source: int, word: Wanted) -> None:
-        """A group begins in the place of one in which this process was to the end. It takes all
+        """A group begins in the place of one in whose last view this process was. It takes all
         messages, whomever they are for: what is left out would count as had after a later one."""
         legacy = self.core.state.legacies.get(word.node)
         if legacy is not None:
@@ -267,7 +268,8 @@ class Changes(Part):
             self.core.do(local, local.bring((head, *messages), now))
 
     def move_if_lost(self, now: float) -> None:
-        """Who has lost its group, and knows that this has given way, follows by itself."""
+        """A process that its group has lost, and that knows that the group has given way, follows
+        by itself."""
         local = self.core.local
         if local is not None and local.is_lost and self.core.gives_way(local):
             self._move(now)
@@ -311,7 +313,8 @@ class Changes(Part):
             above.state.founding.owes |= self.relay.inner.owed(above)
 
     def _leave_behind(self, old: Layer, view: groups.View, now: float) -> None:
-        """Others may come in the place of a group who were not in it to the end."""
+        """Keep what the group had: the group in its place may be founded by processes that were not
+        in its last view."""
         legacies, since_s = self.core.state.legacies, now - self.options.forget_after_s
         for node in [node for node, legacy in legacies.items() if legacy.since < since_s]:
             del legacies[node]

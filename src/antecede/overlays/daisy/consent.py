@@ -1,12 +1,14 @@
 """How local groups agree to give way to others.
 
-The server of the servers says which change is due (`Proposal`); every group that would end by it
-answers, through its server. A group *agrees* at most to one change at a time, and only if those who
-are in it are those whom the change names; else it refuses, for ever. Both are remembered by the
-group, and its server speaks when all members know: so it is true whatever becomes of that server,
-and of the servers. A change has come about as soon as all agree; whoever hears of that may say so
+The server of the servers proposes a change (`Proposal`). Every group that would end by it answers,
+through its server. A group *agrees* to one change at a time, and only if its members are those whom
+the change names; otherwise it refuses that change, for ever. The group remembers its answer, and
+its server gives it only when all members know. So the answer stays true, whatever becomes of that
+server, and of the servers.
+
+A change has come about as soon as all of these groups agree; whoever hears of that may say so
 (`Change`). It is void as soon as one refuses; the others are told, and are free again (`Void`). A
-group that has agreed and hears nothing more goes on as before, and its server says so again among
+group that has agreed and hears nothing more goes on as before, and its server repeats the answer to
 whichever servers there are.
 """
 
@@ -20,7 +22,8 @@ from antecede.overlays.daisy.layer import Layer
 
 
 class Consent(Part):
-    """A process in its groups, as far as these are asked to give way."""
+    """Proposes changes to the groups below, answers for the groups of this process, and counts the
+    answers."""
 
     # At the server of the servers.
 
@@ -43,7 +46,7 @@ class Consent(Part):
         self._go_on(layer, now)
 
     def go_on_all(self, now: float) -> None:
-        """What has held up a change may be over, after every input."""
+        """After every input: what has held up a change may be over."""
         for layer in list(self.core.layers):
             if layer.state.moving.agreed and layer.is_server:
                 self._go_on(layer, now)
@@ -78,7 +81,7 @@ class Consent(Part):
                 self.core.do(below, below.send_word(item, now))
 
     def _note(self, layer: Layer, change: Change) -> None:
-        """All members come to the same, since only the server of a view asks."""
+        """All members come to the same answer, since only the server of a view asks."""
         stored, memory = pack(change), layer.memory
         if stored == agreement(layer) or stored in memory.refused:
             return
@@ -88,7 +91,7 @@ class Consent(Part):
             memory.refused.append(stored)
 
     def answer(self, layer: Layer, stable: Iterable[GroupMessageId], now: float) -> None:
-        """All members know what the group has come to."""
+        """All members know the answer of the group: its server gives it."""
         asked, above = layer.state.moving.asked, self.core.above(layer)
         for within in [one for one in stable if one in asked]:
             change = unpack(asked.pop(within))
@@ -131,8 +134,8 @@ class Consent(Part):
             moving.proposed = b""
 
     def on_view(self, layer: Layer, now: float) -> None:
-        """Who stays in a group has heard the same. Among servers all say again what their groups
-        have agreed to, if all members know."""
+        """A member that stays in a group has heard the same as the others. Among servers, all say
+        again what their groups have agreed to, if all members of these know."""
         moving = layer.state.moving
         if not layer.node.level:
             self.answer(layer, sorted(moving.asked), now)
@@ -168,7 +171,7 @@ def agreement(layer: Layer) -> bytes:
 
 
 def _suits(layer: Layer, change: Change) -> bool:
-    """Whether those who are in a group that a change ends are those whom it names."""
+    """Whether the members of a group that a change ends are those whom it names."""
     view, node = layer.view, layer.node
     named = process_set(one for _, founders in change.made for one in founders) & node.processes
     is_ours = node.index in change.gone and change.parent == node.parent

@@ -1,5 +1,5 @@
-"""What every part of a process uses: who it is, what it knows, its groups from the local one
-upwards, and the effects of the input at hand."""
+"""What all parts of a process share: who it is, what it knows, its groups from the local one
+upwards, and the effects of the input that is being handled."""
 
 from collections import deque
 from collections.abc import Iterable
@@ -19,7 +19,7 @@ _NUMBERED = 1 << 26
 
 
 class Core:
-    """One process' state, and the effects of the input at hand."""
+    """One process: its state, its groups, and the effects of the input that is being handled."""
 
     def __init__(self, process: int, options: DaisyOptions, plan: Plan) -> None:
         self.process = process
@@ -118,8 +118,8 @@ class Core:
             self.do(layer, layer.member.wake(now))
 
     def _may_not_ask(self, layer: Layer) -> bool:
-        """Who is lost at home speaks for no group, and does not ask to be let in above: it would be
-        told what the next server has to hear."""
+        """A server that is lost at home speaks for no group (F4), and does not ask to be let in
+        above: it would be told what the next server has to hear."""
         return not layer.is_in and self.is_home_lost(layer)
 
     def bound(self, node: int) -> int:
@@ -150,8 +150,8 @@ class Core:
         return not (above.is_lost or above.member.queued()) and _end_of(layer, told) is None
 
     def is_brought(self, group: int, brought: set[int]) -> bool:
-        """Whether a group has brought its batch; or all have in the place of which it is, or all
-        that are in its place."""
+        """Whether the batch of a group has come: from itself, from all groups in the place of which
+        it is, or from all groups that are in its place."""
         steps = [succession(one) for one in map(unpack, self.state.changes) if _is_step(one)]
         return _is_covered(group, brought, [(made, gone) for gone, made in steps]) or (
             _is_covered(group, brought, steps)
@@ -226,7 +226,7 @@ class Core:
 
 
 class Part:
-    """A part of a process, over its core."""
+    """A part of a process: something that it does, over the core that all parts share."""
 
     def __init__(self, core: Core) -> None:
         self.core = core
@@ -248,8 +248,9 @@ def _is_step(change: Item) -> TypeGuard[Change | Reshape]:
 
 
 def _is_covered(group: int, brought: set[int], steps: Steps) -> bool:
-    """Whether a group is among these, or all that one gets to from it by one of such steps are: it
-    may have been made by a change, and have come from below another group by the next."""
+    """Whether a group is among those that have brought a batch, or all groups are that one step
+    leads to from it. There may be several steps: it may have been made by one change, and have come
+    from below another group by the next."""
     return group in brought or any(
         all(_is_covered(one, brought, steps) for one in there)
         for here, there in steps

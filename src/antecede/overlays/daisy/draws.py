@@ -1,4 +1,4 @@
-"""The options under which a daisy keeps its promises, drawn for a scenario."""
+"""Options drawn for a scenario, under which the daisy keeps its promises."""
 
 from antecede.drawn import BACK_S, Chance, Drawn, Fields, cut_off_s
 

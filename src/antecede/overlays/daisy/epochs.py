@@ -1,8 +1,9 @@
 """What a process knows of the messages that go straight to their recipients in a local group, from
 one view to the next; and what its members bring from one epoch into the next.
 
-An *epoch* is a view of the group, as soon as all have what was brought into it. Members are named
-by their processes; the matrix goes by their ranks.
+An *epoch* is here a view of the local group, as soon as all members have what was brought into it.
+(The epochs of a group of servers are something else: `fence`.) Members are named by their
+processes; the matrix goes by their ranks.
 """
 
 from collections.abc import Iterable
@@ -20,50 +21,57 @@ Key = tuple[int, int]
 
 
 class Sent(msgspec.Struct, array_like=True):
-    """A message of this process on its way: whom it is for, and the number that it has in the
-    channel to each who gets it."""
+    """A message of this process on its way: the processes that it is for, and its number in the
+    channel to each process that gets it."""
 
     to: ProcessSet
     numbers: dict[int, int] = {}
 
 
 class Epoch(msgspec.Struct, array_like=True):
-    """`sent`: who has sent whom how many messages, as far as is known here, row after row;
-    `delivered`: how many of each member have been delivered here. `safe`, `settled`: how many of
-    each member's are known to be so. `waiting`: what has come and is not delivered, as stored.
-    `placed`: the places of what is kept. `released`: what nobody need keep, though it waits.
-
-    Of the messages sent from here: `count`; `arrived`, as many as all recipients have, without a
-    gap; `on_its_way`, the others by number; `told`, how many each member knows to be safe; and when
-    which `keepers` are to be told what has arrived."""
+    """What is known in one epoch of a local group, at one member."""
 
     view: int = 0
+    """The number of the view with which it began."""
     members: tuple[int, ...] = ()
     sent: list[int] = []
+    """Who has sent whom how many messages, as far as is known here, row after row."""
     delivered: list[int] = []
+    """How many messages of each member have been delivered here."""
     safe: dict[int, int] = {}
+    """How many messages of each member are known to be safe."""
     settled: dict[int, int] = {}
+    """How many messages of each member are known to have reached all whom they are for."""
     waiting: dict[Key, bytes] = {}
+    """What has come and is not delivered, as it is stored."""
     placed: dict[MessageId, Key] = {}
+    """The places of what is kept."""
     released: set[MessageId] = set()
+    """What nobody need keep, though it waits here."""
     count: int = 0
+    """How many messages this process has sent."""
     arrived: int = 0
+    """How many of these all recipients have, without a gap."""
     on_its_way: dict[int, Sent] = {}
+    """The others of these, by number."""
     told: dict[int, int] = {}
+    """By member, how many of these it knows to be safe."""
     keepers: ProcessSet = 0
+    """The members that keep some of these, and are to be told what has arrived."""
     word_at: float = -1.0
+    """When they are told."""
 
     def recipients(self, message: Message, entry: int, group: ProcessSet) -> ProcessSet:
-        """The members that take a message which this one sends: those whom it is for, and if it
-        goes from this group to others, the server."""
+        """The members that take a message which `entry` sends: those that it is for and, if it goes
+        from this group to others, the server."""
         to = message.destinations & process_set(self.members) & ~(1 << entry)
         if message.destinations & ~group and group >> message.id.sender & 1:
             to |= 1 << self.members[0]
         return to
 
     def copied_to(self, to: ProcessSet, own: int, copies: int) -> ProcessSet:
-        """Who gets a message: its recipients, and as many of the members that come after its
-        sender as are missing for this many copies."""
+        """The members that get a message: its recipients and, if these are fewer than `copies`, as
+        many of the members that come after its sender as are missing."""
         chosen = to & ~(1 << own)
         rank = self.members.index(own)
         for other in (*self.members[rank + 1 :], *self.members[:rank]):
@@ -73,7 +81,7 @@ class Epoch(msgspec.Struct, array_like=True):
         return chosen
 
     def copies(self, wanted: int) -> int:
-        """As many others as there are have it at most."""
+        """How many copies are waited for: no more than there are other members."""
         return min(wanted, len(self.members) - 1)
 
     def note_sent(self, entry: int, to: ProcessSet) -> None:
@@ -117,33 +125,38 @@ def first_of(view: int, processes: Iterable[int]) -> Epoch:
 
 
 class Epochs(msgspec.Struct, array_like=True):
-    """All of it in one group, from epoch to epoch. `hands`: what the members of the present view
-    have handed to this server; `is_sorted`: it has looked through that; `takes_over`: it has not
-    been the server before; `is_back`: this process was not in the last epoch. `merged_in`: the
-    message of the group with all that was handed over, once it is here; `is_open`: all have it;
-    `early`: what was told before it came."""
+    """All of that in one local group, from epoch to epoch."""
 
     epoch: Epoch = msgspec.field(default_factory=Epoch)
     hands: dict[int, bytes] = {}
+    """What the members of the present view have handed to this server."""
     is_sorted: bool = False
+    """Whether this server has looked through that."""
     takes_over: bool = False
+    """Whether this server was not the server before."""
     is_back: bool = False
+    """Whether this process was not in the last epoch."""
     merged_in: GroupMessageId | None = None
+    """The group message with all that was handed over, once it is here."""
     is_open: bool = False
+    """Whether all members have that: then the epoch goes on."""
     early: list[tuple[int, bytes]] = []
+    """What was told before it came, by whom."""
 
 
 def sort_out(
     hands: Iterable[tuple[Hand, list[Item]]], safe: dict[int, dict[int, int]], is_gap: bool
 ) -> list[Carry]:
-    """Of all that was handed over, what is to be delivered. `safe`: by epoch, how many messages of
-    each member are known to have been so in it.
+    """What is to be delivered of all that was handed over. `safe`: by epoch, how many messages of
+    each member are known to have been safe in it.
 
-    Whatever a member has sent or delivered is to be. Of what else there is, the sender has died (or
-    let go), and something that it had sent before may be lost: then nobody has delivered it. It
-    goes, unless it was safe, or all between that and itself is at hand: then it is safe from now
-    on, for all who are here deliver it, and who comes back with it later is to do so as well. Where
-    a gap is told anyway, everything is taken."""
+    Whatever a member has sent or delivered is to be. Of the rest the sender has died (or let go),
+    and something that it had sent before may be lost: then nobody has delivered it. Such a message
+    is dropped, with two exceptions. It was safe. Or all messages between the last safe one and
+    itself are at hand: then it is safe from now on, for all who are here deliver it, and a process
+    that comes back with it later is to do so as well. Where a gap is told anyway, everything is
+    taken.
+    """
     taken: dict[MessageId, Carry] = {}
     copies: dict[tuple[int, Key], Carry] = {}
     for hand, items in hands:

@@ -1,10 +1,11 @@
-"""How a group takes leave of the servers that were: it is *bound* to an epoch of the group above.
+"""How a group leaves servers behind that have been replaced: it is *bound* to an epoch of the group
+above.
 
 A group of servers that is founded anew may have a predecessor that lives on behind a cut. So a
-founder first makes known, in its own group and in all below that, which epoch it takes part in
-(`Bind`), and brings its batch only when all members know. From then on no server of that group
-takes part in an earlier epoch; and who still serves there serves no group any more: nothing that it
-says becomes stable at home. docs/daisy-argument.md has the argument.
+founder first makes known, in its own group and in all groups below that, which epoch it takes part
+in (`Bind`), and brings its batch only when all members know. From then on no server of that group
+takes part in an earlier epoch. A process that still takes part in one serves no group any more:
+nothing that it says becomes stable at home. docs/daisy-argument.md has the proof.
 """
 
 from collections.abc import Iterable
@@ -16,11 +17,12 @@ from antecede.overlays.daisy.layer import LEFT, Layer
 
 
 class Fencing(Part):
-    """A process in its groups, as far as these are bound to epochs."""
+    """Binds the groups of this process to epochs of the groups of servers above them, and knows
+    when all members know."""
 
     def holds(self, layer: Layer, now: float) -> bool:
-        """Whether all groups below are bound to the epoch of this one; those that are not are told
-        so."""
+        """Whether all groups below are bound to the epoch of this one. Those that are not are told
+        of it."""
         node, epoch = layer.node.index, layer.state.epoch
         if self.options.quorum is Quorum.SURVIVORS:  # who is away is dead
             return True
@@ -38,8 +40,8 @@ class Fencing(Part):
         binding[within] = (*binding.get(within, ()), (item.node, item.epoch))
 
     def is_left(self, layer: Layer, now: float) -> bool:
-        """Whether all groups below are bound never to take part in this one again. The one next
-        below is told how things have changed; the others are told here."""
+        """Whether all groups below are bound never to take part in this one again. The next one
+        below hears that with the change itself; the others are told here."""
         node, below = layer.node.index, self.core.layers[: self.core.layers.index(layer)]
         for lower in below[:-1]:
             fence = lower.state.fence
@@ -52,7 +54,7 @@ class Fencing(Part):
         self.on_bind(layer, Bind(node, LEFT), within)
 
     def on_stable(self, layer: Layer, stable: Iterable[GroupMessageId]) -> list[int]:
-        """The groups of servers above of which all members know now."""
+        """The groups of servers above for which all members now know the epoch."""
         fence, known = layer.state.fence, []
         for within in stable if fence.binding else ():
             for node, epoch in fence.binding.pop(within, ()):
@@ -61,7 +63,8 @@ class Fencing(Part):
         return known
 
     def on_view(self, layer: Layer) -> list[int]:
-        """Whoever is in a new view has delivered the same, or was handed it."""
+        """All members of a new view know what was bound: they have delivered the same, or were
+        handed it."""
         fence = layer.state.fence
         known = [node for bound in fence.binding.values() for node, _ in bound]
         fence.binding, fence.holds = {}, dict(layer.memory.bound)

@@ -1,8 +1,8 @@
 """How the plan of groups has changed, as far as a process knows: what was split, merged, dissolved.
 
-Changes are heard in any order, from servers, from one's own groups and from whoever has gone on.
-All that have come about are one history (docs/daisy-argument.md): they are put in an order in which
-they can have happened, and the plan follows from the first one by them.
+Changes are heard in any order: from servers, from the groups of this process, and from processes
+that have gone on. All that have come about are one history (docs/daisy-argument.md). They are put
+in an order in which they can have happened, and the plan is the first one with these changes made.
 """
 
 from collections.abc import Iterable
@@ -16,7 +16,7 @@ from antecede.overlays.daisy.records import Memory
 
 
 class History(Part):
-    """What a process knows of how groups have given way to others."""
+    """The changes by which groups have given way to others, and the plan that follows from them."""
 
     def learn(self, changes: Iterable[bytes]) -> list[Change | Reshape]:
         """Take note of the changes that are news."""
@@ -29,8 +29,8 @@ class History(Part):
         return news
 
     def _learn_one(self, stored: bytes, news: list[Change | Reshape]) -> bool:
-        """Whether it is understood: it may speak of groups that others have to tell of first. One
-        that is heard after those which take what it made comes before them all the same."""
+        """Whether the change is understood: it may speak of groups that others have to tell of
+        first. A change that is heard after those that take what it made is put before them."""
         changes = self.core.state.changes
         change = self.replan(stored)
         if change is None:
@@ -60,9 +60,9 @@ class History(Part):
                     layer.follow(parent)
 
     def go_by(self, remembered: Iterable[bytes], present: ProcessSet) -> None:
-        """Go by what groups remember, some processes of which are here. Servers that were may have
-        decided on a change that never came about: then a group that it ends does not remember
-        it."""
+        """Go by what groups remember, some processes of which are here. Servers that were replaced
+        may have decided on a change that never came about: then a group that it ends does not
+        remember it."""
         told = list(dict.fromkeys(remembered))
         known = self.core.state.changes
         kept = [one for one in known if one in told or not self._ends_any(unpack(one), present)]
@@ -104,7 +104,7 @@ class History(Part):
 
     def lineage(self, node: int, known: list[bytes]) -> list[bytes]:
         """What a group remembers, and the changes by which it came about, in whatever order they
-        were heard: who was told of them may be the first to come here."""
+        were heard: a process that was told of them may be the first to come here."""
         left, wanted, found = set(self.core.state.changes), {node}, set(known)
         while news := {one for one in left if one in found or wanted & _makes(one)}:
             wanted.update(*map(_needs, news))
@@ -127,7 +127,8 @@ class History(Part):
         return list(dict.fromkeys(found))
 
     def update(self, memory: Memory) -> None:
-        """What groups have missed that have given way, as far as is known here."""
+        """Pass on what groups have missed that have given way, as far as is known here, to those in
+        their place."""
         for change in map(unpack, self.core.state.changes):
             if isinstance(change, Change | Reshape):
                 memory.carry_over(*succession(change))
@@ -135,7 +136,7 @@ class History(Part):
 
 @lru_cache(maxsize=4096)
 def _makes(stored: bytes) -> frozenset[int]:
-    """The groups that one knows of who has heard of a change."""
+    """The groups that a process knows of by hearing of a change."""
     change = unpack(stored)
     if isinstance(change, Change):
         return frozenset(index for index, _ in change.made)
@@ -145,7 +146,7 @@ def _makes(stored: bytes) -> frozenset[int]:
 
 @lru_cache(maxsize=4096)
 def _needs(stored: bytes) -> frozenset[int]:
-    """The groups that one has to know of before."""
+    """The groups that a process has to know of before a change."""
     change = unpack(stored)
     return frozenset((*change.gone, change.parent) if isinstance(change, Change) else ())
 

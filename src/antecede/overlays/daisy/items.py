@@ -1,7 +1,7 @@
 """What the members of a daisy's groups say to each other, as it travels.
 
 A payload of a group is a tuple of items: messages on their way, and word of what has become of
-them.
+them. Where an item speaks in the first person, that is its sender.
 """
 
 from collections.abc import Iterable
@@ -49,30 +49,31 @@ class Carry(msgspec.Struct, frozen=True, array_like=True, tag=0):
 
 
 class Done(msgspec.Struct, frozen=True, array_like=True, tag=1):
-    """All whom these messages are for, in this group or below, have them."""
+    """The group `node` is done with these messages: all processes in it or below it that they are
+    for have them."""
 
     node: Count
     ids: Ids
 
 
 class Release(msgspec.Struct, frozen=True, array_like=True, tag=2):
-    """These messages have reached all whom they are for: nobody need keep them."""
+    """These messages have reached all whom they are for: nobody need keep them any more."""
 
     ids: Ids
 
 
 class Forget(msgspec.Struct, frozen=True, array_like=True, tag=3):
-    """The process (in a local group) or the group (in a group of servers) that left has been away
-    for so long that nothing is kept for it. Of a `batch`: that of a group, or of others below 0
-    (`layer`), is given up."""
+    """`who`, a process (in a local group) or a group (in a group of servers), left so long ago that
+    nothing is kept for it any more. With `batch`, what is given up is the batch of `who`: that of a
+    group or, below 0, one of `ABOVE` or of a `line` (`layer`)."""
 
     who: int
     batch: bool = False
 
 
 class Above(msgspec.Struct, frozen=True, array_like=True, tag=4):
-    """Who the servers in the group above are, its epoch, and the most senior one of them; nobody,
-    if my group's server looks for them. They may not have `begun`."""
+    """Who the servers in the group above are, its epoch, and the most senior one of them. Without
+    `processes`: my group's server is looking for them. Not `begun`: they still wait for batches."""
 
     epoch: Count
     processes: bytes
@@ -81,8 +82,9 @@ class Above(msgspec.Struct, frozen=True, array_like=True, tag=4):
 
 
 class Batch(msgspec.Struct, frozen=True, array_like=True, tag=5):
-    """This payload is all that my group brings along into a group that is founded anew; or, from
-    `above`, all that the servers keep for that group. The rest is as in `Memory`."""
+    """The head of a batch: the messages in this payload are all that my group brings along into a
+    group that is founded anew; or, from `above`, all that the servers keep for that group. The
+    other fields are as in `Memory`."""
 
     above: bool = False
     missed: tuple[tuple[Count, Ids], ...] = ()
@@ -110,9 +112,9 @@ class Roll(msgspec.Struct, frozen=True, array_like=True, tag=6):
 
 
 class Change(msgspec.Struct, frozen=True, array_like=True, tag=7):
-    """In place of the local groups `gone` there are those `made` from now on, each with its number
-    and its founders. Changes under one group of servers are numbered. The `parent` is new if
-    `raised`."""
+    """From now on the local groups `made`, each with its number and its founders, are in the place
+    of the groups `gone`. Changes under one group of servers are numbered (`version`). The `parent`
+    is new if `raised`."""
 
     version: Annotated[int, msgspec.Meta(ge=1)]
     parent: Count
@@ -122,15 +124,15 @@ class Change(msgspec.Struct, frozen=True, array_like=True, tag=7):
 
 
 class Ready(msgspec.Struct, frozen=True, array_like=True, tag=8):
-    """I have sent all that I send in this group, which gives way to another. Among servers: since
-    it froze for this time in its view."""
+    """I have sent all that I send in this group, which gives way to another. Among servers,
+    `number` says since which freeze of the present view."""
 
     number: Count = 0
 
 
 class Ahead(msgspec.Struct, frozen=True, array_like=True, tag=9):
-    """A message that need not be delivered in its own group to be sent on: `after` are those before
-    it that go beyond that group, too."""
+    """A message that is sent on before it is delivered in its own group. `after`: the messages
+    before it that go beyond that group, too."""
 
     carry: Carry
     after: Ids
@@ -143,8 +145,9 @@ class Retract(msgspec.Struct, frozen=True, array_like=True, tag=10):
 
 
 class Direct(msgspec.Struct, frozen=True, array_like=True, tag=11):
-    """A message for some members of the view alone: how many its sender has sent in this view, with
-    this one, and how many of these are safe; and what it knows of who has sent whom how many."""
+    """A message for some members of the view alone. `number`: how many its sender has sent in this
+    view, with this one. `safe`: how many of these are safe. `matrix`: who has sent whom how many,
+    as far as the sender knows."""
 
     carry: Carry
     view: Count
@@ -154,8 +157,8 @@ class Direct(msgspec.Struct, frozen=True, array_like=True, tag=11):
 
 
 class Word(msgspec.Struct, frozen=True, array_like=True, tag=12):
-    """Of the messages that I have sent in this view, so many are safe, and so many have reached all
-    whom they are for."""
+    """Of the messages that I have sent in this view the first `safe` are safe, and the first
+    `settled` have reached all whom they are for."""
 
     view: Count
     safe: Count
@@ -163,9 +166,9 @@ class Word(msgspec.Struct, frozen=True, array_like=True, tag=12):
 
 
 class Hand(msgspec.Struct, frozen=True, array_like=True, tag=13):
-    """What follows is all that I bring into this view, from the epoch that began with an earlier
-    one: `firm` messages that I have sent or delivered, and then those that I merely have. `safe`:
-    how many messages of each sender I know to be safe."""
+    """What follows in this payload is all that I bring into this view from the `epoch`, which began
+    with an earlier view: first `firm` messages that I have sent or delivered, then those that I
+    merely have. `safe`: how many messages of each sender I know to be safe."""
 
     view: Count
     epoch: Count
@@ -174,7 +177,7 @@ class Hand(msgspec.Struct, frozen=True, array_like=True, tag=13):
 
 
 class Copy(msgspec.Struct, frozen=True, array_like=True, tag=14):
-    """A message, and its place among those that a member has sent in an epoch."""
+    """A message, and its place among those that the member `entry` has sent in an epoch."""
 
     entry: Count
     number: Count
@@ -182,8 +185,8 @@ class Copy(msgspec.Struct, frozen=True, array_like=True, tag=14):
 
 
 class Merged(msgspec.Struct, frozen=True, array_like=True, tag=15):
-    """What follows is all that the members of this view have brought into it. In the epoch that has
-    ended, so many messages of each sender were safe."""
+    """What follows in this payload is all that the members of this view have brought into it.
+    `safe`: how many messages of each sender were safe in the epoch that has `ended`."""
 
     view: Count
     ended: Count
@@ -191,15 +194,16 @@ class Merged(msgspec.Struct, frozen=True, array_like=True, tag=15):
 
 
 class Bind(msgspec.Struct, frozen=True, array_like=True, tag=16):
-    """No server of this group takes part in an earlier epoch of that group of servers any more."""
+    """No server of this group takes part any more in an epoch of the group of servers `node` that
+    is earlier than `epoch`."""
 
     node: Count
     epoch: Count
 
 
 class Group(msgspec.Struct, frozen=True, array_like=True):
-    """A group of the plan, for who has not heard of it: `founders` are those who found it, or who
-    are in it."""
+    """A group of the plan, for processes that have not heard of it. `founders` are those who found
+    it, or who are in it."""
 
     index: Count
     level: Count
@@ -215,8 +219,9 @@ class Group(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Freeze(msgspec.Struct, frozen=True, array_like=True, tag=17):
-    """This group of servers is about to give way: nothing more is sent up into it. For how many
-    times in its view; `is_over`: not any more, since it has been held up for long."""
+    """This group of servers is about to give way: nothing more is sent up into it. `number`: how
+    many times it has frozen in this view, with this one. `is_over`: it goes on after all, since it
+    has been held up for long."""
 
     number: Count
     is_over: bool = False
@@ -254,7 +259,8 @@ def succession(change: Change | Reshape) -> tuple[tuple[int, ...], tuple[int, ..
 
 
 class Has(msgspec.Struct, frozen=True, array_like=True, tag=19):
-    """This group has these messages for all in it or below whom they are for; some are away."""
+    """The group `node` has these messages, for all in it or below it whom they are for; some of
+    these are away."""
 
     node: Count
     ids: Ids
@@ -262,14 +268,15 @@ class Has(msgspec.Struct, frozen=True, array_like=True, tag=19):
 
 class Own(msgspec.Struct, frozen=True, array_like=True, tag=20):
     """All groups that these messages are for have them, and nobody above knows of them any more:
-    each lets go of them when it is done."""
+    each group lets go of them when it is done itself."""
 
     ids: Ids
 
 
 class Missed(msgspec.Struct, frozen=True, array_like=True, tag=21):
-    """These were let go, though they were for one that was away: for a member, or a group below; or
-    for a group `beside` this one, in words of the servers (no messages: it has been told)."""
+    """These messages were let go, though they were for `who`, which was away: a member, or a group
+    below; `beside`: a group beside this one, as its servers say. Without messages: `who` has been
+    told."""
 
     who: Count
     ids: Ids
@@ -277,8 +284,8 @@ class Missed(msgspec.Struct, frozen=True, array_like=True, tag=21):
 
 
 class Proposal(msgspec.Struct, frozen=True, array_like=True, tag=22):
-    """This change is due, if all local groups agree that give way by it: do they? Or the answer of
-    one of them, `node`."""
+    """This change is due, if all local groups that give way by it agree: do they? With `node`, it
+    is the answer of that group."""
 
     change: Change
     node: Count | None = None
@@ -385,7 +392,7 @@ def check_changes(changes: Iterable[Item], size: int) -> None:
 
 
 def plain(item: Carry | Ahead) -> Carry:
-    """A message without what it comes after."""
+    """A message without the list of those that it comes after."""
     return item if isinstance(item, Carry) else item.carry
 
 

@@ -1,7 +1,7 @@
-"""What a process of a daisy knows, apart from when it last heard of whom.
+"""The state of a process, apart from when it last heard of whom.
 
-A packet that arrives again is a sign of life. A process may note that, answer it and note what it
-answered, and when to look next; nothing else.
+A packet that arrives again may change nothing but that: it is a sign of life. A process may note
+that it came, answer it, and note what it answered and when to look next.
 """
 
 import msgspec

@@ -42,18 +42,19 @@ from antecede.overlays.daisy.plan import Node
 from antecede.overlays.daisy.records import Kept, LayerState, Memory
 
 EPOCHS = 1 << 32
-"""A group of servers that is founded anew is another group: its epoch stands above these."""
+"""The number of a group is its index plus its epoch times this: a group of servers that is founded
+anew is another group."""
 LEFT = 1 << 48
 """As an epoch: later than all. A group that is bound to it takes part in that group of servers
 never again (`levels`)."""
 _place = attrgetter("place")
 ABOVE = -1
-"""Among those who bring batches: the group above, through whoever serves."""
+"""In `Memory.batches`: the batch of the group above, which comes through whoever serves."""
 
 
 def line(group: int) -> int:
-    """Among those who bring batches: anybody who was in a local group to the end that gave way to
-    this one. Of such a number, the group."""
+    """In `Memory.batches`: what any member of the last view of `group` brings, a local group that
+    gave way to this one. Of such a number, the group."""
     return -2 - group
 
 
@@ -67,7 +68,8 @@ _AWAKE_HEARTBEATS = 2.5
 
 
 class Layer:
-    """A process in a group."""
+    """One group at one process: its member in it, what the group remembers, and what this process
+    has to send into it."""
 
     def __init__(self, process: int, node: Node, options: DaisyOptions, state: LayerState) -> None:
         self.process = process
@@ -179,9 +181,10 @@ class Layer:
         seen[message.sender] = max(seen.get(message.sender, 0), message.number)
 
     def takes(self, packet: Packet) -> bool:
-        """Whether it is not of another view of the same number: of two parts that suspect each
-        other, both may have gone on (`Quorum.SURVIVORS`). Else a stranger may know how this view
-        has ended. What is malformed is refused, before anything changes."""
+        """Whether a packet is one of this group as it is here. Of two parts that suspect each other
+        both may have gone on (`Quorum.SURVIVORS`), with views of the same number: a stranger's
+        packet is of the other part. Otherwise a stranger may know how this view has ended. What is
+        malformed is refused before anything changes."""
         view = self.member.core.view
         if view is None or packet.view != view.number:
             return type(packet.body) is not Join or not self._is_early(packet.source)
@@ -268,10 +271,10 @@ class Layer:
         return list(dict.fromkeys((*kept, *waiting)))
 
     def to_bring(self, stored: Iterable[bytes]) -> list[bytes]:
-        """Of what has not been delivered here, what one who comes back brings along: into a local
-        group what is from there, and into one that has not begun what is from the group that gave
-        way to it. All else is with the servers, or with the groups of its senders: from here it
-        would rise to the servers again, ahead of what precedes it."""
+        """Of what has not been delivered here, what a process that comes back brings along: into a
+        local group what is from there, and into one that has not begun what is from the group that
+        gave way to it. Everything else is with the servers, or with the groups of its senders: from
+        here it would rise to the servers again, ahead of what precedes it."""
         if self.node.level:
             return list(stored)
         items = self.carries(map(unpack, stored))
@@ -360,8 +363,8 @@ class Layer:
         return not sleep.resting
 
     def be_patient(self, now: float) -> None:
-        """Who has not spoken yet in a group that was founded just now may still be held up where
-        it comes from."""
+        """A founder that has not spoken yet in a group that was founded just now may still be held
+        up in its old group."""
         if now < self.state.sleep.patient_until:
             self.member.forgive_absence(now)
 
@@ -417,8 +420,8 @@ def founding_anew(
     gone: Iterable[int] = (),
 ) -> Layer:
     """A founder of a group in the place of others: of servers that had all died (in a new epoch),
-    or of local groups that give way (`gone`). It begins with what all of them bring along: `whose`,
-    by process, the batches are."""
+    or of local groups that give way (`gone`). It begins with what all of them bring along; `whose`:
+    by founder, the process or group whose batch it brings."""
     anew = msgspec.structs.replace(node, founders=processes)
     layer = Layer(process, anew, options, LayerState(node.index, 0, epoch, 0))
     layer.memory.batches = {*whose.values(), *(() if node.parent is None else (ABOVE,))}

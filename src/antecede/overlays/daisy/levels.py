@@ -1,19 +1,24 @@
 """Groups of servers that split and dissolve, so that levels come and go (section 3.2).
 
 A group of servers that is too large gives way to two, under the group above it or, if there is
-none, under a new one. One that is too small gives way to nobody: the groups below it are below the
-one above it from then on. A lone local group that is too large is split under a new group of
-servers; a group of servers over a single group dissolves.
+none, under a new one. A group that is too small gives way to none: the groups below it come under
+the one above it. A lone local group that is too large is split under a new group of servers. A
+group of servers over a single group dissolves.
 
-How (docs/daisy-argument.md): its server says that it *freezes*; members send nothing more up into
-it, and say so (`Ready`). That lasts for one view: if somebody leaves or comes before the end is
-decided, or that takes long, the group goes on, and freezes again in its time. It is *drained* when
-it keeps nothing of its own any more, that is, nothing whose sender and destinations are all below
-it and that a group there lacks (one that has it keeps it for who is away); and when all that goes
-beyond is with all of the group above. Then its server tells that group what comes in its place
-(`Reshape`), and, when all there know, the group itself. A member leaves when all groups that it
-serves below are bound never to take part in it again. It founds the next group as one that is
-founded anew, with a batch of each group below; or joins the one above, as a new server does."""
+How (G1 to G6 in docs/daisy-argument.md):
+
+- The server of the group says that it *freezes*. Its members send nothing more up into it, and say
+  so (`Ready`). That lasts for one view: if somebody leaves or comes before the end is decided, or
+  the decision takes long, the group goes on, and freezes again in its time.
+- The group is *drained* when two things hold. It keeps no message of its own any more (whose sender
+  and destinations are all below it) that a group below lacks; a group that has one keeps it for its
+  members that are away. And all that goes beyond the group is with all members of the one above.
+- Then its server tells the group above what comes in its place (`Reshape`) and, when all there
+  know, the group itself.
+- A member leaves when all groups that it serves below are bound never to take part in this one
+  again. It founds the next group as one that is founded anew, with a batch of each group below; or
+  it joins the one above, as a new server does.
+"""
 
 from antecede.groups import GroupMessageId
 from antecede.message import MessageId, process_set
@@ -42,7 +47,8 @@ _HELD_UP = 4
 
 
 class Levels(Part):
-    """A process in its groups, as far as groups of servers come and go."""
+    """Ends groups of servers: what their server does, what their members do, and what the groups
+    below do."""
 
     def __init__(
         self, core: Core, relay: Relay, absence: Absence, fencing: Fencing, consent: Consent
@@ -87,7 +93,8 @@ class Levels(Part):
         return is_late and not is_said and self.core.ending(layer) is None
 
     def _may_freeze(self, layer: Layer, now: float) -> bool:
-        """One that was held up in this view freezes again when all groups have what is in it."""
+        """A group that was held up in this view freezes again only when all groups below have what
+        is in it."""
         moving = layer.state.moving
         if not moving.freezes:
             return True
@@ -102,9 +109,9 @@ class Levels(Part):
                 self.look(layer, now)
 
     def _say_ready(self, layer: Layer, now: float) -> None:
-        """In every view once, since whoever is new has to hear it; but not while the group that
-        this process serves is being founded, or gives way: others of it may not know where to
-        go."""
+        """Once in every view, since a new member has to hear it. But not while the group that this
+        process serves is being founded, or gives way: other members of it may not know where to go.
+        """
         view, below, moving = layer.view, self.core.below(layer), layer.state.moving
         number = moving.freezes
         if view is None or below is None or moving.ready_in == (view.number, number):
@@ -117,7 +124,7 @@ class Levels(Part):
     def _say_once(
         self, layer: Layer, within: Layer, item: Freeze | Reshape | Change, now: float
     ) -> None:
-        """Once in a view: it may be lost with that."""
+        """Once in a view: word may be lost with the view."""
         number = 0 if within.view is None else within.view.number
         name = type(item).__name__
         if isinstance(item, Freeze) and item.is_over:
@@ -189,8 +196,8 @@ class Levels(Part):
 
     def _has_risen(self, layer: Layer, above: Layer) -> bool:
         """Whether all that goes beyond the group is with all members of the one above. What comes
-        after it may be brought there by another of the groups that come in the place of this one,
-        and must not be the first."""
+        after it may be brought there by another group that comes in the place of this one, and must
+        not be the first to come."""
         known, processes = above.memory.kept, layer.node.processes
         for id_, kept in layer.memory.kept.items():
             is_rising = processes >> id_.sender & 1 and kept.message.destinations & ~processes
@@ -286,9 +293,9 @@ class Levels(Part):
                 return
 
     def may_say(self, layer: Layer, change: Reshape, sender: int) -> bool:
-        """In the group above, one that serves a group below speaks for it until the next one is
-        there: that one may have decided otherwise, and hears of no change that comes later. In the
-        group itself, what was said in an earlier view is void."""
+        """In the group above, a server of a group below speaks for it until the next one is there:
+        that one may have decided otherwise, and hears of no change that comes later. In the group
+        itself, what was said in an earlier view is void."""
         if change.gone == layer.node.index:
             return layer.memory.frozen
         if layer.view is None or layer.memory.batches:
@@ -315,8 +322,8 @@ class Levels(Part):
         self._leave_if_bound(layer, now)
 
     def _own(self, layer: Layer, below: Layer) -> list[MessageId]:
-        """What has come by in this group alone: nobody above knows of it. Who was lost to the group
-        does not know what has."""
+        """The messages that have come by in this group alone: nobody above knows of them. A process
+        that was lost to the group does not know which these are."""
         if layer.is_lost:
             return []
         return [
@@ -360,12 +367,13 @@ class Levels(Part):
         core.replace(old, new, now, leads and above is not None and above.node.index == node.parent)
 
     def _note_missed(self, old: Layer, new: Layer) -> None:
-        """What a group that was forgotten has not had: those above were told that all are done."""
+        """Note what a forgotten group has not had: those above were told that all groups are done
+        with it."""
         for who, names in self._lacked_by_forgotten(old).items():
             new.memory.note_missed(who, names)
 
     def _lacked_by_forgotten(self, layer: Layer) -> dict[int, list[MessageId]]:
-        """By group that was forgotten, what it has not had."""
+        """By forgotten group, what it has not had."""
         lacked: dict[int, list[MessageId]] = {}
         for who in sorted(layer.memory.forgotten):
             those = self.core.those(layer, who)

@@ -1,8 +1,8 @@
-"""How messages travel inside of a group: broadcast to all members, as a rule.
+"""How messages travel inside of a group: as a rule they are broadcast to all members.
 
 The paper's third and second optimisation do it otherwise in local groups: `local_server` and
-`local_recipients`. What all of them have to answer is `Broadcast`; these are the answers of a
-broadcast, where the others have nothing to say against them.
+`local_recipients`. `Broadcast` has all that each of these ways has to answer, with the answers of a
+broadcast; the others override what is different.
 """
 
 from collections.abc import Iterable
@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 
 
 class Broadcast(Part):
-    """All members get everything, and order it by a vector. It is also the face of all of them."""
+    """All members get all messages, and order them by a vector. Also the interface of the other
+    ways."""
 
     reaches_all = True
     """Whether all members have all messages of the group."""
@@ -46,7 +47,8 @@ class Broadcast(Part):
         self.core.do(layer, layer.send(item, now))
 
     def may_go_on(self, layer: Layer, kept: Kept) -> bool:
-        """What has been delivered goes on when it is stable, or at once."""
+        """Whether a message may be sent on: when it is stable or, with other values of `forward`,
+        at once."""
         return kept.stable or self.options.forward != "stable"
 
     def holds_back(self, layer: Layer, kept: Kept) -> bool:
@@ -58,7 +60,7 @@ class Broadcast(Part):
         return True
 
     def let_go(self, layer: Layer, message: MessageId, now: float) -> None:
-        """A message of the group alone need not be kept."""
+        """A message that was for the group alone need not be kept."""
         self.relay.release(layer, message, now)
 
     def on_let_go(self, layer: Layer, message: MessageId) -> None:
@@ -116,8 +118,8 @@ class Broadcast(Part):
 
     def _risen(self, layer: Layer) -> list[Carry]:
         """At a server that is back among the servers, where messages are sent on early: what goes
-        up from its group, each in its place among all that it brings. What had run ahead it does
-        not bring itself, and what came after that would overtake it."""
+        up from its group, each message in its place among all that the server brings. It does not
+        bring itself what had run ahead, and what came after that would overtake it."""
         below = self.core.below(layer)
         if below is None or below.node.level or self.options.forward == "stable":
             return []
@@ -142,7 +144,7 @@ class Broadcast(Part):
 
 
 class PointToPoint(Broadcast):
-    """What groups have in common whose members say messages to each other, one by one."""
+    """What both ways have in common in which members send messages to single members."""
 
     reaches_all = False
     looks = True
@@ -181,9 +183,10 @@ class PointToPoint(Broadcast):
         return layer.member.acknowledged(process)[1]
 
     def absorb(self, layer: Layer, memory: Memory, now: float) -> None:
-        """Back in the group: what was sent from here or delivered here is the process' own; all
-        else comes from the server. One that has served brings along all that it had put in order:
-        what it has delivered may come after something that only it and others that are away had."""
+        """Back in the group: what this process keeps as its own is what was sent or delivered here;
+        everything else comes from the server. A process that has served brings along all that it
+        had put in order: what it has delivered may come after something that only it and others
+        that are away had."""
         state, own = layer.state, layer.memory
         state.memory = memory
         memory.kept = {

@@ -1,13 +1,14 @@
-"""What becomes of messages that go straight to their recipients when the view of their group
-changes (`local_recipients`).
+"""What becomes of messages that go straight to their recipients (`local_recipients`) when the view
+of their group changes.
 
-All members hand what they have to the server (`Hand`), which waits for all of these, and, if it is
-a new one, for what the group of servers keeps for its group. It drops what nobody can have
+All members hand what they have to the server (`Hand`). It waits for all of these and, if it is a
+new server, for what the group of servers keeps for its group. It drops what nobody can have
 delivered because something before it is lost, and broadcasts the rest in the order of Lamport time
-(`Merged`); with this an *epoch* begins, whose matrix counts from zero. Nobody sends before all have
-it: what is sent in an epoch is kept by members that will hand it over. Where more than `copies`
-members have left since the last epoch began, nobody knows what is lost: then all that is left is
-delivered, and that is told as a gap.
+(`Merged`). With this an *epoch* begins, whose matrix counts from zero.
+
+Nobody sends before all members have it: what is sent in an epoch is kept by members that will hand
+it over. If more than `copies` members have left since the last epoch began, nobody knows what is
+lost: then all that is left is delivered, and a gap is told.
 """
 
 from collections.abc import Iterable
@@ -34,7 +35,7 @@ from antecede.overlays.daisy.relay import Relay
 
 
 class HandingOver(Part):
-    """How epochs of a local group begin and end."""
+    """Ends and begins the epochs of a local group."""
 
     def __init__(self, core: Core, relay: Relay, group: PointToPoint) -> None:
         super().__init__(core)
@@ -154,8 +155,8 @@ class HandingOver(Part):
         return early
 
     def _tell_lost(self, layer: Layer, merged: set[MessageId]) -> None:
-        """Of who comes back nobody knows for ever what was safe when it left. What it had and had
-        not delivered is lost to it if it does not get that now."""
+        """Of a process that comes back the others do not remember for ever what was safe when it
+        left. What it had and had not delivered is lost to it if it does not get that now."""
         epochs = layer.state.epochs
         came = [epochs.epoch.direct(key).carry for key in epochs.epoch.waiting]
         here = [item for item in came if item.message.destinations >> self.process & 1]

@@ -1,19 +1,19 @@
-"""Optimisation 2 of the paper (section 3.4): in a local group, messages go to those alone whom they
-are for, and are delivered when enough others have them.
+"""Optimisation 2 of the paper (section 3.4): in a local group, a message goes only to the members
+it is for, and is delivered when enough others have it.
 
 A message carries a matrix: who has sent whom how many in the present view, as far as its sender
 knows (Raynal, Schiper, Toueg). It goes to its recipients in the view, to the server if it is for
 other groups as well, and to further members where these are fewer than `copies`. Those keep it, and
 so do its sender and all who deliver it, until the sender says that all recipients have it
-(`Word.settled`); from then on it is let go like any other (`relay`).
+(`Word.settled`). From then on it is let go like any other (`relay`).
 
-It is delivered when all that its matrix counts for this process has been delivered, and when it and
-*all that its sender has sent before in this view* are safe: `copies` others have them, as the
-sender learns from the channels (`Word.safe`). What depends on a message then exists only where no
-`copies` crashes can take the message away. One other is the recipient itself: with `copies=1` it
-need not wait for word of its own copy.
+It is delivered on two conditions. All that its matrix counts for this process has been delivered.
+And it and *all that its sender has sent before in this view* are safe: `copies` others have them,
+as the sender learns from the channels (`Word.safe`). What depends on a message then exists only
+where no `copies` crashes can take the message away. One of the others is the recipient itself: with
+`copies=1` it need not wait for word of its own copy.
 
-A matrix counts from the beginning of an *epoch*; one comes with every view (`local_handover`).
+A matrix counts from the beginning of an *epoch*; one begins with every view (`local_handover`).
 """
 
 from collections.abc import Iterable
@@ -45,7 +45,7 @@ from antecede.overlays.daisy.relay import Relay
 
 
 class ToRecipients(PointToPoint):
-    """Straight to those whom a message is for."""
+    """Messages go straight to the members that they are for."""
 
     def __init__(self, core: Core, relay: Relay) -> None:
         super().__init__(core, relay)
@@ -190,7 +190,8 @@ class ToRecipients(PointToPoint):
             self._on_word(layer, self.process, word, now)
 
     def _free(self, layer: Layer) -> Key | None:
-        """Something that can be delivered: the first that waits of a member, or nothing of it."""
+        """A message that can be delivered, if there is one. Of each member only the first that
+        waits is looked at."""
         epoch, looked_at = layer.state.epochs.epoch, set[int]()
         for key in sorted(epoch.waiting):
             if key[0] not in looked_at:
@@ -236,8 +237,8 @@ class ToRecipients(PointToPoint):
             self.relay.release(layer, message.id, now)
 
     def holds_back(self, layer: Layer, kept: Kept) -> bool:
-        """What this process has, but has not delivered, is not sent on; nor, in a new view, what
-        has not been put in order with the rest."""
+        """Whether a message is not sent on yet: this process has it, but has not delivered it; or,
+        in a new view, it has not been put in order with the rest."""
         epoch = layer.state.epochs.epoch
         waits = epoch.placed.get(kept.message.id) in epoch.waiting
         return waits or (layer.state.handover.gathering and not kept.stable)
@@ -255,7 +256,7 @@ class ToRecipients(PointToPoint):
             epoch.safe[entry] = max(epoch.safe.get(entry, 0), number)
 
     def on_release(self, layer: Layer, ids: Ids) -> None:
-        """Of what waits here, too."""
+        """These may wait here, too: they are safe, and are let go when they are delivered."""
         epoch = layer.state.epochs.epoch
         for entry, number in epoch.waiting:
             message = epoch.direct((entry, number)).carry.id

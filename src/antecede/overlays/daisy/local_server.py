@@ -3,12 +3,12 @@ from the server to those in the group whom they are for.
 
 A point to point channel needs one integer, not a vector, and a message to few takes few packets.
 What a process delivers comes from its server in one stream, in the order in which the server had
-it, and that is causal: whoever depends on a message has had it from the server. The price is a hop
-more, a server that handles everything, and fewer copies to survive a crash.
+it. That order is causal: a process that depends on a message has had it from the server. The price
+is one hop more, a server that handles everything, and fewer copies to survive a crash.
 
 A process keeps what it has sent and what it has delivered until the server says that all have it.
 When the server fails, each member hands all that it keeps to the next one (`Batch`). The new server
-waits for all of these, and for what the group of servers keeps for its group; it begins with all of
+waits for all of these, and for what the group of servers keeps for its group. It begins with all of
 that in the order of Lamport time, and members drop what they have had. What only the old server and
 others that died had is lost, its own messages at least: that is told as a gap. The servers are
 waited for as long as there are any, and for twice `forget_after_s` where there are none.
@@ -33,7 +33,7 @@ from antecede.overlays.daisy.records import Kept
 
 
 class ThroughServer(PointToPoint):
-    """To the server, and from it to those whom a message is for."""
+    """Messages go to the server, and from there to the members that they are for."""
 
     # Messages.
 
@@ -113,8 +113,8 @@ class ThroughServer(PointToPoint):
     # Views.
 
     def on_view(self, layer: Layer, event: groups.ViewInstalled, now: float) -> None:
-        """Whoever serves from now on is handed what the others keep, and what the last one had
-        told them out of turn: they may be the only ones to have it."""
+        """The next server is handed what the others keep, and what the last server had told them
+        out of turn: they may be the only ones to have it."""
         view, handover = event.view, layer.state.handover
         is_other = handover.led_by != view.members[0] and view.number > 1
         handover.led_by = view.members[0]

@@ -1,4 +1,4 @@
-"""Matrices as they travel: row after row, each integer in as few bytes as it needs, seven bits in a
+"""How a matrix travels: row after row, each integer in as few bytes as it needs, seven bits in a
 byte. Most are small, so a matrix takes about a byte for each pair of members."""
 
 from collections.abc import Iterable

@@ -19,25 +19,29 @@ Seconds = Annotated[float, msgspec.Meta(gt=0)]
 
 
 class DaisyOptions(Options, frozen=True):
-    """`sizes`: the fewest members of a local group, groups under one of servers, and so on; without
-    it two levels with groups of about √n. `groups`: the local groups themselves. `latecomers`:
-    processes that are not there at the start, but may join; `talks_with`: for each of them, those
-    with whom it will talk most: it lives in the local group of most of these. `split_above`,
-    `merge_below`: the sizes beyond which a local group is split or merged; 0 for never.
-    `split_servers_above`, `merge_servers_below`: the same for groups of servers, by the number of
-    groups below: so levels come and go. `split_rate`: the messages a second beyond which one of
-    four members or more is split, as measured over windows of `load_window_s`; 0 for never.
+    """`sizes`: the fewest members of a local group, the fewest groups under one group of servers,
+    and so on upwards; without it there are two levels, with groups of about √n. `groups`: the local
+    groups themselves. `latecomers`: processes that are not there at the start, but may join.
+    `talks_with`: for each latecomer the processes with which it will talk most; it lives in the
+    local group of most of these.
 
-    `local`: whether a message is broadcast in a local group, goes through its server to those whom
-    it is for, or straight to them; then `copies` others have it before it is delivered. `forward`:
-    whether a message is sent on when all members have it, as soon as it is delivered, or as soon as
-    it is received.
+    `split_above`, `merge_below`: local groups of more or fewer members are split or merged; 0 for
+    never. `split_servers_above`, `merge_servers_below`: the same for groups of servers, by the
+    number of groups below, so that levels come and go. `split_rate`: a local group of four members
+    or more is split when it carries more messages a second, as measured over windows of
+    `load_window_s`; 0 for never.
+
+    `local`: whether a message is broadcast in a local group, goes through its server to the members
+    that it is for, or goes straight to them; then `copies` others have it before it is delivered.
+    `forward`: whether a message is sent on when all members have it, as soon as it is delivered, or
+    as soon as it is received.
 
     `pack_s`: how long a message may wait for others, to travel with them in one packet. `tidy_s`:
     how long word of what is done may wait for others. `forget_after_s`: how long messages are kept
-    for one that is away.
+    for a process that is away.
 
-    The rest is the clockwork of the groups: see `antecede.groups.GroupConfig`."""
+    The other options are the clockwork of the groups: see `antecede.groups.GroupConfig`.
+    """
 
     says = stated(
         sizes=Says.NUMBERS,
@@ -107,10 +111,10 @@ class DaisyOptions(Options, frozen=True):
 
     @property
     def waits_s(self) -> float:
-        """On each level of servers a group that has died is waited for, higher up for longer; where
-        groups do not broadcast, servers are, twice as long. Where groups change, a level waits for
-        longer than the one below by the time to be back alone, but a group that has died when it
-        gave way is waited for, too."""
+        """The longest wait for a group that has died, over all levels. Each level of servers waits
+        for it, higher levels for longer; where local groups do not broadcast, servers are waited
+        for twice as long. Where groups change, a level waits longer than the one below only by the
+        time to be back, but a group that has died when it gave way is waited for, too."""
         levels = max(1, len(self.sizes))
         if self.evolves:
             back_s = self.silences_back * self.suspect_after_s * (levels * (levels - 1) // 2)
@@ -120,8 +124,9 @@ class DaisyOptions(Options, frozen=True):
 
     @property
     def silences_back(self) -> int:
-        """In how many times `suspect_after_s` one who can be reached again is back, or replaced: in
-        groups that change, the founders of the next one are waited for."""
+        """In how many times `suspect_after_s` a process that can be reached again is back, or
+        replaced. In groups that change it takes longer: the founders of the next one are waited
+        for."""
         return 10 if self.evolves else 4
 
     @property
@@ -140,7 +145,7 @@ _LEAST_SPLIT = 3
 
 
 def check_options(options: DaisyOptions) -> None:
-    """Refuse what would do nothing, or make groups of one."""
+    """Refuse options that would do nothing, or make groups of one."""
     if options.copies != DaisyOptions().copies and options.local != "recipients":
         raise Misuse(f"copies={options.copies}: only local=recipients counts copies; drop it")
     if options.talks_with and len(options.talks_with) != len(options.latecomers):
@@ -168,7 +173,7 @@ def check_options(options: DaisyOptions) -> None:
 
 
 def _check_servers(options: DaisyOptions) -> None:
-    """Of groups of servers that come and go."""
+    """Refuse limits that do not suit groups of servers that come and go."""
     limit, least = options.split_servers_above, options.merge_servers_below
     if 0 < limit < _LEAST_SPLIT:
         raise Misuse(
@@ -185,7 +190,7 @@ def _check_servers(options: DaisyOptions) -> None:
 
 
 def _check_local(options: DaisyOptions) -> None:
-    """What does not go with local groups that do not broadcast."""
+    """Refuse what does not go with local groups that do not broadcast."""
     local = f"local={options.local}"
     if options.evolves:
         raise Misuse(f"{local}: groups that do not broadcast do not split or merge")

@@ -1,8 +1,8 @@
 """Who is in which group of a daisy: a tree of groups, the same at all processes.
 
 A process is in one local group, a leaf of the tree. The members of an inner group are the servers
-of the groups below it, one each: causal servers, hyper-servers, and so on. Groups are numbered from
-the bottom to the top, level by level.
+of the groups below it, one each: causal servers, hyper-servers, and so on. The groups of the first
+plan are numbered from the bottom to the top, level by level.
 """
 
 from functools import lru_cache
@@ -16,7 +16,7 @@ from antecede.message import Message, ProcessSet, members, process_set
 from antecede.overlays.daisy.items import Group, Reshape
 
 _MOST_ASKED = 64
-"""Processes, by one that wants to be let in."""
+"""A process that wants to be let in asks no more processes than these."""
 
 
 class Node(msgspec.Struct, frozen=True):
@@ -56,7 +56,7 @@ class Plan(msgspec.Struct, frozen=True):
     nodes: dict[int, Node]
     leaves: tuple[int, ...]
     moves: tuple[tuple[int, ProcessSet], ...] = ()
-    """The local groups made since, and who has belonged to each from then on."""
+    """The local groups made since, and who has belonged to each of them from then on."""
     gone: frozenset[int] = frozenset()
     """The groups that have given way."""
     raised: dict[int, tuple[int, ...]] = {}
@@ -64,7 +64,7 @@ class Plan(msgspec.Struct, frozen=True):
     near: dict[int, ProcessSet] = {}
     """By latecomer: those with whom it will talk most."""
     named: dict[int, ProcessSet] = {}
-    """The same the other way round: by process, the latecomers that will talk with it."""
+    """`near` the other way round: by process, the latecomers that will talk with it."""
 
     def leaf(self, process: int) -> Node:
         homes = (index for index, processes in reversed(self.moves) if processes >> process & 1)
@@ -80,17 +80,17 @@ class Plan(msgspec.Struct, frozen=True):
 
     def count(self, index: int) -> float:
         """For how many local groups of the first plan a group counts: for all that have merged in
-        it, or below it. Splits and merges below a group of servers leave that as it is; so two
-        parts of it come to the same, whatever changes they have heard of."""
+        it, or that are below it. Splits and merges below a group of servers leave its count as it
+        is; so two parts of it count alike, whatever changes they have heard of."""
         node = self.nodes.get(index)
         if node is None or not node.children:
             return 1.0 if node is None else node.counts
         return sum(map(self.count, node.children))
 
     def place(self, index: int) -> tuple[int, int]:
-        """Which of several groups is the first: that with members of the first group of the first
-        plan, whatever has merged or been split since. Its server is the senior one, if nobody has
-        left, and goes on where the other half has stopped."""
+        """A key by which the first of several groups is found: the one with members of the first
+        group of the first plan, whatever has merged or been split since. Its server is the senior
+        one, if nobody has left, and goes on where the other half has stopped."""
         inhabitants = members(self.nodes[index].processes)
         return min((self.leaves[process], process) for process in inhabitants)
 
@@ -139,8 +139,8 @@ class Plan(msgspec.Struct, frozen=True):
         return latecomers
 
     def reshaped(self, change: Reshape) -> "Plan":
-        """The plan in which a group of servers has given way. What was below it goes by what it
-        remembers itself of the group above it."""
+        """The plan in which a group of servers has given way. The groups below it go by what they
+        remember themselves of the group above them."""
         nodes, raised, above = dict(self.nodes), dict(self.raised), change.above
         gone = self.gone | {change.gone}
         new = [group for group in change.made or change.below if group.index not in gone]
@@ -234,8 +234,8 @@ def _raise_levels(nodes: list[Node], sizes: tuple[int, ...]) -> None:
 
 
 def _rows(items: list[int], width: int) -> list[tuple[int, ...]]:
-    """As many rows of this width as there can be; what is left is spread over them, since of two
-    members one alone is no majority. So a row may be nearly twice as wide."""
+    """As many rows of this width as there can be; what is left is spread over them, since one of
+    two members is no majority. So a row may be nearly twice as wide."""
     count = max(1, len(items) // width)
     ends = [len(items) * row // count for row in range(count + 1)]
     return [tuple(items[first:end]) for first, end in pairwise(ends)]

@@ -1,4 +1,4 @@
-"""All that a process knows, in records of what belongs together. Whatever is here is in a snapshot;
+"""All that a process knows, in records of what belongs together. Everything here is in a snapshot;
 nothing is derived."""
 
 from collections.abc import Iterable
@@ -13,7 +13,7 @@ from antecede.overlays.daisy.epochs import Epochs
 from antecede.overlays.daisy.items import Ahead, Ids, unpack
 
 MOST_NAMED = 256
-"""Of so many messages that one who is away has missed the names are remembered."""
+"""Of those that are away, the names of so many messages that they have missed are remembered."""
 
 GIVEN_UP = -1.0
 """As a time: it is not waited for any more."""
@@ -61,41 +61,43 @@ class Memory(msgspec.Struct, array_like=True):
     places: int = 0
     """How many messages have been kept."""
     away: dict[int, float] = {}
-    """Which processes (below servers: groups) are away, and since when."""
+    """Which processes (among servers: groups below) are away, and since when."""
     forgotten: set[int] = set()
     """Which of them have been away for so long that nothing is kept for them."""
     missed: dict[int, set[MessageId]] = {}
-    """What was let go though it was for them, by name as far as `MOST_NAMED` goes."""
+    """By process (or group below) that is away, what was let go though it was for it, by name as
+    far as `MOST_NAMED` goes."""
     beside: dict[int, set[MessageId]] = {}
-    """What groups beside this one, or beside one above it, have missed, as the servers knew who let
-    it go: they may die before it is told."""
+    """By group beside this one, or beside one above it, what it has missed, as servers said that
+    let it go: they may die before that group is told."""
     come: set[int] = set()
     """Which of the latecomers have been in the group."""
     rolls: dict[int, tuple[int, ...]] = {}
-    """Who is in the groups below."""
+    """Who is in each of the groups below."""
     changes: list[bytes] = []
-    """How they have been split and merged."""
+    """How groups have been split, merged and dissolved, as this group remembers it."""
     pending: dict[GroupMessageId, bytes] = {}
-    """Changes that not all are known to have, by the messages of the group that they came in."""
+    """Changes that not all members are known to have, by the group messages that they came in."""
     early: dict[MessageId, Early] = {}
-    """What came ahead of something that has not come by."""
+    """What came ahead of something that has not come by yet."""
     bound: dict[int, int] = {}
     """By group of servers above: the earliest epoch of it that this group takes part in."""
     batches: set[int] = set()
-    """From which processes (among servers: groups) batches are missing, or `ABOVE`; and of which
-    groups that gave way to this one (`line`)."""
+    """Whose batches are missing: those of processes (among servers: groups), of the group above
+    (`ABOVE`), and of groups that gave way to this one (`line`)."""
     brought: set[int] = set()
-    """The groups that have brought theirs, among servers."""
+    """Among servers: the groups that have brought theirs."""
     aside: list[tuple[int, GroupMessageId, bytes]] = []
-    """What came before the last batch: its sender, the message that it came in, and itself."""
+    """What came before the last batch: its sender, the group message it came in, and itself."""
     ended: dict[int, dict[int, int]] = {}
-    """By epoch of the matrix, how many messages of each process were safe in it."""
+    """By epoch of the matrix, how many messages of each process were safe when it ended."""
     loads: dict[int, int] = {}
     """How much the groups below carry."""
     frozen: bool = False
     """Whether nothing more is sent up into this group, since it gives way (`levels`)."""
     own: set[MessageId] = set()
-    """What nobody above knows of any more: it is let go when this group is done with it."""
+    """Messages that nobody above knows of any more: they are let go when this group is done with
+    them."""
     follows: bytes = b""
     """The change by which this group has come under another group of servers."""
     agreed: bytes = b""
@@ -105,17 +107,17 @@ class Memory(msgspec.Struct, array_like=True):
     waits_since: float = -1.0
     """Since when batches are missing."""
     alone_since: float = -1.0
-    """Since when its servers, one after the other, have been looking for those above."""
+    """Since when its servers, one after the other, have been looking for the servers above."""
     strays: dict[MessageId, float] = {}
-    """What came from other groups with a member that was away, and since when: the servers may not
-    have had it."""
+    """Strays (`Relay.note_stray`), and since when they have been here: the servers may not have had
+    them."""
     had: dict[int, dict[int, int]] = {}
     """By group that has brought a batch: of each process the last number that it has had."""
     lacking: dict[int, int] = {}
-    """Of processes whose own group lacks what others have had of them: the last number of that."""
+    """By process whose own group lacks what others have had of it: the last number of that."""
 
     def last_of(self, process: int) -> int:
-        """The last number of a process that came by here, or where the servers were founded anew,
+        """The last number of a process that came by here or, where the servers were founded anew,
         in one of their groups."""
         return max(self.seen.get(process, 0), self.lacking.get(process, 0))
 
@@ -124,18 +126,18 @@ class Memory(msgspec.Struct, array_like=True):
         _add_names(self.missed, who, messages)
 
     def carry_over(self, gone: Iterable[int], made: Iterable[int]) -> None:
-        """What groups that give way have missed, those in their place are told."""
+        """What groups that give way have missed, those in their place are to be told."""
         for known in (self.missed, self.beside):
             names = {name for one in gone for name in known.pop(one, ())}
             for one in made if names else ():
                 _add_names(known, one, sorted(names))
 
     def inherit(self, old: "Memory") -> None:
-        """Of a group that this one comes after, at one that was there."""
+        """Take over, at a member that was there, what the group before this one remembered."""
         self.missed, self.beside, self.bound = old.missed, old.beside, dict(old.bound)
 
     def note_beside(self, who: int, messages: Iterable[MessageId]) -> None:
-        """The same of a group beside this one; none, once it has been told."""
+        """The same of a group beside this one; without messages, it has been told."""
         names = list(messages)
         if names:
             _add_names(self.beside, who, names)
@@ -163,13 +165,13 @@ class Outgoing(msgspec.Struct, array_like=True):
     items_at: float = 0.0
     """When that is sent at the latest."""
     items_asked: float = -1.0
-    """The time of the last wake-up that was asked for."""
+    """For which time a wake-up was asked for last."""
     resend: list[bytes] = []
     """Messages to be sent again after an exclusion."""
     reported: set[MessageId] = set()
-    """What the group below was said to be done with."""
+    """The messages with which the group below was said to be done."""
     had: set[MessageId] = set()
-    """What the group below was said to have."""
+    """The messages that the group below was said to have."""
 
 
 class Sleep(msgspec.Struct, array_like=True):
@@ -182,17 +184,17 @@ class Sleep(msgspec.Struct, array_like=True):
     busy_until: float = -1.0
     """It was poked, and looks around until then."""
     awake_until: float = -1.0
-    """Another member was busy a moment ago."""
+    """Another member was busy a moment ago: it stays awake until then."""
     patient_until: float = -1.0
     """Until when founders that have not come yet are waited for."""
     call_at: float = -1.0
     """When those who have missed something are called next."""
     call_after_s: float = 0.0
-    """How long that was put off."""
+    """How long the last pause between two calls was."""
     called_at: float = -inf
-    """When the group was called last, by those above,"""
+    """When those above called this group last."""
     called_since: float = 0.0
-    """and since when it has been."""
+    """Since when those above have been calling this group, without a long pause."""
 
 
 class Seeking(msgspec.Struct, array_like=True):
@@ -213,11 +215,11 @@ class Founding(msgspec.Struct, array_like=True):
     was_in: int | None = None
     """The local group that gave way to this one, if this process was in it to the end."""
     owes: set[int] = set()
-    """The batches that are this process' to send: its own, `ABOVE`."""
+    """The batches that are for this process to send: its own, and `ABOVE`."""
     batched: set[GroupMessageId] = set()
     """Batches that are not stable."""
     settled: set[GroupMessageId] = set()
-    """What is stable, though still aside."""
+    """Group messages that are stable although what came in them is still aside."""
     merged: int = 0
     """The last place of what came in batches; `TAKING_BATCHES` while they are taken."""
     absent: ProcessSet = 0
@@ -248,19 +250,19 @@ class Moving(msgspec.Struct, array_like=True):
     asked: dict[GroupMessageId, bytes] = {}
     """Changes that this group was asked about, by the messages that they came in."""
     change: bytes = b""
-    """The one that ends this group."""
+    """The change that ends this local group."""
     ready: set[int] = set()
-    """Who has sent all that it sends in this group."""
+    """Which members have sent all that they send in this group."""
     ready_in: tuple[int, int] = (0, 0)
-    """The view, and the time in it that the group froze, for which this process has said so."""
+    """The view, and which freeze in it, for which this process has said that it is ready."""
     freezes: int = 0
     """How many times the group of servers has frozen in this view."""
     frozen_in: int = 0
-    """In which view that was,"""
+    """The number of the view in which it froze last."""
     frozen_at: float = 0.0
-    """and when it froze last, or went on."""
+    """When it froze last, or went on."""
     asked_in: tuple[str, int, int, int] = NOTHING_SAID
-    """The last word that was said about it; in which group, epoch and view."""
+    """The last word that this process sent about it, and in which group, epoch and view."""
     going: bytes = b""
     """The change that ends this group of servers, when all its members know that it does."""
 
@@ -273,9 +275,9 @@ class Load(msgspec.Struct, array_like=True):
     places: int = 0
     """How many messages had been kept then."""
     last: int = 1
-    """What the last window said."""
+    """What the last window said: `QUIET`, `USUAL` or `BUSY` (`load`)."""
     windows: int = 0
-    """How many in a row have said so."""
+    """How many windows in a row have said so."""
     word: int = 1
     """What the servers are told."""
 
@@ -295,15 +297,16 @@ class Handover(msgspec.Struct, array_like=True):
     led_by: MemberId | None = None
     """The last server."""
     gathering: bool = False
-    """Whether not all is here yet."""
+    """Whether something of that is still missing."""
     awaiting: set[int] = set()
     """Whose batches are missing."""
     alone_since: float = -1.0
     """Since when there are no servers to wait for."""
     gone: ProcessSet = 0
-    """Who was away when this process began to serve: a gap is told when it goes on without them."""
+    """Who was away when this process began to serve: a gap names them when it goes on without them.
+    """
     told: dict[MessageId, dict[int, int]] = {}
-    """By message the number it has in the channel to each process that was told."""
+    """By message, the number that it has in the channel to each process that was told it."""
 
 
 class LayerState(msgspec.Struct, array_like=True):
@@ -312,25 +315,27 @@ class LayerState(msgspec.Struct, array_like=True):
     node: int
     incarnation: int
     epoch: int
-    """How often the group has been founded anew, and by whom."""
+    """The epoch of the group of servers: the last time that it was founded anew, and by whom."""
     contacts: ProcessSet
     """Whom to ask to be let in; none for a founder."""
     member: bytes = b""
     """A snapshot of the group's own member."""
     memory: Memory = msgspec.field(default_factory=Memory)
     unstable: dict[GroupMessageId, list[MessageId]] = {}
-    """The messages in group messages that are not stable."""
+    """By group message that is not stable, the messages in it."""
     server: int = -1
     stopped: bool = False
-    """Whether it was told that this process has stopped here, and not since that it goes on."""
+    """Whether the application was told that this process has stopped here, and not yet that it goes
+    on."""
     returned: dict[int, float] = {}
     """Who has come back, and when."""
     before: ProcessSet = 0
-    """Who lived in the local group in the place of which this one is."""
+    """Who lived in the local group that gave way to this one."""
     replaced_at: float = -1.0
     """Since when the group below seems to have another server."""
     holds_back: bool = False
-    """Whether something was not sent down because one who is away may bring what is before it."""
+    """Whether something was not sent down because a process that is away may bring what precedes
+    it."""
     ahead: set[MessageId] = set()
     """What was sent into this group from here before it was delivered in the group below."""
     out: Outgoing = msgspec.field(default_factory=Outgoing)
@@ -346,16 +351,16 @@ class LayerState(msgspec.Struct, array_like=True):
 
 
 class Legacy(msgspec.Struct, array_like=True):
-    """What a local group had that has given way, at one who was in its last view."""
+    """What a local group had that has given way, at a member of its last view."""
 
     since: float
     view: int
     members: ProcessSet
     followers: ProcessSet
-    """These, and who was away."""
+    """The members, and those that were away."""
     messages: list[bytes]
     missed: tuple[tuple[int, Ids], ...] = ()
-    """By who was away, what was let go."""
+    """By process that was away, what was let go."""
 
 
 class State(msgspec.Struct, array_like=True):
@@ -370,12 +375,12 @@ class State(msgspec.Struct, array_like=True):
     changes: list[bytes] = []
     """How the plan has changed."""
     legacies: dict[int, Legacy] = {}
-    """By local group that has given way, for a while."""
+    """By local group that has given way, what it had; for a while."""
     talk: dict[tuple[int, int], int] = {}
     """Who talks with whom how much in the local group."""
     beyond: int = 0
     """The number of the last own message that went beyond the local group."""
     numbers: int = 0
-    """How many numbers of groups this process has given."""
+    """How many numbers this process has given to new groups."""
     lives: dict[int, int] = {}
-    """By group of servers that it has been in and has left: its next incarnation there."""
+    """By group of servers that this process has left: its next incarnation there."""

@@ -2,7 +2,7 @@
 them and lets them go.
 
 How a message travels inside of a group is a matter of that group: between servers it is broadcast,
-in a local group as the option `local` says (`Broadcast`).
+in a local group the option `local` decides (`Broadcast`).
 """
 
 from collections.abc import Iterable
@@ -36,7 +36,8 @@ from antecede.overlays.daisy.splits import count_talk
 
 
 class Relay(Part):
-    """A process in its groups, as far as messages are concerned."""
+    """Delivers messages, sends them on from group to group, keeps them, and lets them go when all
+    groups are done."""
 
     def __init__(self, core: Core, search: Search, local: type[Broadcast]) -> None:
         super().__init__(core)
@@ -80,15 +81,16 @@ class Relay(Part):
             self.reconcile(layer, now)
 
     def note_stray(self, layer: Layer, message: MessageId, now: float) -> None:
-        """It came into a local group with a member that was away, not from the servers."""
+        """Note a stray: a message that came into a local group with a member that was away, and not
+        from the servers."""
         if self.options.forward != "stable" and not layer.node.processes >> message.sender & 1:
             layer.memory.strays[message] = now
 
     def _arrive_again(
         self, layer: Layer, message: MessageId, within: groups.GroupMessageId, now: float
     ) -> None:
-        """It is stable as soon as one of its copies is: what depends on it may have come after this
-        one, and is not to be stable before it."""
+        """A message is stable as soon as one of its copies is: what depends on it may have come
+        after this copy, and must not be stable before it."""
         kept = layer.memory.kept.get(message)
         if kept is not None and not kept.stable:
             awaited = layer.awaited(within)
@@ -98,7 +100,8 @@ class Relay(Part):
                 layer.state.unstable.setdefault(awaited, []).append(message)
 
     def deliver(self, kept: Kept) -> None:
-        """To the application, if it is addressed and has not had it."""
+        """Hand a message to the application, if it is for this process and has not been delivered
+        before."""
         message = kept.message
         sender, number = message.id
         self.core.state.clock = max(self.core.state.clock, kept.clock)
@@ -148,9 +151,11 @@ class Relay(Part):
         below, if it has some there; unless they have had it. What came in batches goes on in their
         order, before anything else.
 
-        From a group of servers that has servers only what all of them have goes on. Its author
-        there is a server that may die alone, with what came before it in the group; and that comes
-        back from one side, above or below, when this has come back from the other."""
+        From a group of servers that has servers itself, only what all members have goes on. Its
+        author there is a server that may die alone, with what came before the message in the group;
+        and that would come back from one side, above or below, after the message has come back from
+        the other.
+        """
         is_between = layer.node.level > 0 and layer.node.parent is not None
         if layer.is_merging() or (is_between and not kept.stable):
             return
@@ -182,12 +187,12 @@ class Relay(Part):
             self.pass_if_new(below, kept, now)
 
     def may_rise(self, layer: Layer, above: Layer, kept: Kept) -> bool:
-        """What is sent on early may have come from the servers to one that was replaced, and into
-        its group with it (a stray): the next one may not have what precedes it there. So it leaves
-        that to those whom it comes from, or brings it in a batch; and what comes after it waits
-        until the servers have had it, or until that is given up. From a local group that gives way
-        nothing rises: it comes from the next one, with what was for this group alone and precedes
-        it."""
+        """Whether a message goes up. Where messages are sent on early, it may be a stray: a server
+        that was replaced got it from other servers and brought it into this group, and the next
+        server may not have what precedes it there. So a stray is left to those that it comes from,
+        or is brought in a batch; what comes after it waits until the servers have had it, or until
+        that is given up. From a local group that gives way nothing rises: it comes from the next
+        group, with what was for this group alone and precedes it."""
         if self.core.gives_way(layer) or not above.is_open:
             return False
         message, strays = kept.message.id, layer.memory.strays
@@ -201,8 +206,8 @@ class Relay(Part):
         )
 
     def _ends_wait(self, layer: Layer, message: MessageId) -> bool:
-        """Whether the servers have had a stray of this group with this message, or no longer get
-        it: what comes after that stray has waited, and goes up before anything else."""
+        """Whether with this message the servers have had a stray of this group, or do not get it
+        any more: what comes after that stray has waited, and goes up before anything else."""
         sender, number = message
         strays = layer.memory.strays
         return any(stray.sender == sender and stray.number <= number for stray in strays)
@@ -212,7 +217,7 @@ class Relay(Part):
         return earlier is not None and earlier.place < kept.place
 
     def give_up_strays(self, layer: Layer, now: float) -> None:
-        """Whoever has sent them is away for too long to bring them, or what precedes them."""
+        """Their senders have been away for too long to bring them, or what precedes them."""
         above, strays = self.core.above(layer), layer.memory.strays
         since_s = now - self.options.forget_after_s
         late = [] if above is None else [one for one in strays if 0 <= strays[one] < since_s]
@@ -230,8 +235,9 @@ class Relay(Part):
                 self.send_on(layer, kept, now)
 
     def is_awaited_below(self, layer: Layer, below: Layer, now: float) -> bool:
-        """Whether one of the group below has sent on early what that group has not had, and may
-        still bring it, with all that it sent before: what comes from here may depend on that."""
+        """Whether a member of the group below has sent on early what that group has not had, and
+        may still bring it, with all that it sent before: what comes from here may depend on that.
+        """
         if self.options.forward == "stable":
             return False
         had, memory = below.memory.seen, layer.memory
@@ -241,9 +247,10 @@ class Relay(Part):
         )
 
     def _is_replaced(self, layer: Layer, kept: Kept, now: float) -> bool:
-        """Whether the local group has another server by now, and this process does not know: it has
-        not had what a member has sent, and its server must have. What comes from here may depend on
-        what that group has had since. It looks around, and waits; `forget_after_s` at most."""
+        """Whether the local group has another server by now, and this process does not know (F7):
+        it has not had what a member has sent, and the group's server must have. What comes from
+        here may depend on what that group has had since. This process looks around, and waits, for
+        `forget_after_s` at most."""
         below, state, sender = self.core.below(layer), layer.state, kept.message.id.sender
         if below is None or below.node.level or self.options.quorum is Quorum.SURVIVORS:
             return False
@@ -259,8 +266,9 @@ class Relay(Part):
 
     def _is_behind(self, layer: Layer, below: Layer) -> bool:
         """Whether the servers have had something of a member that the local group has not, as far
-        as this process knows, though they may keep it no more. A group that comes in the place of
-        others does not know what these had, nor does one whose members do not get everything."""
+        as this process knows, even if they keep it no more. That says nothing of a group that came
+        in the place of others, which does not know what these had, nor of one whose members do not
+        get all messages."""
         if self.options.evolves or not self.spreading(below).reaches_all:
             return False
         had, seen = below.memory.seen, layer.memory.seen
@@ -271,10 +279,11 @@ class Relay(Part):
 
     def _may_bring(self, layer: Layer, process: int, now: float) -> bool:
         """Whether messages of a process that its own group has missed may still come from itself,
-        with all that it sent before them: it is away, and not for ever, or has just come back.
+        with all that it sent before them: it is away, and not for ever, or it has just come back.
 
         Where messages are not broadcast, members hand over all that they have to a new server,
-        which goes on with that. And survivors take those who are away for dead."""
+        which goes on with that. And with `survivors` a process that is away is taken for dead.
+        """
         if not self.spreading(layer).reaches_all or layer.node.level:
             return False
         if self.options.quorum is Quorum.SURVIVORS:
@@ -305,9 +314,9 @@ class Relay(Part):
         self.check_all(layer, now)
 
     def _release_below(self, group: Layer, lower: Layer, kept: Kept, now: float) -> None:
-        """What the servers have had and keep no more is let go. They do not keep what a local group
-        had for itself before it was split, and may have had later ones of the same process: it
-        stays until the group is done."""
+        """Let go what the servers have had and keep no more. They do not keep what a local group
+        had for itself before it was split, and they may have had later messages of the same
+        process: that stays until the group is done."""
         message = kept.message
         is_over = group.has_passed(message.id) and message.id not in group.memory.kept
         is_inside = lower.node.contains(message)
@@ -319,7 +328,7 @@ class Relay(Part):
                 lower.tell(word, now, self.options.tidy_s)
 
     def _catch_up(self, group: Layer, lower: Layer, kept: Kept, now: float) -> None:
-        """What the group below has had and keeps no more, it is done with."""
+        """The group below is done with what it has had and keeps no more."""
         message, node = kept.message, lower.node
         if message.destinations & node.processes and lower.has_passed(message.id):
             below = lower.memory.kept.get(message.id)
@@ -331,8 +340,8 @@ class Relay(Part):
     # Who is done with a message.
 
     def is_done(self, layer: Layer, kept: Kept) -> bool:
-        """Whether all in the group or below whom the message is for have it. For a group that was
-        forgotten by one that gives way, those above keep it."""
+        """Whether all processes in the group or below it that the message is for have it. What a
+        group that gives way has forgotten, those above keep."""
         to, memory = kept.message.destinations, layer.memory
         if not layer.node.level:
             return kept.stable and not any(to >> process & 1 for process in memory.away)
@@ -369,8 +378,8 @@ class Relay(Part):
             above.tell(Done(node.index, (message,)), now, self.options.tidy_s)
 
     def is_had(self, layer: Layer, kept: Kept) -> bool:
-        """Whether all groups here or below that the message is for have it: who is away is handed
-        it there."""
+        """Whether all groups here or below that the message is for have it: members that are away
+        are handed it there."""
         if not layer.node.level:
             return kept.stable
         to, had = kept.message.destinations, kept.done | kept.had | layer.memory.forgotten
@@ -400,7 +409,8 @@ class Relay(Part):
         self.check_all(layer, now)
 
     def on_done(self, layer: Layer, node: int, ids: Ids, now: float) -> None:
-        """A group below is done, whoever serves it. Where it has given way to others, they are."""
+        """A group below is done, whichever process serves it. If it has given way to others, these
+        are done."""
         for id_ in ids:
             kept = layer.memory.kept.get(MessageId(*id_))
             if kept is not None:
@@ -439,8 +449,9 @@ class Relay(Part):
             self.reconcile(layer, now)
 
     def _note_missed(self, layer: Layer, kept: Kept, now: float) -> None:
-        """Whoever is away, for too long or since others have forgotten it before a merge, and comes
-        back is told so, if it has missed this. It may be asleep, and not know that it is out."""
+        """Remember that those that are away have missed this message, if it was for them: they are
+        told when they are back. A process may be away for too long, or others may have forgotten it
+        before a merge. It may be asleep, and not know that it is out."""
         for who in sorted({*layer.memory.forgotten, *layer.memory.away}):
             if kept.message.destinations & self.core.those(layer, who) and who not in kept.done:
                 word = Missed(who, (kept.message.id,))
@@ -451,14 +462,15 @@ class Relay(Part):
                 self.tell_beside(layer, Missed(who, (kept.message.id,), beside=True), now)
 
     def tell_beside(self, layer: Layer, word: Missed, now: float) -> None:
-        """What a group has missed, the groups beside it know when they let go of it."""
+        """The groups beside a group know what it has missed, when they let go of that."""
         below = self.core.below(layer)
         if below is not None and below.is_server and (word.ids or word.who in below.memory.beside):
             below.tell(word, now, self.options.tidy_s)
 
     def on_release(self, layer: Layer, ids: Ids, now: float) -> None:
-        """Nobody above keeps these. Nor do servers, unless a group below was forgotten when they
-        said that they are done, and is back since: what it has yet to get stays until it is."""
+        """Nobody above keeps these any more. Nor do servers, unless a group below was forgotten
+        when they said that they are done, and is back since: what that has yet to get stays until
+        it is done."""
         for message in [MessageId(*id_) for id_ in ids]:
             kept = layer.memory.kept.get(message)
             if layer.node.level and kept is not None and not self.is_done(layer, kept):

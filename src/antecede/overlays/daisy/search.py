@@ -1,11 +1,12 @@
 """How servers find each other when the group above does not answer, and found it anew.
 
-A new server asks those who were in the group above to let it in. Where nobody does, all of them
-may have died at once. It then asks around in the groups beside its own (`Seek`): one that is in the
-group above says who else is (`Found`); one that looks for it, too, says so (`Lost`); all others
-look whether their own server lives. If for a while nobody is found who is in, the one whose group
-has the lowest number founds the group anew, with all that look for it, in a new epoch.
-What they begin with: `batches`.
+A new server asks those that were in the group above to let it in. If nobody does, all of them may
+have died at once. Then it asks around in the groups beside its own (`Seek`). A process that is in
+the group above says who else is (`Found`). One that looks for it, too, says so (`Lost`). All others
+look whether their own server lives.
+
+If nobody that is in is found for a while, the searching server whose group has the lowest number
+founds the group anew, with all that look for it, in a new epoch. What they begin with: `batches`.
 """
 
 from math import inf
@@ -31,11 +32,11 @@ from antecede.overlays.daisy.stamp import (
 )
 
 _FOUNDERS = 1 << 16
-"""An epoch has its founder in its lower bits: of two that are founded at once, one is the later."""
+"""An epoch has its founder in its lower bits: if two are founded at once, one is the later."""
 
 _SPELL = 30
-"""Calls come ever more seldom: those that are at most so many times `suspect_after_s` apart are one
-call that lasts."""
+"""Calls come ever more seldom. Those that are at most so many times `suspect_after_s` apart count
+as one call that lasts."""
 _IN_VAIN = 5
 """After how many times `suspect_after_s` a process says that nobody lets it in, or a server tells
 its group that there are no others."""
@@ -44,21 +45,22 @@ _COUPLE = 2
 
 
 class Search(Part):
-    """One process' part in it."""
+    """Looks for the servers of groups of this process, answers others that look, and founds groups
+    of servers anew."""
 
     def __init__(self, core: Core) -> None:
         super().__init__(core)
         self._patience_s = core.options.suspect_after_s
 
     def say(self, talk: Talk, to: ProcessSet) -> None:
-        """Talk outside of the groups. It may be lost; whatever matters is repeated."""
+        """Send talk outside of the groups. It may be lost; whatever matters is repeated."""
         to &= ~(1 << self.process)
         if to:
             stamp = DaisyStamp(None, talk, busy=True)
             self.core.emit(Transmit(Packet(self.process, None, stamp), to))
 
     def tell_changes(self, node: Node, to: ProcessSet) -> None:
-        """Of whom this process speaks, others may not know yet."""
+        """Those that are asked may not know yet of the groups that this process speaks of."""
         changes = self.core.changes()
         if changes:
             self.say(Moved(node.index, changes), to)
@@ -120,9 +122,9 @@ class Search(Part):
                 self._found_anew(layer, own, now)
 
     def _say_in_vain(self, layer: Layer, beside: ProcessSet, now: float) -> None:
-        """Who serves a group and finds no servers above, though those that are left might have
-        founded them by now, says so: most groups beside its own may have died. It is said again,
-        for it may come into other groups meanwhile."""
+        """A server that finds no servers above, although those that are left might have founded
+        them by now, says so: most groups beside its own may have died. It says so again, for it may
+        come into other groups meanwhile."""
         seeking, forget_s = layer.state.seeking, layer.forget_after_s
         since_s = max(seeking.since + _IN_VAIN * self._patience_s, seeking.said_at)
         if not layer.is_in and now - since_s > forget_s:
@@ -151,16 +153,16 @@ class Search(Part):
         return since if alone_since < 0 else min(since, alone_since)
 
     def _leave(self, layer: Layer, epoch: int, now: float) -> None:
-        """The groups of this process are bound to a later epoch, as others have brought along: it
-        looks for that, or for one that is later still."""
+        """The groups of this process are bound to a later epoch, as others have brought along (F8):
+        it looks for that one, or for one that is later still."""
         here = 0 if layer.view is None else layer.view.processes
         others = tuple(members((here | layer.node.processes) & ~(1 << self.process)))
         self._adopt(layer, Found(layer.node.index, epoch, others, again=False), now)
 
     def ask(self, layer: Layer, now: float) -> None:
         """At every tick of a local group that this process wants to be let into: say so, once, if
-        nobody has answered for a long time. All of the group may have died. One that is suspended
-        asks those whom it does not know: all others may have died, and these gone on."""
+        nobody has answered for a long time, for all of the group may have died. A suspended process
+        asks those that it does not know: all others may have died, and these gone on."""
         seeking, since = layer.state.seeking, layer.state.seeking.since
         if layer.is_in:
             seeking.since = -1.0
@@ -175,10 +177,10 @@ class Search(Part):
             self.core.emit(Notice(Event.STOPPED, layer.node.name, members=others))
 
     def _fetch_founders(self, layer: Layer) -> None:
-        """Where a group cannot begin, for not all have come: those who are missing may be stuck in
-        a group that has given way, and others who belong here as well. The change by which this one
-        was made is told though the group may be lost: all members of a group that gives way know of
-        it."""
+        """A group cannot begin while some have not come. Those that are missing may be stuck in a
+        group that has given way, and others that belong here as well. The change by which this
+        group was made may be told although the group is lost: all members of a group that gives way
+        know of it."""
         if layer.memory.batches - {ABOVE}:
             word = Moved(layer.node.index, tuple(layer.memory.changes))
             self.say(word, layer.node.processes)
@@ -193,7 +195,7 @@ class Search(Part):
         return plan.nodes[node.index if child is None else child]
 
     def _looking(self, layer: Layer, now: float) -> dict[int, tuple[int, float]]:
-        """Who has said a moment ago that it is looking, too, by group."""
+        """By group, the servers that have said a moment ago that they are looking, too."""
         return {
             child: (process, heard_at)
             for child, (process, heard_at) in sorted(layer.state.seeking.lost.items())
@@ -218,9 +220,10 @@ class Search(Part):
         self._adopt(layer, word, now)
 
     def _are_enough(self, layer: Layer, groups: set[int], now: float) -> bool:
-        """Whether these may found the group of servers. A message that is not done everywhere is
-        certain to be kept by the group of its sender alone; so it takes all groups. After a long
-        time most will do, which tell a gap; survivors take those who are away for dead."""
+        """Whether these groups may found the group of servers. Only the group of its sender is
+        certain to keep a message that is not done everywhere; so it takes all groups (F1). After a
+        long time most will do, and tell a gap. With `survivors`, a process that is away is taken
+        for dead."""
         if layer.options.quorum is Quorum.SURVIVORS:
             return True
         is_late = now - self._lost_since(layer) > layer.forget_after_s
@@ -248,7 +251,7 @@ class Search(Part):
         return self.core.whom(layer, senior) if known.epoch == epoch and senior >= 0 else None
 
     def _remind(self, layer: Layer) -> None:
-        """A founder repeats its word to those who have not been heard in the new group."""
+        """A founder repeats its word to those that have not been heard in the new group."""
         if not layer.state.epoch:
             return
         view = layer.view
@@ -280,8 +283,8 @@ class Search(Part):
             layer.state.sleep.busy_until = now + 2 * layer.options.suspect_after_s
 
     def _pass_on_call(self, source: int, node: int, now: float) -> None:
-        """This group is called for long: its server does not hear that, over a link that is cut. If
-        it hears for long what is passed on alone, another has to serve."""
+        """A member of this group is called for long: its server may not hear that, over a link that
+        is cut. A server that for long hears only calls that are passed on hands over to another."""
         layer = self.core.layer_of(node)
         if layer is None or layer.is_lost or layer.view is None:
             return
@@ -300,9 +303,10 @@ class Search(Part):
 
     def _hand_over(self, layer: Layer, now: float) -> None:
         """Let another member serve, whose links may not be cut: leave the group, and come back as
-        the most junior. Of two members, the other might die just then, and nobody be left. It may
-        have called the group itself, from an epoch that waits for it. What the servers have for a
-        group that has not begun, the next one brings."""
+        the most junior. Not in a group of two: the other might die just then, and nobody be left.
+        Nor if this process has called the group itself, from an epoch that waits for it. If the
+        group has not begun for want of what the servers have for it, the next server brings that.
+        """
         layer.state.sleep.called_since = now
         above, is_settled = self.core.above(layer), layer.memory.batches <= {ABOVE}
         memory = layer.memory if above is None else above.memory
@@ -345,9 +349,9 @@ class Search(Part):
                 self._found_with(layer, layer.view, now)
 
     def _found_with(self, layer: Layer, view: View, now: float) -> None:
-        """Some look for a later epoch: their groups may be bound to that, which may never begin. If
-        all groups are here with them, their servers found one that is later still; or most, where
-        the others have been away for long."""
+        """Others look for a later epoch (F8): their groups may be bound to that, and it may never
+        begin. If all groups are here with them, their servers found one that is later still; most
+        are enough if the others have been away for long."""
         speakers = {self.core.whom(layer, one.process): one.process for one in view.members}
         speakers |= {child: process for child, (process, _) in self._looking(layer, now).items()}
         here = {child for child in speakers if child is not None}
@@ -412,8 +416,8 @@ class Search(Part):
 
 
 def _found(layer: Layer, view: View) -> Found:
-    """Who is in a group of servers. In its first view, those who found it: they have to do so, for
-    who joins instead brings no batch."""
+    """Who is in a group of servers. In its first view, these are to found it: a process that joined
+    instead would bring no batch."""
     processes = tuple(member.process for member in view.members)
     is_anew = layer.state.epoch > 0 and view.number == 1
     return Found(layer.node.index, layer.state.epoch, processes, is_anew)

@@ -1,18 +1,19 @@
-"""An evolving daisy: local groups that have grown are split, small ones are merged.
+"""How local groups that have grown are split, and small ones merged.
 
 The server of a local group tells the servers who its members are (`Roll`), with those that talk
 much with each other side by side, so that a cut in the middle parts few of them. The server of the
-servers proposes a change; when all groups have agreed that it ends (`consent`), it tells all
+servers proposes a change; when all groups that it ends have agreed (`consent`), it tells all
 (`Change`). A change reaches the servers in causal order, hence before anything that depends on it,
 and from them their groups.
 
-A group that gives way is emptied first: its members send no more in it (`Ready`), and leave it when
-they have all that was sent. Then they found the new one with those whom the change names. As in a
-group that is founded anew, each first sends all that it keeps, and all take these batches in the
-order of Lamport time before anything else; so what is in flight goes on, and nothing is lost or
-doubled. Who was away meanwhile and asks for the old group is told of the changes. Founders that
-have not come yet are given more time than usual: if somebody has died in their old group, they can
-leave that only after its next view.
+A group that gives way is emptied first: its members send nothing more in it (`Ready`), and leave it
+when they have all that was sent. Then they found the new group with those whom the change names. As
+in any group that is founded anew, each first sends all that it keeps, and all take these batches in
+the order of Lamport time before anything else. So what is in flight goes on, and nothing is lost or
+doubled. A process that was away meanwhile and asks for the old group is told of the changes.
+
+Founders that have not come yet are given more time than usual: if somebody has died in their old
+group, they can leave that only after its next view.
 """
 
 from itertools import pairwise
@@ -35,13 +36,14 @@ def decide(
     loads: dict[int, int],
     options: DaisyOptions,
 ) -> Change | None:
-    """The change that is due under a group of servers, if any: a group above the limit, or that
-    carries too much, is cut in two; one below the limit is merged with the smallest other with
-    which it stays within, if both are quiet.
+    """The change that is due under a group of servers, if any. A group above the limit, or one that
+    carries too much, is cut in two. A group below the limit is merged with the smallest other with
+    which it stays within the limit, if both are quiet.
 
-    `first`: the number of the first group that it makes. `rolls`: who is in the groups, in the
-    order of their servers in the group above. Of two servers
-    the senior one goes on: if there are no others, the junior one would be no majority."""
+    `first`: the number of the first group that the change makes. `rolls`: who is in the groups, in
+    the order of their servers in the group above: of two servers the senior one goes on, for if
+    there are no others, the junior one would be no majority.
+    """
     split_above, merge_below = options.split_above, options.merge_below
     for node, processes in rolls.items():
         is_busy = loads.get(node, QUIET) == BUSY and len(processes) >= _FEWEST
@@ -69,8 +71,9 @@ def is_under(stored: bytes, parent: int) -> bool:
 
 
 def side_by_side(inside: tuple[int, ...], talk: dict[tuple[int, int], int]) -> tuple[int, ...]:
-    """The members in an order in which those who talk most are near each other: from the first one,
-    always the one that talks most with those already placed, up to the middle; then the rest."""
+    """The members in an order in which those that talk most are near each other: after the first,
+    always the one that talks most with those already placed, up to the middle; then the rest in the
+    same way."""
     if len(inside) < 3:
         return inside
     placed = [inside[0]]

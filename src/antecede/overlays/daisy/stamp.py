@@ -1,5 +1,5 @@
-"""A packet of the daisy: one of a group, or talk outside of the groups, between processes that look
-for each other."""
+"""A packet of the daisy: a packet of one of its groups, or talk outside of the groups, between
+processes that look for each other. Where talk is in the first person, that is its sender."""
 
 import msgspec
 
@@ -12,8 +12,8 @@ from antecede.overlays.daisy.matrix import integers_in
 
 
 class Poke(msgspec.Struct, frozen=True, array_like=True, tag=0):
-    """Your group has no server in the group above, or has gone on without you: look after it. Or
-    say so to one whom I do not reach."""
+    """Your group `node` has no server in the group above, or has gone on without you: look after
+    it. With `to`: say so to that process, which I do not reach."""
 
     node: Count
     to: Count | None = None
@@ -46,8 +46,8 @@ class Found(msgspec.Struct, frozen=True, array_like=True, tag=3):
 
 
 class Moved(msgspec.Struct, frozen=True, array_like=True, tag=4):
-    """The group that you ask for is no more: this is how things have changed. `view`: in which I
-    left it, with all its `members`; 0 if I was out of it, or have forgotten."""
+    """The group `node` that you ask for is no more: these are the changes. `view`: in which I left
+    it, with all its `members`; 0 if I was out of it, or have forgotten."""
 
     node: Count
     changes: tuple[bytes, ...]
@@ -63,14 +63,16 @@ class Left(msgspec.Struct, frozen=True, array_like=True, tag=5):
 
 
 class Wanted(msgspec.Struct, frozen=True, array_like=True, tag=6):
-    """A group begins in the place of this one, and nobody in it was there to the end: who was?"""
+    """A group begins in the place of the group `node`, and nobody in it was in the last view of
+    that: who was?"""
 
     node: Count
 
 
 class Brought(msgspec.Struct, frozen=True, array_like=True, tag=7):
-    """I was, and it had these messages, as stored. `followers`: who was in it, or away from it;
-    `missed`: what it had let go, by who was away."""
+    """I was in the last view of the group `node`, which had these messages, as stored. `followers`:
+    who was in it, or away from it. `missed`: by process that was away, what the group had let go.
+    """
 
     node: Count
     followers: bytes

@@ -1,5 +1,5 @@
-"""What a process does when views change: it takes over what a group remembers, serves a group, and
-comes back when it was left out itself."""
+"""What a process does when views change: it takes over what a group remembers, begins to serve a
+group, and comes back when it was left out itself."""
 
 from antecede import groups
 from antecede.message import ProcessSet, process_set, set_to_bytes
@@ -19,7 +19,7 @@ from antecede.snapshot import thaw
 
 
 class Views(Part):
-    """A process in its groups, as far as their members are concerned."""
+    """Answers new views of the groups of this process."""
 
     def __init__(
         self,
@@ -82,12 +82,13 @@ class Views(Part):
         levels.look(layer, now)
 
     def _await_again(self, layer: Layer, event: groups.ViewInstalled) -> None:
-        """While batches are awaited, one that comes brings that of its group: without it, what that
-        group has yet to send would count as had where others bring something later.
+        """While batches are awaited, a member that comes brings that of its group. Otherwise what
+        that group has yet to send would count as had where others bring something later.
 
         Where messages are sent on before all have them, several servers that leave together may
         have been the only ones with a message, and have sent on what depends on it. So nothing is
-        taken before their groups have brought what they keep, through servers that come anew."""
+        taken before their groups have brought what they keep, through new servers.
+        """
         if not layer.waits_for_groups:
             return
         if layer.memory.batches:
@@ -144,7 +145,7 @@ class Views(Part):
         self.core.add(above, now)
 
     def _tell_below(self, layer: Layer, view: groups.View, now: float) -> None:
-        """The group below has to know whom its next server can turn to."""
+        """The group below has to know which servers its next server can turn to."""
         below = self.core.below(layer)
         if below is not None and view.number > 1:
             epoch, senior = layer.state.epoch, view.members[0].process
