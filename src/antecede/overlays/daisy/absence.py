@@ -32,7 +32,7 @@ class Absence(Part):
         self.search = search
 
     def note(self, layer: Layer, view: groups.View, now: float) -> None:
-        """Who has left may come back: remember since when it has been away."""
+        """A process or group that has left may come back: remember since when it has been away."""
         memory, node = layer.memory, layer.node
         present = {self.core.whom(layer, member.process) for member in view.members}
         if node.level:
@@ -261,8 +261,8 @@ class Absence(Part):
             self.core.do(layer, layer.send_words(words, now))
 
     def pass_on(self, layer: Layer, known: Mapping[int, set[MessageId]], now: float) -> None:
-        """Whoever comes in may know what others have missed, from where it was before or from its
-        group."""
+        """A process that comes into a group may know what others have missed, from the group where
+        it was before or from the group below."""
         missed, below = layer.memory.missed, self.core.below(layer)
         beside = {} if below is None else below.memory.beside
         words: list[Missed] = []

@@ -151,7 +151,7 @@ def ready(layer: Layer) -> tuple[list[Arrival], list[Arrival]]:
 
 
 def absent(layer: Layer, present: set[int | None]) -> None:
-    """Whoever is not in the view any more brings no batch, unless its group does."""
+    """A member that is not in the view any more brings no batch, unless its group does."""
     batches = layer.memory.batches
     if not layer.waits_for_groups:
         layer.memory.batches = {who for who in batches if who < 0 or who in present}

@@ -180,9 +180,9 @@ class Core:
         del self.layers[place], self.state.layers[place]
 
     def _end(self, layer: Layer) -> None:
-        """Who is in a group no more has not stopped in it any more, nor who would have come back
-        to it. Should it be in these servers again, it is another member: one that has not heard of
-        the later views would let it into an earlier one."""
+        """A process that is in a group no more has not stopped in it any more; nor has one that
+        would have come back to it. If it is in these servers again, it is another member: one that
+        has not heard of the later views would let it into an earlier one."""
         if layer.node.level:
             self.state.lives[layer.node.index] = layer.state.incarnation + layer.is_in
         if layer.state.stopped:

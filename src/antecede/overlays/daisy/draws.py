@@ -70,7 +70,8 @@ def _hurried(options: Drawn) -> Drawn:
 
 
 def fit(fields: Fields) -> Drawn:
-    """What was needed for other faults goes; and so does what promises nothing with these."""
+    """Drop options that were needed for other faults only, and those that promise nothing with
+    these."""
     options, cuts = dict(fields["options"]), fields["network"].get("partitions")
     if options.get("forget_after_s", 0.0) >= BACK_S:
         del options["forget_after_s"]

@@ -166,8 +166,9 @@ class Layer:
         return merged != 0
 
     def awaited(self, within: GroupMessageId) -> GroupMessageId | None:
-        """What has to be stable before a message that came in this one is: after a merge all of the
-        batches, for whoever lacks one has put everything aside."""
+        """The group message that has to be stable before a message that came in this one is: after
+        a merge all of the batches, for a member that lacks one of these has put everything aside.
+        """
         if within not in self.state.founding.settled:
             return within
         return min(self.state.founding.batched, default=None)

@@ -286,7 +286,7 @@ class Levels(Part):
             layer.state.moving.freezes = 0
 
     def on_view(self, layer: Layer, now: float) -> None:
-        """Whoever is new has to hear that the group has ended."""
+        """A new member has to hear that the group has ended."""
         for stored in layer.memory.changes if layer.node.level else ():
             if _ends(stored, layer):
                 self.end(layer, stored, now)

@@ -147,7 +147,7 @@ class ToRecipients(PointToPoint):
     # Copies, and delivery.
 
     def _count_copies(self, layer: Layer, now: float) -> None:
-        """Who has what was sent from here?"""
+        """See which others have what was sent from here."""
         epoch, own = layer.state.epochs.epoch, self.process
         copies = epoch.copies(self.options.copies)
         before = safe = epoch.safe.get(own, 0)
