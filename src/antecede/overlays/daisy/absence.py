@@ -261,8 +261,8 @@ class Absence(Part):
             self.core.do(layer, layer.send_words(words, now))
 
     def pass_on(self, layer: Layer, known: Mapping[int, set[MessageId]], now: float) -> None:
-        """A process that comes into a group may know what others have missed, from the group where
-        it was before or from the group below."""
+        """Whoever comes in may know what others have missed, from where it was before or from its
+        group."""
         missed, below = layer.memory.missed, self.core.below(layer)
         beside = {} if below is None else below.memory.beside
         words: list[Missed] = []

@@ -274,9 +274,8 @@ class Own(msgspec.Struct, frozen=True, array_like=True, tag=20):
 
 
 class Missed(msgspec.Struct, frozen=True, array_like=True, tag=21):
-    """These messages were let go, though they were for `who`, which was away: a member, or a group
-    below; `beside`: a group beside this one, as its servers say. Without messages: `who` has been
-    told."""
+    """These were let go, though they were for one that was away: for a member, or a group below; or
+    for a group `beside` this one, in words of the servers (no messages: it has been told)."""
 
     who: Count
     ids: Ids

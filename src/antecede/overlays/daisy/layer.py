@@ -272,10 +272,10 @@ class Layer:
         return list(dict.fromkeys((*kept, *waiting)))
 
     def to_bring(self, stored: Iterable[bytes]) -> list[bytes]:
-        """Of what has not been delivered here, what a process that comes back brings along: into a
-        local group what is from there, and into one that has not begun what is from the group that
-        gave way to it. Everything else is with the servers, or with the groups of its senders: from
-        here it would rise to the servers again, ahead of what precedes it."""
+        """Of what has not been delivered here, what one who comes back brings along: into a local
+        group what is from there, and into one that has not begun what is from the group that gave
+        way to it. All else is with the servers, or with the groups of its senders: from here it
+        would rise to the servers again, ahead of what precedes it."""
         if self.node.level:
             return list(stored)
         items = self.carries(map(unpack, stored))

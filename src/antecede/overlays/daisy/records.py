@@ -68,8 +68,8 @@ class Memory(msgspec.Struct, array_like=True):
     """By process (or group below) that is away, what was let go though it was for it, by name as
     far as `MOST_NAMED` goes."""
     beside: dict[int, set[MessageId]] = {}
-    """By group beside this one, or beside one above it, what it has missed, as servers said that
-    let it go: they may die before that group is told."""
+    """What groups beside this one, or beside one above it, have missed, as the servers knew who let
+    it go: they may die before it is told."""
     come: set[int] = set()
     """Which of the latecomers have been in the group."""
     rolls: dict[int, tuple[int, ...]] = {}

@@ -340,8 +340,8 @@ class Relay(Part):
     # Who is done with a message.
 
     def is_done(self, layer: Layer, kept: Kept) -> bool:
-        """Whether all processes in the group or below it that the message is for have it. What a
-        group that gives way has forgotten, those above keep."""
+        """Whether all in the group or below whom the message is for have it. For a group that was
+        forgotten by one that gives way, those above keep it."""
         to, memory = kept.message.destinations, layer.memory
         if not layer.node.level:
             return kept.stable and not any(to >> process & 1 for process in memory.away)

@@ -283,8 +283,8 @@ class Search(Part):
             layer.state.sleep.busy_until = now + 2 * layer.options.suspect_after_s
 
     def _pass_on_call(self, source: int, node: int, now: float) -> None:
-        """A member of this group is called for long: its server may not hear that, over a link that
-        is cut. A server that for long hears only calls that are passed on hands over to another."""
+        """This group is called for long: its server does not hear that, over a link that is cut. If
+        it hears for long what is passed on alone, another has to serve."""
         layer = self.core.layer_of(node)
         if layer is None or layer.is_lost or layer.view is None:
             return
