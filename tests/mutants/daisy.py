@@ -938,11 +938,6 @@ LOCAL_GROUPS = [
         new="        new.state.out.resend = []\n",
     ),
     Mutant(
-        name="forgets-before-it-is-told",
-        old="        is_told = not memory.batches and not layer.node.level\n",
-        new="        is_told = not layer.node.level\n",
-    ),
-    Mutant(
         name="told-to-one-that-was-replaced",
         old="        is_told = not memory.batches and not layer.node.level\n",
         new="        is_told = not memory.batches\n",
@@ -1282,6 +1277,11 @@ MOMENTS = [
         name="new-servers-keep-to-themselves-who-lacks-it",
         old="            found[stranger(who)] = names | found.get(stranger(who), set())\n",
         new="            pass\n",
+    ),
+    Mutant(
+        name="forgets-before-it-is-told",
+        old="        is_told = not memory.batches and not layer.node.level\n",
+        new="        is_told = not layer.node.level\n",
     ),
 ]
 """Rules at the moment at which each matters."""

@@ -461,6 +461,11 @@ def test_every_rule_is_needed(rule: Mutant) -> None:
     assert judge(scenario, mutated("daisy", rule)).failure is not None
 
 
+@pytest.mark.parametrize("name", sorted({*SCHEDULES} - {rule.name for rule in LOCAL_GROUPS}))
+def test_schedules_that_rules_had_pass(name: str) -> None:
+    assert judge(make_scenario({"protocol": "daisy", **SCHEDULES[name]})).failure is None
+
+
 def test_another_serves_where_the_only_two_servers_lose_their_link_for_good() -> None:
     cut = {"start_s": 2.0, "end_s": 1000.0, "sides": [[0], [3]], "packets": "lost"}
     fields: dict[str, Any] = {

@@ -401,6 +401,25 @@ def a_group_begins_with_one_that_has_missed_something(order: type[Order]) -> boo
     return not any(missed in named for _, named in gaps(lab, 8))
 
 
+def one_is_there_before_all_batches_are(order: type[Order]) -> bool:
+    """7 alone knows what 8 has missed when their group is merged; the batch of 4 is late. Is 8 not
+    told by name when it has come?"""
+    lab, missed = Lab(order, **CHANGING), MessageId(0, 1)
+    merge(lab, 1, 2)
+
+    def lose(copy: Copy) -> bool:
+        packet = copy[2].packet
+        is_new = packet is not None and packet.group > SERVERS
+        return is_new and copy[0] == 4 and lab.now < 1.5
+
+    lab.lose = lose
+    while home(lab, 7) < SERVERS:
+        lab.orders[7].layers()[0].memory.missed = {8: {missed}}
+        lab.run(0.005)
+    lab.run(10.0)
+    return not any(missed in named for _, named in gaps(lab, 8))
+
+
 def servers_come_that_do_not_know(order: type[Order]) -> bool:
     """The group of 8 knows what 11 has missed, and 8 dies. Do other groups not know it then?"""
     lab, missed = Lab(order, size=12, sizes=[4], **CHANGING), MessageId(0, 1)
@@ -673,6 +692,7 @@ SCHEDULES: dict[str, Callable[[type[Order]], object]] = {
     "relabelled-in-silence": a_group_merges_before_it_is_told,
     "told-to-those-who-are-there": one_is_away_when_its_group_is_told,
     "servers-keep-to-themselves-who-lacks-it": one_is_back_that_has_missed_something,
+    "forgets-before-it-is-told": one_is_there_before_all_batches_are,
     "brings-no-word-of-who-lacks-it": a_group_begins_with_one_that_has_missed_something,
     "new-servers-keep-to-themselves-who-lacks-it": servers_come_that_do_not_know,
     "remembers-what-a-member-has-been-told": one_has_been_told_what_it_missed,
