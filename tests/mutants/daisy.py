@@ -853,7 +853,7 @@ STAYING = [
     ),
     Mutant(
         name="nobody-watches-who-is-to-tell",
-        old="        is_watching = bool(memory.beside) and not layer.is_server\n",
+        old="        is_watching = any(who >= 0 for who in memory.beside) and not layer.is_server\n",
         new="        is_watching = False\n",
     ),
     Mutant(
@@ -875,6 +875,12 @@ STAYING = [
         name="waits-for-servers-that-have-stopped",
         old="        if is_begun or (above is not None and not above.is_lost):\n",
         new="        if is_begun or above is not None:\n",
+    ),
+    Mutant(
+        name="brings-what-comes-down",
+        old="        return [pack(one) for one in items if one.sender == own or one.id not in "
+        "from_above]\n",
+        new="        return [pack(one) for one in items]\n",
     ),
 ]
 """Where groups stay as they are: rules that draws have shown to be needed."""
@@ -932,11 +938,6 @@ LOCAL_GROUPS = [
         new="        new.state.out.resend = []\n",
     ),
     Mutant(
-        name="forgets-before-it-is-told",
-        old="        is_told = not memory.batches and not layer.node.level\n",
-        new="        is_told = not layer.node.level\n",
-    ),
-    Mutant(
         name="told-to-one-that-was-replaced",
         old="        is_told = not memory.batches and not layer.node.level\n",
         new="        is_told = not memory.batches\n",
@@ -975,6 +976,12 @@ LOCAL_GROUPS = [
         name="followers-wait-until-it-begins",
         old="        return not member.incarnation and not is_known\n",
         new="        return not is_known\n",
+    ),
+    Mutant(
+        name="keeps-to-itself-who-lacks-it",
+        old="            for who in self._who_lack(layer, kept):\n"
+        "                above.tell(Missed(stranger(who), (message,)), now, self.options.tidy_s)\n",
+        new="",
     ),
 ]
 """Local groups that split and merge, who is away from them, and who serves them:
@@ -1250,6 +1257,31 @@ MOMENTS = [
         name="goes-by-its-own-views-alone",
         old="        senior = known.first if known.first >= 0 else next(iter(founders), -1)\n",
         new="        senior = -1\n",
+    ),
+    Mutant(
+        name="servers-keep-to-themselves-who-lacks-it",
+        old="            self.absence.hand_down(above, now)\n",
+        new="            pass\n",
+    ),
+    Mutant(
+        name="remembers-what-a-member-has-been-told",
+        old="            self._tell_above_that_it_knows(layer, who, now)\n",
+        new="",
+    ),
+    Mutant(
+        name="brings-no-word-of-who-lacks-it",
+        old="        Batch(above=True, beside=listed(beside)),\n",
+        new="        Batch(above=True),\n",
+    ),
+    Mutant(
+        name="new-servers-keep-to-themselves-who-lacks-it",
+        old="            found[stranger(who)] = names | found.get(stranger(who), set())\n",
+        new="            pass\n",
+    ),
+    Mutant(
+        name="forgets-before-it-is-told",
+        old="        is_told = not memory.batches and not layer.node.level\n",
+        new="        is_told = not layer.node.level\n",
     ),
 ]
 """Rules at the moment at which each matters."""

@@ -425,6 +425,32 @@ SCHEDULES: dict[str, dict[str, Any]] = {
         "crashes": [{"process": 2, "time_s": 13.957}],
         "patience_s": 135.61599999999999,
     },
+    "keeps-to-itself-who-lacks-it": {
+        "options": {
+            "sizes": [2],
+            "quorum": "majority",
+            "tick_s": 0.1,
+            "forget_after_s": 6.0,
+            "merge_below": 3,
+            "suspect_after_s": 0.6,
+            "flush_timeout_s": 0.3,
+        },
+        "processes": 4,
+        "seed": 31000011170,
+        "messages": 9,
+        "workload": {"cascade": 0.483, "kind": "multicast", "size": 1},
+        "rate": 0.187,
+        "network": {
+            "delay": {"kind": "exponential", "mean_s": 0.0273},
+            "partitions": [
+                {"start_s": 0.73, "end_s": 8.775, "sides": [[0, 3]], "packets": "lost"},
+                {"start_s": 2.461, "end_s": 9.662, "sides": [[0, 3]], "packets": "lost"},
+                {"start_s": 9.037, "end_s": 10.392, "sides": [[2], [3]], "packets": "lost"},
+            ],
+        },
+        "crashes": [{"process": 2, "time_s": 10.392}],
+        "patience_s": 51.662,
+    },
 }
 
 
@@ -433,6 +459,11 @@ def test_every_rule_is_needed(rule: Mutant) -> None:
     scenario = make_scenario({"protocol": "daisy", **SCHEDULES[rule.name]})
     assert judge(scenario).failure is None
     assert judge(scenario, mutated("daisy", rule)).failure is not None
+
+
+@pytest.mark.parametrize("name", sorted({*SCHEDULES} - {rule.name for rule in LOCAL_GROUPS}))
+def test_schedules_that_rules_had_pass(name: str) -> None:
+    assert judge(make_scenario({"protocol": "daisy", **SCHEDULES[name]})).failure is None
 
 
 def test_another_serves_where_the_only_two_servers_lose_their_link_for_good() -> None:

@@ -30,6 +30,7 @@ from antecede.overlays.daisy.items import (
     pack,
     shorter,
 )
+from antecede.overlays.daisy.records import stranger
 from antecede.overlays.daisy.stamp import DaisyStamp, Found, Moved, Seek, Talk
 from antecede.protocols import find
 from tests.mutants import Mutant, mutated
@@ -354,6 +355,86 @@ def one_is_away_when_its_group_is_told(order: type[Order]) -> bool:
     return not any(missed in named for _, named in gaps(lab, 2))
 
 
+def servers_know_what_one_has_missed(order: type[Order]) -> tuple[Lab, MessageId]:
+    """8 has missed something, as the servers know, and its group does not. It is left out and comes
+    back."""
+    lab, missed = Lab(order, **CHANGING), MessageId(0, 1)
+    for one in (0, 3, 6):
+        lab.orders[one].layers()[1].memory.beside = {stranger(8): {missed}}
+    lab.lose = lambda copy: 8 in copy[:2]
+    lab.send(6, 7, 8)
+    lab.run(4.0)
+    assert 8 not in inside_of(lab, 2)
+    lab.lose = lambda copy: False
+    lab.send(7, 8)
+    lab.run(20.0)
+    assert 8 in inside_of(lab, 2)
+    return lab, missed
+
+
+def one_is_back_that_has_missed_something(order: type[Order]) -> bool:
+    """Is it not told by name?"""
+    lab, missed = servers_know_what_one_has_missed(order)
+    return not any(missed in named for _, named in gaps(lab, 8))
+
+
+def one_has_been_told_what_it_missed(order: type[Order]) -> list[object]:
+    """Who remembers it still?"""
+    lab, _ = servers_know_what_one_has_missed(order)
+    memories = [layer.memory for one in lab.orders for layer in one.layers()]
+    return [memory for memory in memories if memory.beside or memory.missed]
+
+
+def a_group_begins_with_one_that_has_missed_something(order: type[Order]) -> bool:
+    """8 has missed something from 0, as the servers know, and its group does not. That is merged
+    with the one of 3, and begins with something later from 0. Is 8 not told by name?"""
+    lab = Lab(order, **CHANGING)
+    missed = lab.send(0, 4)
+    lab.run(5.0)
+    for one in (0, 3, 6):
+        lab.orders[one].layers()[1].memory.beside = {stranger(8): {missed}}
+    merge(lab, 1, 2)
+    later = lab.send(0, 8)
+    lab.run(10.0)
+    assert home(lab, 8) > SERVERS
+    assert later in lab.delivered[8]
+    return not any(missed in named for _, named in gaps(lab, 8))
+
+
+def one_is_there_before_all_batches_are(order: type[Order]) -> bool:
+    """7 alone knows what 8 has missed when their group is merged; the batch of 4 is late. Is 8 not
+    told by name when it has come?"""
+    lab, missed = Lab(order, **CHANGING), MessageId(0, 1)
+    merge(lab, 1, 2)
+
+    def lose(copy: Copy) -> bool:
+        packet = copy[2].packet
+        is_new = packet is not None and packet.group > SERVERS
+        return is_new and copy[0] == 4 and lab.now < 1.5
+
+    lab.lose = lose
+    while home(lab, 7) < SERVERS:
+        lab.orders[7].layers()[0].memory.missed = {8: {missed}}
+        lab.run(0.005)
+    lab.run(10.0)
+    return not any(missed in named for _, named in gaps(lab, 8))
+
+
+def servers_come_that_do_not_know(order: type[Order]) -> bool:
+    """The group of 8 knows what 11 has missed, and 8 dies. Do other groups not know it then?"""
+    lab, missed = Lab(order, size=12, sizes=[4], **CHANGING), MessageId(0, 1)
+    lab.crash(11)
+    lab.send(8, 9, 11)
+    lab.run(4.0)
+    for one in (8, 9, 10):
+        lab.orders[one].layers()[0].memory.missed = {11: {missed}}
+    lab.crash(8)
+    lab.send(9, 10, 0)
+    lab.run(20.0)
+    assert lab.orders[9].layers()[1].is_in
+    return missed not in lab.orders[1].layers()[0].memory.beside.get(stranger(11), set())
+
+
 def one_lacks_a_batch_and_is_cut_off(order: type[Order]) -> list[str]:
     """Two groups merge. 5 does not get what 4 brings, and has put aside what 0 brings, which is for
     5 alone. All others have begun when 5 is cut off; it comes back."""
@@ -610,6 +691,11 @@ SCHEDULES: dict[str, Callable[[type[Order]], object]] = {
     "keeps-what-a-group-has-let-go": a_group_has_had_what_comes_by,
     "relabelled-in-silence": a_group_merges_before_it_is_told,
     "told-to-those-who-are-there": one_is_away_when_its_group_is_told,
+    "servers-keep-to-themselves-who-lacks-it": one_is_back_that_has_missed_something,
+    "forgets-before-it-is-told": one_is_there_before_all_batches_are,
+    "brings-no-word-of-who-lacks-it": a_group_begins_with_one_that_has_missed_something,
+    "new-servers-keep-to-themselves-who-lacks-it": servers_come_that_do_not_know,
+    "remembers-what-a-member-has-been-told": one_has_been_told_what_it_missed,
     "stable-before-all-have-merged": one_lacks_a_batch_and_is_cut_off,
     "waits-for-who-has-left": one_has_not_heard_that_the_others_are_ready,
     "founders-stay-where-they-are": those_who_belong_there_sleep,

@@ -399,6 +399,39 @@ SCHEDULES: dict[str, dict[str, Any]] = {
         "crashes": [{"process": 3, "time_s": 4.542}, {"process": 4, "time_s": 11.489}],
         "patience_s": 72.97800000000001,
     },
+    "brings-what-comes-down": {
+        "options": {
+            "tidy_s": 0.0463,
+            "sizes": [4],
+            "quorum": "majority",
+            "tick_s": 0.3,
+            "forward": "received",
+            "forget_after_s": 31.258,
+        },
+        "processes": 12,
+        "seed": 30000083897,
+        "messages": 18,
+        "workload": {"cascade": 0.356, "kind": "multicast", "size": 2},
+        "rate": 1.18,
+        "network": {
+            "delay": {"kind": "exponential", "mean_s": 0.062},
+            "partitions": [
+                {
+                    "start_s": 0.02,
+                    "end_s": 1.278,
+                    "sides": [[0, 4, 8], [1, 2, 3]],
+                    "packets": "lost",
+                }
+            ],
+        },
+        "crashes": [
+            {"process": 0, "time_s": 1.178},
+            {"process": 4, "time_s": 1.178},
+            {"process": 8, "time_s": 1.178},
+            {"process": 9, "time_s": 5.346},
+        ],
+        "patience_s": 62.516,
+    },
 }
 
 

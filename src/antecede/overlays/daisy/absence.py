@@ -12,10 +12,11 @@ from antecede import groups
 from antecede.groups import Quorum
 from antecede.message import MessageId, ProcessSet, members, process_set
 from antecede.order import Wake
+from antecede.overlays.daisy.batches import is_member, known_beside
 from antecede.overlays.daisy.core import Core, Part
 from antecede.overlays.daisy.items import Bind, Forget, Ids, Missed
 from antecede.overlays.daisy.layer import ABOVE, Layer, line
-from antecede.overlays.daisy.records import MOST_NAMED
+from antecede.overlays.daisy.records import MOST_NAMED, stranger
 from antecede.overlays.daisy.relay import Relay
 from antecede.overlays.daisy.search import Search
 
@@ -136,7 +137,7 @@ class Absence(Part):
         for who in absent:
             self.search.call(layer, who)
             self.search.call_through_others(layer, who)
-        is_watching = bool(memory.beside) and not layer.is_server
+        is_watching = any(who >= 0 for who in memory.beside) and not layer.is_server
         if is_watching:
             sleep.busy_until = now + 2 * self.options.suspect_after_s
         if absent or is_watching:
@@ -208,6 +209,8 @@ class Absence(Part):
         whose = self.core.whom(layer, self.process)
         missed = layer.memory.missed.get(whose, set()) if whose is not None else set()
         names = {name for name in missed if name.number > had.get(name.sender, 0)}
+        if missed and not layer.node.level and self.options.evolves:
+            self.core.do(layer, layer.send_word(Missed(self.process, ()), now))
         if not names:
             return
         self._tell_names(layer, names)
@@ -236,6 +239,17 @@ class Absence(Part):
                 below.tell(Missed(who, tuple(sorted(names))), now, self.options.tidy_s)
             self.core.do(layer, layer.send_word(Missed(whose, ()), now))
 
+    def hand_down(self, layer: Layer, now: float) -> None:
+        """At a server: what those of its local group have missed, as the servers know."""
+        below = self.core.below(layer)
+        if below is None or below.node.level or not below.is_server:
+            return
+        for who, names in sorted(layer.memory.beside.items()):
+            news = names - below.memory.missed.get(stranger(who), set())
+            if is_member(below, who) and news:
+                word = Missed(who, tuple(sorted(news)), beside=True)
+                below.tell(word, now, self.options.tidy_s)
+
     def tell_doubtful(self, layer: Layer, now: float) -> None:
         """At a server of a group that was given up when the servers were founded anew: it is not
         bound to that epoch yet. Others have brought some messages of its processes, perhaps not all
@@ -263,24 +277,37 @@ class Absence(Part):
     def pass_on(self, layer: Layer, known: Mapping[int, set[MessageId]], now: float) -> None:
         """Whoever comes in may know what others have missed, from where it was before or from its
         group."""
-        missed, below = layer.memory.missed, self.core.below(layer)
-        beside = {} if below is None else below.memory.beside
+        memory, below = layer.memory, self.core.below(layer)
+        beside = {} if below is None else known_beside(below)
         words: list[Missed] = []
-        for who in sorted({*known, *(beside.keys() & {*layer.node.children})}):
+        strangers = {who for who in beside if who < 0}
+        for who in sorted({*known, *(beside.keys() & {*layer.node.children}), *strangers}):
             names = known.get(who, set()) | beside.get(who, set())
-            news = tuple(sorted(names - missed.get(who, set())))
+            had = memory.beside if who < 0 else memory.missed
+            news = tuple(sorted(names - had.get(who, set())))
             words += [Missed(who, news)] if news else []
         if words:
             self.core.do(layer, layer.send_words(words, now))
+        self.hand_down(layer, now)
 
     def on_missed_beside(self, layer: Layer, word: Missed, now: float) -> None:
+        if is_member(layer, word.who):
+            layer.memory.beside.pop(word.who, None)
+            if word.ids:
+                self.on_missed(layer, stranger(word.who), word.ids, now)
+            return
         layer.memory.note_beside(word.who, [MessageId(*id_) for id_ in word.ids])
         layer.state.sleep.call_at = -1.0
         self.relay.tell_beside(layer, word, now)
 
     def on_missed(self, layer: Layer, who: int, ids: Ids, now: float) -> None:
+        if who < 0:
+            layer.memory.note_beside(who, [MessageId(*id_) for id_ in ids])
+            self.relay.tell_beside(layer, Missed(who, ids, beside=True), now)
+            return
         if not ids:  # it has been told
             layer.memory.missed.pop(who, None)
+            self._tell_above_that_it_knows(layer, who, now)
             self.relay.tell_beside(layer, Missed(who, (), beside=True), now)
             return
         layer.memory.note_missed(who, [MessageId(*id_) for id_ in ids])
@@ -288,3 +315,9 @@ class Absence(Part):
         if who == self.core.whom(layer, self.process):
             had = NOTHING if layer.node.level else self.core.state.delivered
             self.tell_missed(layer, now, had)
+
+    def _tell_above_that_it_knows(self, layer: Layer, who: int, now: float) -> None:
+        """A member of a local group has been told what it has missed."""
+        above = None if layer.node.level else self.core.above(layer)
+        if above is not None and layer.is_server and stranger(who) in above.memory.beside:
+            above.tell(Missed(stranger(who), ()), now, self.options.tidy_s)

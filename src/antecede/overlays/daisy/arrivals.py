@@ -107,6 +107,7 @@ class Arrivals(Part):
             layer.state.founding.merged = layer.memory.places
             self.ahead.tell_lost(layer)
             layer.memory.lacking = {}
+            self.absence.hand_down(layer, now)
             self.relay.reconcile(layer, now)
             self._take(layer, others, now)
 

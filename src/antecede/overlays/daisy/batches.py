@@ -24,6 +24,7 @@ from antecede.overlays.daisy.items import (
     unpack,
 )
 from antecede.overlays.daisy.layer import ABOVE, Layer, line
+from antecede.overlays.daisy.records import stranger
 
 
 def batch(layer: Layer, below: Layer | None, absent: ProcessSet = 0) -> tuple[Item, ...]:
@@ -41,7 +42,7 @@ def batch(layer: Layer, below: Layer | None, absent: ProcessSet = 0) -> tuple[It
     for node, epoch in below.memory.bound.items() if below is not None else ():
         if node != layer.node.index:
             bound[node] = max(epoch, bound.get(node, 0))
-    beside = {**memory.beside, **(below.memory.beside if below is not None else {})}
+    beside = {**memory.beside, **({} if below is None else known_beside(below))}
     head = Batch(
         missed=listed(memory.missed),
         away=tuple(sorted(memory.away)),
@@ -54,6 +55,18 @@ def batch(layer: Layer, below: Layer | None, absent: ProcessSet = 0) -> tuple[It
         had=() if below is None or memory.lacking else _had(layer, below),
     )
     return (head, *sorted(items.values(), key=causal))
+
+
+def known_beside(below: Layer) -> dict[int, set[MessageId]]:
+    """What a group knows others to have missed; where groups merge, those who are away from it as
+    well: the next group may have none of its members."""
+    if below.node.level:
+        return {who: names for who, names in below.memory.beside.items() if who >= 0}
+    found = dict(below.memory.beside)
+    if below.options.evolves:
+        for who, names in below.memory.missed.items():
+            found[stranger(who)] = names | found.get(stranger(who), set())
+    return found
 
 
 def _had(layer: Layer, below: Layer) -> Ids:
@@ -88,9 +101,10 @@ def listed(names: dict[int, set[MessageId]]) -> tuple[tuple[int, Ids], ...]:
 
 
 def batch_from_above(layer: Layer, above: Layer) -> tuple[Item, ...]:
-    """What the servers keep for a group."""
+    """What the servers keep for a group, and know that its members have missed."""
+    beside = {who: names for who, names in above.memory.beside.items() if is_member(layer, who)}
     return (
-        Batch(above=True),
+        Batch(above=True, beside=listed(beside)),
         *(
             carry(kept.message, kept.clock)
             for kept in above.in_order()
@@ -126,6 +140,9 @@ def gather(
             for who, ids in item.missed:
                 memory.note_missed(who, [MessageId(*id_) for id_ in ids])
             for who, ids in item.beside:
+                if is_member(layer, who):
+                    memory.note_missed(stranger(who), [MessageId(*id_) for id_ in ids])
+                    continue
                 is_below = layer.node.level and who in layer.node.children
                 note = memory.note_missed if is_below else memory.note_beside
                 note(who, [MessageId(*id_) for id_ in ids])
@@ -139,6 +156,11 @@ def gather(
                 memory.bound[node] = max(epoch, memory.bound.get(node, 0))
         else:
             memory.aside.append((sender, within, pack(item)))
+
+
+def is_member(layer: Layer, who: int) -> bool:
+    """Whether one that has missed something is no group, and lives in this local one."""
+    return who < 0 and not layer.node.level and bool(layer.node.processes >> stranger(who) & 1)
 
 
 def ready(layer: Layer) -> tuple[list[Arrival], list[Arrival]]:

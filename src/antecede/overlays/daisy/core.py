@@ -2,7 +2,7 @@
 upwards, and the effects of the input that is being handled."""
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import TypeGuard
 
 from antecede import groups
@@ -70,6 +70,12 @@ class Core:
     def below(self, layer: Layer) -> Layer | None:
         place = self.layers.index(layer) - 1
         return self.layers[place] if place >= 0 else None
+
+    def kept_above(self, layer: Layer) -> Collection[MessageId]:
+        """What the group of servers above keeps, as far as this process knows, if it has been in
+        it."""
+        place = self.layers.index(layer) + 1
+        return self.layers[place].memory.kept if place < len(self.layers) else ()
 
     def neighbours(self, layer: Layer) -> tuple[Layer | None, Layer | None]:
         """Both of these, above and below."""

@@ -90,7 +90,7 @@ class Batch(msgspec.Struct, frozen=True, array_like=True, tag=5):
     missed: tuple[tuple[Count, Ids], ...] = ()
     away: tuple[Count, ...] = ()
     bound: Ids = ()
-    beside: tuple[tuple[Count, Ids], ...] = ()
+    beside: tuple[tuple[int, Ids], ...] = ()
     changes: tuple[bytes, ...] = ()
     was_in: Count | None = None
     """The local group that gave way to this one, if its sender was in it to the end."""
@@ -275,9 +275,10 @@ class Own(msgspec.Struct, frozen=True, array_like=True, tag=20):
 
 class Missed(msgspec.Struct, frozen=True, array_like=True, tag=21):
     """These were let go, though they were for one that was away: for a member, or a group below; or
-    for a group `beside` this one, in words of the servers (no messages: it has been told)."""
+    for a group `beside` this one, in words of the servers (no messages: it has been told). Among
+    servers, and in their words, below 0 (`stranger`) for a member of a local group."""
 
-    who: Count
+    who: int
     ids: Ids
     beside: bool = False
 

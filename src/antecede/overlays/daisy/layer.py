@@ -7,7 +7,7 @@ and for a while when it is poked. Packets of a busy member say so, and keep the 
 report at every tick, and notice who does not.
 """
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from operator import attrgetter
 
 import msgspec
@@ -271,16 +271,21 @@ class Layer:
         waiting = (*self.state.out.resend, *self.put_aside(), *queued, *self.unsent())
         return list(dict.fromkeys((*kept, *waiting)))
 
-    def to_bring(self, stored: Iterable[bytes]) -> list[bytes]:
+    def to_bring(
+        self, stored: Iterable[bytes], from_above: Container[MessageId] = ()
+    ) -> list[bytes]:
         """Of what has not been delivered here, what one who comes back brings along: into a local
         group what is from there, and into one that has not begun what is from the group that gave
         way to it. All else is with the servers, or with the groups of its senders: from here it
-        would rise to the servers again, ahead of what precedes it."""
+        would rise to the servers again, ahead of what precedes it. So is what came `from_above`,
+        wherever its sender lives: what precedes it comes from there."""
         if self.node.level:
             return list(stored)
         items = self.carries(map(unpack, stored))
         home = self.node.processes | (self.state.before if self.memory.batches else 0)
-        return [pack(item) for item in items if home >> item.sender & 1]
+        items = [item for item in items if home >> item.sender & 1]
+        own = self.process
+        return [pack(one) for one in items if one.sender == own or one.id not in from_above]
 
     def put_aside(self) -> list[bytes]:
         """The messages that wait for batches."""

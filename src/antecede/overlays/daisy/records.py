@@ -18,6 +18,13 @@ MOST_NAMED = 256
 GIVEN_UP = -1.0
 """As a time: it is not waited for any more."""
 
+
+def stranger(process: int) -> int:
+    """Among those who have missed something beside a group: a member of a local one, not a group.
+    Of such a number, the process."""
+    return -1 - process
+
+
 # What all members of a group know.
 
 
@@ -69,7 +76,8 @@ class Memory(msgspec.Struct, array_like=True):
     far as `MOST_NAMED` goes."""
     beside: dict[int, set[MessageId]] = {}
     """What groups beside this one, or beside one above it, have missed, as the servers knew who let
-    it go: they may die before it is told."""
+    it go: they may die before it is told. Where groups merge, also what members of local groups
+    have (`stranger`): those in the place of their group may know nothing of it."""
     come: set[int] = set()
     """Which of the latecomers have been in the group."""
     rolls: dict[int, tuple[int, ...]] = {}

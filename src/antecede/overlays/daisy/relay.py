@@ -29,8 +29,7 @@ from antecede.overlays.daisy.items import (
 )
 from antecede.overlays.daisy.layer import Layer
 from antecede.overlays.daisy.local import Broadcast
-from antecede.overlays.daisy.plan import Node
-from antecede.overlays.daisy.records import GIVEN_UP, Kept
+from antecede.overlays.daisy.records import GIVEN_UP, Kept, stranger
 from antecede.overlays.daisy.search import Search
 from antecede.overlays.daisy.splits import count_talk
 
@@ -333,7 +332,7 @@ class Relay(Part):
         if message.destinations & node.processes and lower.has_passed(message.id):
             below = lower.memory.kept.get(message.id)
             if below is None:
-                self._report_done(group, node, message.id, now)
+                self._report_done(group, lower, message.id, now)
             else:
                 self.check_done(lower, below, now)
 
@@ -361,7 +360,7 @@ class Relay(Part):
         above = self.core.above(layer)
         if above is not None and layer.is_server:
             if message.destinations & node.processes:
-                self._report_done(above, node, message.id, now)
+                self._report_done(above, layer, message.id, now)
             self._release_below(above, layer, kept, now)
         if node.contains(message) or message.id in layer.memory.own:
             spreading.let_go(layer, message.id, now)  # though the servers may keep it, from before
@@ -370,12 +369,23 @@ class Relay(Part):
         for kept in layer.in_order():
             self.check_done(layer, kept, now)
 
-    def _report_done(self, above: Layer, node: Node, message: MessageId, now: float) -> None:
-        kept = above.memory.kept.get(message)
+    def _report_done(self, above: Layer, layer: Layer, message: MessageId, now: float) -> None:
+        """With that, who of the group lacks it: all who know that may die when it is merged."""
+        kept, node = above.memory.kept.get(message), layer.node
         reported = above.state.out.reported
         if kept is not None and node.index not in kept.done and message not in reported:
             reported.add(message)
+            for who in self._who_lack(layer, kept):
+                above.tell(Missed(stranger(who), (message,)), now, self.options.tidy_s)
             above.tell(Done(node.index, (message,)), now, self.options.tidy_s)
+
+    def _who_lack(self, layer: Layer, kept: Kept) -> list[int]:
+        """Who is away for so long that a local group is done with a message without it."""
+        to, memory = kept.message.destinations, layer.memory
+        if layer.node.level or not self.options.evolves:
+            return []
+        missed = {who for who, names in memory.missed.items() if kept.message.id in names}
+        return sorted(missed | {who for who in memory.forgotten if to >> who & 1})
 
     def is_had(self, layer: Layer, kept: Kept) -> bool:
         """Whether all groups here or below that the message is for have it: members that are away

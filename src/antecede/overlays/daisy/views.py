@@ -69,6 +69,9 @@ class Views(Part):
         self.relay.spreading(layer).on_view(layer, event, now)
         if layer.is_server:
             self._serve(layer, now)
+        above = self.core.above(layer)
+        if above is not None:
+            self.absence.hand_down(above, now)
         self.relay.reconcile(layer, now)
         self._tell_below(layer, view, now)
         self.changes.call_roll(layer, now)
@@ -155,7 +158,7 @@ class Views(Part):
 
     def on_stopped(self, layer: Layer, event: groups.Stopped, now: float) -> None:
         """The others went on without this process: it comes back. It serves no group meanwhile."""
-        old = layer.state
+        old, from_above = layer.state, self.core.kept_above(layer)
         again = joining(
             self.process,
             layer.node,
@@ -166,14 +169,15 @@ class Views(Part):
         )
         again.state.memory = old.memory
         again.state.epochs.epoch = old.epochs.epoch
-        again.state.out.outbox = layer.to_bring(layer.unsent())
+        again.state.out.outbox = layer.to_bring(layer.unsent(), from_above)
         again.state.above, again.state.before = old.above, old.before
         lost = [
             pack(item)
             for message in event.undelivered
             for item in layer.carries(decode_items(message.payload))
         ]
-        again.state.out.resend = layer.to_bring([*old.out.resend, *lost, *layer.put_aside()])
+        waiting = [*old.out.resend, *lost, *layer.put_aside()]
+        again.state.out.resend = layer.to_bring(waiting, from_above)
         self.core.replace(layer, again, now)
 
     def _contacts(self, layer: Layer) -> ProcessSet:
