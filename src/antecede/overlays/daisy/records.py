@@ -329,6 +329,8 @@ class LayerState(msgspec.Struct, array_like=True):
     """Who lived in the local group in the place of which this one is."""
     replaced_at: float = -1.0
     """Since when the group below seems to have another server."""
+    is_handed: bool = False
+    """Whether some of the view of a local group may lack what this process was handed with it."""
     holds_back: bool = False
     """Whether something was not sent down because one who is away may bring what is before it."""
     ahead: set[MessageId] = set()
