@@ -280,8 +280,8 @@ class Search(Part):
             layer.state.sleep.busy_until = now + 2 * layer.options.suspect_after_s
 
     def _pass_on_call(self, source: int, node: int, now: float, repeated_after_s: float) -> None:
-        """This group is called for long, or its server is sought: that does not hear it, over a link
-        that is cut. If it hears for long what is passed on alone, another has to serve."""
+        """This group is called for long, or its server is sought, which does not hear that over a
+        link that is cut. If it hears for long what is passed on alone, another has to serve."""
         layer = self.core.layer_of(node)
         if layer is None or layer.is_lost or layer.view is None:
             return
