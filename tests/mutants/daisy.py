@@ -118,9 +118,9 @@ RULES = [
     ),
     Mutant(
         name="away-at-once-forgotten",
-        old="            return kept.stable and not any(to >> process & 1 for "
+        old="            return is_with_all and not any(to >> process & 1 for "
         "process in memory.away)\n",
-        new="            return kept.stable\n",
+        new="            return is_with_all\n",
     ),
     Mutant(
         name="forwards-on-receipt",
@@ -907,6 +907,11 @@ HELD_UP = [
 
 LOCAL_GROUPS = [
     Mutant(
+        name="nobody-says-that-a-server-is-sought",
+        old="        self._pass_on_call(source, own.index, now, repeated_after_s=0.0)\n",
+        new="",
+    ),
+    Mutant(
         name="leaves-no-word-of-what-was-let-go",
         old="Batch(missed=word.missed, away=",
         new="Batch(away=",
@@ -1252,6 +1257,11 @@ MOMENTS = [
         name="tells-only-what-its-groups-remember",
         old=" or isinstance(unpack(stored), Change)\n",
         new="\n",
+    ),
+    Mutant(
+        name="what-was-handed-over-is-with-all",
+        old="            is_with_all = kept.stable and not layer.state.is_handed\n",
+        new="            is_with_all = kept.stable\n",
     ),
     Mutant(
         name="goes-by-its-own-views-alone",

@@ -13,6 +13,24 @@ from tests.mutants import Mutant, mutated
 from tests.mutants.daisy import LOCAL_GROUPS
 
 SCHEDULES: dict[str, dict[str, Any]] = {
+    "nobody-says-that-a-server-is-sought": {
+        "options": {"sizes": [3], "tick_s": 0.3, "forget_after_s": 5.68},
+        "processes": 6,
+        "seed": 4,
+        "messages": 6,
+        "workload": {"cascade": 0.0, "kind": "multicast", "size": 4},
+        "rate": 0.3,
+        "network": {
+            "delay": {"kind": "exponential", "mean_s": 0.02},
+            "partitions": [
+                {"start_s": 0.9, "end_s": 10.5, "sides": [[3]], "packets": "lost"},
+                {"start_s": 0.9, "end_s": 18.5, "sides": [[4, 5]], "packets": "lost"},
+                {"start_s": 17.3, "end_s": 1017.3, "sides": [[0], [3]], "packets": "lost"},
+            ],
+        },
+        "crashes": [{"process": 5, "time_s": 0.9}],
+        "patience_s": 60.0,
+    },
     "nobody-passes-a-call-on": {
         "options": {
             "sizes": [2],

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from antecede.groups import GroupMessage, GroupMessageId, MemberId
-from antecede.groups.packets import Data
+from antecede.groups.packets import Data, Prepare, Promise, Welcome
 from antecede.message import MessageId, process_set
 from antecede.order import Effect, Event, Order, Packet, Transmit
 from antecede.overlays.daisy.items import (
@@ -44,6 +44,11 @@ CHANGING: dict[str, Any] = {"quorum": "majority", "merge_below": 2}
 
 
 # What a schedule does by hand.
+
+
+def body(copy: Copy) -> object:
+    """What a packet of a group says."""
+    return None if copy[2].packet is None else copy[2].packet.body
 
 
 def said(copy: Copy, group: int | None = None) -> tuple[Item, ...]:
@@ -676,6 +681,23 @@ def servers_end_when_a_group_has_agreed(order: type[Order]) -> list[str]:
     return lab.run(2.0).faults()
 
 
+def one_is_let_in_when_another_has_not_come(order: type[Order]) -> list[str]:
+    """4 is let into a view that 3 has agreed to, but never hears of; so 3 lacks what came before.
+    When 3 is back, it is 4 that tells it what it missed."""
+    lab = Lab(order, size=5, groups=[[0, 1, 2, 3, 4]], quorum="majority")
+    lab.lose = lambda copy: 4 in copy[:2]
+    lab.send(0, 1)
+    lab.run(8.0)
+    lab.send(1, 2)
+    lab.run(0.05)
+    lab.lose = lambda copy: 3 in copy[:2] and not isinstance(body(copy), Prepare | Promise)
+    lab.send(0, 3)
+    lab.run(7.0)
+    lab.lose = lambda copy: copy[0] != 4 and copy[1] == 3 and isinstance(body(copy), Welcome)
+    lab.send(0, 1)
+    return lab.run().faults()
+
+
 SCHEDULES: dict[str, Callable[[type[Order]], object]] = {
     "founders-say-nothing-of-changes": one_founds_servers_who_has_not_heard_of_a_merge,
     "founds-with-one-alone": two_look_for_a_later_epoch,
@@ -708,6 +730,7 @@ SCHEDULES: dict[str, Callable[[type[Order]], object]] = {
     "held-up-for-ever": all_agree_when_the_servers_above_are_lost,
     "changes-below-what-is-about-to-end": those_above_were_told_a_moment_ago,
     "frees-nobody-when-servers-end": servers_end_when_a_group_has_agreed,
+    "what-was-handed-over-is-with-all": one_is_let_in_when_another_has_not_come,
 }
 
 

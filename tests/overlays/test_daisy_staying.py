@@ -79,7 +79,7 @@ SCHEDULES: dict[str, dict[str, Any]] = {
         "network": {
             "delay": "exponential:0.1",
             "partitions": [
-                {"start_s": 2.0, "end_s": 23.63, "sides": [[0, 3, 9]], "packets": "lost"},
+                {"start_s": 2.016, "end_s": 23.63, "sides": [[0, 3, 9]], "packets": "lost"},
                 {
                     "start_s": 9.98,
                     "end_s": 27.42,
@@ -288,10 +288,10 @@ SCHEDULES: dict[str, dict[str, Any]] = {
             "loss": 0.201,
             "partitions": [
                 {"start_s": 4.542, "end_s": 10.786, "sides": [[1, 2, 8, 4]], "packets": "lost"},
-                {"start_s": 12.246, "end_s": 25.146, "sides": [[6]], "packets": "lost"},
+                {"start_s": 12.246, "end_s": 24.77, "sides": [[6]], "packets": "lost"},
             ],
         },
-        "crashes": [{"process": 3, "time_s": 4.542}],
+        "crashes": [{"process": 3, "time_s": 4.559}],
         "patience_s": 84.25200000000001,
     },
     "a-later-epoch-takes-all-groups": {
@@ -390,10 +390,10 @@ SCHEDULES: dict[str, dict[str, Any]] = {
             "loss": 0.201,
             "partitions": [
                 {"start_s": 0.894, "end_s": 7.27, "sides": [[0, 7]], "packets": "lost"},
-                {"start_s": 4.542, "end_s": 10.786, "sides": [[1, 2, 8, 4]], "packets": "lost"},
-                {"start_s": 3.198, "end_s": 4.642, "sides": [[3], [0, 6]], "packets": "lost"},
+                {"start_s": 4.542, "end_s": 10.483, "sides": [[1, 2, 8, 4]], "packets": "lost"},
+                {"start_s": 3.198, "end_s": 4.648, "sides": [[3], [0, 6]], "packets": "lost"},
                 {"start_s": 7.99, "end_s": 10.681, "sides": [[0, 7]], "packets": "lost"},
-                {"start_s": 10.176, "end_s": 13.872, "sides": [[8, 4, 0, 3, 6]], "packets": "lost"},
+                {"start_s": 10.176, "end_s": 13.942, "sides": [[8, 4, 0, 3, 6]], "packets": "lost"},
             ],
         },
         "crashes": [{"process": 3, "time_s": 4.542}, {"process": 4, "time_s": 11.489}],

@@ -272,7 +272,7 @@ class GroupMember:
             or self.core.blocked
             or self._reporting.is_telling
             or self._reporting.is_awaited
-            or (state.view.number > 1 and not all(peer.present for peer in state.peers))
+            or (state.view.number > 1 and not self.are_all_present)
         )
 
     @property
@@ -283,6 +283,11 @@ class GroupMember:
     def tick_at(self) -> float:
         """When it wants to be woken next."""
         return self.core.state.tick_at
+
+    @property
+    def are_all_present(self) -> bool:
+        """Whether all of the view have spoken in it: they have all that precedes it."""
+        return self.is_in and all(peer.present for peer in self.state.peers)
 
     def present(self) -> list[int]:
         """The processes of the view that have spoken in it, this one included, by seniority."""

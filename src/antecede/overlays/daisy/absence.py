@@ -53,6 +53,9 @@ class Absence(Part):
         """A member that is back has got what was kept for it as soon as it speaks in the new view.
         A group says itself when it has been told what it missed (`on_served`)."""
         memory = layer.memory
+        if layer.state.is_handed and layer.member.are_all_present:
+            layer.state.is_handed = False
+            self.relay.check_all(layer, now)
         if not (memory.away or memory.forgotten or memory.missed) or not layer.is_in:
             return
         heard = [self.core.whom(layer, process) for process in layer.member.present()]

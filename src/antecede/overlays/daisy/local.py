@@ -104,6 +104,7 @@ class Broadcast(Part):
         for kept in layer.in_order():
             kept.stable = True
             if not layer.node.level:
+                state.is_handed = True
                 self.relay.deliver(kept)
         waiting = [unpack(stored) for stored in (*out.resend, *out.outbox)]
         resend = {item.id: item for item in (*own, *waiting) if isinstance(item, Carry)}

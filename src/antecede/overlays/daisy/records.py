@@ -341,6 +341,8 @@ class LayerState(msgspec.Struct, array_like=True):
     """Who lived in the local group that gave way to this one."""
     replaced_at: float = -1.0
     """Since when the group below seems to have another server."""
+    is_handed: bool = False
+    """Whether some of the view of a local group may lack what this process was handed with it."""
     holds_back: bool = False
     """Whether something was not sent down because a process that is away may bring what precedes
     it."""

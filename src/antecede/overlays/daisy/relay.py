@@ -339,11 +339,13 @@ class Relay(Part):
     # Who is done with a message.
 
     def is_done(self, layer: Layer, kept: Kept) -> bool:
-        """Whether all in the group or below whom the message is for have it. For a group that was
+        """Whether all in the group or below whom the message is for have it. One that was let in
+        knows that of what it was handed when all of its view have come there. For a group that was
         forgotten by one that gives way, those above keep it."""
         to, memory = kept.message.destinations, layer.memory
         if not layer.node.level:
-            return kept.stable and not any(to >> process & 1 for process in memory.away)
+            is_with_all = kept.stable and not layer.state.is_handed
+            return is_with_all and not any(to >> process & 1 for process in memory.away)
         return all(
             child in kept.done or (child in memory.forgotten and not memory.frozen)
             for child in layer.node.children

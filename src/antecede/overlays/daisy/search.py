@@ -267,7 +267,7 @@ class Search(Part):
                 self.say(Poke(node), 1 << to)
             case Poke(node):
                 self._look(now)
-                self._pass_on_call(source, node, now)
+                self._pass_on_call(source, node, now, _SPELL * self._patience_s)
             case Seek():
                 self._on_seek(source, talk, now)
             case Lost(node, epoch, above):
@@ -282,15 +282,15 @@ class Search(Part):
         for layer in self.core.layers:
             layer.state.sleep.busy_until = now + 2 * layer.options.suspect_after_s
 
-    def _pass_on_call(self, source: int, node: int, now: float) -> None:
-        """This group is called for long: its server does not hear that, over a link that is cut. If
-        it hears for long what is passed on alone, another has to serve."""
+    def _pass_on_call(self, source: int, node: int, now: float, repeated_after_s: float) -> None:
+        """This group is called for long, or its server is sought, which does not hear that over a
+        link that is cut. If it hears for long what is passed on alone, another has to serve."""
         layer = self.core.layer_of(node)
         if layer is None or layer.is_lost or layer.view is None:
             return
         sleep = layer.state.sleep
-        if layer.is_server and not layer.view.processes >> source & 1:
-            sleep.called_since = now + _SPELL * self._patience_s  # others may get lost, or be late
+        if layer.is_server and not layer.view.processes >> source & 1:  # others may be late
+            sleep.called_since = max(sleep.called_since, now + repeated_after_s)
         elif now - sleep.called_at > _SPELL * self._patience_s:
             sleep.called_since = now
         sleep.called_at = now
@@ -334,6 +334,7 @@ class Search(Part):
         own = self._own(plan.nodes[parent])
         self.tell_changes(own, 1 << source)
         self._look(now)
+        self._pass_on_call(source, own.index, now, repeated_after_s=0.0)
         layer = self.core.layer_of(parent)
         if self.say_left(parent, 1 << source) or layer is None:
             return

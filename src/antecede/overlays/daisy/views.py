@@ -50,6 +50,7 @@ class Views(Part):
             if server == self.process:
                 state.sleep.called_since = now  # others may hear this one, unlike the last
         state.server = server
+        state.is_handed = False
         if event.state:
             self._absorb(layer, event.state, now)
         levels = self.changes.levels
