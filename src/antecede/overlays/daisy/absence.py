@@ -48,6 +48,7 @@ class Absence(Part):
             elif node.level:
                 memory.away.pop(who, None)
                 memory.forgotten.discard(who)
+                memory.unheard.discard(who)
 
     def note_return(self, layer: Layer, now: float) -> None:
         """A member that is back has got what was kept for it as soon as it speaks in the new view.

@@ -205,6 +205,9 @@ class Arrivals(Part):
         if view is not None and node.level:
             present = {self.core.plan.child_of(node, member.process) for member in view.members}
             silent = [child for child in node.children if child not in present]
+            is_one_line = self.options.quorum is groups.Quorum.MAJORITY
+            if self.core.reshapes and is_one_line and layer.state.epoch:
+                layer.memory.unheard.update(silent)
             lost = sum(self.core.plan.nodes[child].processes for child in silent)
             if lost:
                 self.core.tell_gap(layer, lost | layer.state.founding.absent)

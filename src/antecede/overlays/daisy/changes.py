@@ -65,7 +65,8 @@ class Changes(Part):
         """The server of the servers says what is due, one change after the other."""
         memory = layer.memory
         is_under_way = memory.batches or layer.member.queued() or memory.pending or memory.frozen
-        if layer.view is None or not layer.is_server or is_under_way:
+        is_part = not memory.unheard.isdisjoint(layer.node.children)
+        if layer.view is None or not layer.is_server or is_under_way or is_part:
             return
         is_first = self.levels.is_too_large(layer) and not memory.away
         if is_first or is_asking(layer) or not self.core.stays(layer):

@@ -322,15 +322,26 @@ class Levels(Part):
         self._leave_if_bound(layer, now)
 
     def _own(self, layer: Layer, below: Layer) -> list[MessageId]:
-        """The messages that have come by in this group alone: nobody above knows of them. A process
-        that was lost to the group does not know which these are."""
-        if layer.is_lost:
-            return []
+        """The messages that have come by in this group alone, and are where they are to be: nobody
+        above knows of them. A process that was lost to the group does not know that of all. Nor may
+        all groups have them where others have decided this end, and these servers were founded anew
+        without them."""
         return [
             kept.message.id
             for kept in below.in_order()
-            if layer.has_passed(kept.message.id) and layer.node.contains(kept.message)
+            if layer.has_passed(kept.message.id)
+            and layer.node.contains(kept.message)
+            and self._has_arrived(layer, kept.message.id)
         ]
+
+    def _has_arrived(self, layer: Layer, message: MessageId) -> bool:
+        """Whether all groups below that a message is for have it; those that were forgotten do not."""
+        kept = layer.memory.kept.get(message)
+        if kept is None:
+            return True
+        lacking = layer.memory.forgotten - kept.done - kept.had
+        to = sum(self.core.those(layer, who) for who in lacking)
+        return self.relay.is_had(layer, kept) and not kept.message.destinations & to
 
     def _leave_if_bound(self, layer: Layer, now: float) -> None:
         change = unpack(layer.state.moving.going)

@@ -78,6 +78,9 @@ class Memory(msgspec.Struct, array_like=True):
     """What groups beside this one, or beside one above it, have missed, as the servers knew who let
     it go: they may die before it is told. Where groups merge, also what members of local groups
     have (`stranger`): those in the place of their group may know nothing of it."""
+    unheard: set[int] = set()
+    """The groups without which these servers were founded anew, and which have not come since: what
+    they know of the servers before may be that these have ended."""
     come: set[int] = set()
     """Which of the latecomers have been in the group."""
     rolls: dict[int, tuple[int, ...]] = {}
@@ -135,6 +138,8 @@ class Memory(msgspec.Struct, array_like=True):
 
     def carry_over(self, gone: Iterable[int], made: Iterable[int]) -> None:
         """What groups that give way have missed, those in their place are to be told."""
+        if not self.unheard.isdisjoint(gone):
+            self.unheard.update(made)
         for known in (self.missed, self.beside):
             names = {name for one in gone for name in known.pop(one, ())}
             for one in made if names else ():
