@@ -196,9 +196,6 @@ class Changes(Part):
             layer.memory.away.pop(index, None)
         if layer.view is not None:
             self.absence.note(layer, layer.view, now)
-            for index in made:  # it takes its founders so long to come
-                if index in layer.memory.away:
-                    layer.memory.away[index] = now + 4 * self.options.suspect_after_s
         self.absence.tell_missed(layer, now)
 
     def move_if_ready(self, layer: Layer, now: float) -> None:
