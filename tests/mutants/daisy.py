@@ -679,11 +679,6 @@ EVOLVING = [
         "                self._report_done(",
     ),
     Mutant(
-        name="moves-before-all-know",
-        old="        if layer.node.level or change.raised:\n            layer.memory.pending",
-        new="        if change.raised:\n            layer.memory.pending",
-    ),
-    Mutant(
         name="stays-in-a-group-that-gives-way",
         old="        self.absence.pass_on(layer, known, now)\n"
         "        self.changes.give_way(layer, now)\n",
@@ -698,6 +693,11 @@ EVOLVING = [
         name="keeps-to-itself-what-others-missed",
         old="        self.absence.pass_on(layer, known, now)\n",
         new="",
+    ),
+    Mutant(
+        name="merges-without-groups-that-may-have-left",
+        old=" or is_under_way or is_part:\n",
+        new=" or is_under_way:\n",
     ),
 ]
 
@@ -736,11 +736,6 @@ CONSENT = [
         name="says-again-what-not-all-know",
         old="unpack(stored), stored not in below.state.moving.asked.values()",
         new="unpack(stored), True",
-    ),
-    Mutant(
-        name="says-what-was-said-in-an-earlier-view",
-        old="            return layer.memory.frozen\n",
-        new="            return True\n",
     ),
     Mutant(
         name="brings-what-lost-servers-had",
@@ -973,11 +968,6 @@ LOCAL_GROUPS = [
         new="0",
     ),
     Mutant(
-        name="dissolves-in-silence",
-        old="            lacked = {} if layer.is_lost else self._lacked_by_forgotten(layer)\n",
-        new="            lacked: dict[int, list[MessageId]] = {}\n",
-    ),
-    Mutant(
         name="followers-wait-until-it-begins",
         old="        return not member.incarnation and not is_known\n",
         new="        return not is_known\n",
@@ -1106,9 +1096,24 @@ ONE_BY_ONE = [
         new="                pass\n",
     ),
     Mutant(
-        name="says-what-was-own-though-lost",
-        old="        if layer.is_lost:\n            return []\n        return [",
-        new="        return [",
+        name="moves-before-all-know",
+        old="        if layer.node.level or change.raised:\n            layer.memory.pending",
+        new="        if change.raised:\n            layer.memory.pending",
+    ),
+    Mutant(
+        name="dissolves-in-silence",
+        old="            lacked = {} if layer.is_lost else self._lacked_by_forgotten(layer)\n",
+        new="            lacked: dict[int, list[MessageId]] = {}\n",
+    ),
+    Mutant(
+        name="says-what-was-said-in-an-earlier-view",
+        old="            return layer.memory.frozen\n",
+        new="            return True\n",
+    ),
+    Mutant(
+        name="says-what-was-own-though-a-group-lacks-it",
+        old="            and self._has_arrived(layer, kept.message.id)\n",
+        new="",
     ),
     Mutant(
         name="new-servers-keep-changes-to-themselves",
@@ -1295,17 +1300,3 @@ MOMENTS = [
     ),
 ]
 """Rules at the moment at which each matters."""
-
-UNSHOWN = [
-    Mutant(
-        name="away-before-it-can-be-there",
-        old="layer.memory.away[index] = now + 4 * self.options.suspect_after_s",
-        new="pass",
-    ),
-    Mutant(
-        name="rises-from-a-group-that-gives-way",
-        old="        if self.core.gives_way(layer) or not above.is_open:\n",
-        new="        if not above.is_open:\n",
-    ),
-]
-"""Rules for which no schedule is known: docs/daisy-rules.md lists them."""

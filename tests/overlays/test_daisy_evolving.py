@@ -613,6 +613,33 @@ KNOWS_WHAT_OTHERS_MISSED: dict[str, Any] = {
 }
 """Seven processes, two cuts."""
 SCHEDULES: dict[str, dict[str, Any]] = {
+    "merges-without-groups-that-may-have-left": {
+        "options": {
+            "tidy_s": 0.0176,
+            "split_above": 4,
+            "merge_below": 3,
+            "sizes": [4, 2],
+            "pack_s": 0.0627,
+            "forget_after_s": 6.0,
+            "split_servers_above": 3,
+            "merge_servers_below": 2,
+            "suspect_after_s": 0.6,
+            "flush_timeout_s": 0.3,
+        },
+        "processes": 10,
+        "seed": 7700000015,
+        "messages": 39,
+        "workload": {"cascade": 0.279, "kind": "unicast"},
+        "rate": 0.28,
+        "network": {
+            "delay": {"kind": "uniform", "low_s": 0.0, "high_s": 0.0694},
+            "loss": 0.0106,
+            "partitions": [
+                {"start_s": 2.479, "end_s": 21.297, "sides": [[3, 4, 5, 8, 9]], "packets": "held"}
+            ],
+        },
+        "patience_s": 52.742,
+    },
     "only-the-server-calls": THE_ONE_WHO_CALLS_DIES,
     "moves-empty-handed": A_CROWD_WAITS_FOR_A_SPLIT,
     "done-is-not-said-after-a-merge": BACK_WHEN_THE_SERVERS_HAVE_ENDED,

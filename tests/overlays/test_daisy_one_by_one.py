@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from antecede.groups import GroupMessageId
 from antecede.groups.packets import Data, Join
 from antecede.message import Message, MessageId, process_set
 from antecede.order import Event, Order
@@ -20,6 +21,7 @@ from antecede.overlays.daisy.items import (
     Freeze,
     Group,
     Item,
+    Missed,
     Proposal,
     Ready,
     Reshape,
@@ -30,7 +32,7 @@ from antecede.overlays.daisy.items import (
     shorter,
     unpack,
 )
-from antecede.overlays.daisy.stamp import DaisyStamp, Moved, Poke
+from antecede.overlays.daisy.stamp import DaisyStamp, Left, Moved, Poke
 from antecede.protocols import find
 from tests.mutants import Mutant, mutated
 from tests.mutants.daisy import ONE_BY_ONE
@@ -486,6 +488,76 @@ def one_is_lost_with_what_nobody_has_had(order: type[Order]) -> list[str]:
     return lab.run(40.0).faults()
 
 
+def one_says_that_servers_end_that_are_not_frozen(order: type[Order]) -> bool:
+    """What 0 has said in an earlier view comes in a later one: it is void."""
+    lab = Lab(order, quorum="majority", suspect_after_s=0.5, merge_servers_below=2)
+    say(lab, 0, 1, unpack(_ended()))
+    lab.run(1.0)
+    return bool(lab.orders[3].core.state.changes)
+
+
+def _ended() -> bytes:
+    """The servers of three groups have given way to two groups of servers."""
+    first = 1 << 26
+    made = (
+        Group(first, 1, (0, 3), shorter(0o77), (0, 1)),
+        Group(first + 1, 1, (6,), shorter(0o700), (2,)),
+    )
+    root = Group(first + 2, 2, (0, 6), shorter(0o777))
+    below = tuple(Group(one, 0, (3 * one,), shorter(0o7 << 3 * one)) for one in range(3))
+    return pack(Reshape(SERVERS, root, made, below, raised=True))
+
+
+def _one_has_what_comes_up(order: type[Order]) -> Lab:
+    """Among the servers only 0 has what 1 sends to 4."""
+    lab = Lab(order, quorum="majority", suspect_after_s=0.5, merge_servers_below=2)
+    lab.lose = lambda copy: bool(carried(copy[2], SERVERS))
+    lab.send(1, 4)
+    while not lab.orders[0].layers()[1].memory.kept:
+        lab.run(0.01)
+    return lab
+
+
+def _hear_of_their_end(lab: Lab) -> None:
+    for server in (0, 3, 6):
+        stamp = DaisyStamp(None, Left(SERVERS, _ended()), busy=True)
+        lab.arrive((server + 1, server, stamp), lab.now)
+
+
+def servers_end_before_a_group_has_what_is_for_it(order: type[Order]) -> list[str]:
+    """All servers hear that they have ended, as others had decided before these were founded anew.
+    0 must not say that 4 has what is for it."""
+    lab = _one_has_what_comes_up(order)
+    _hear_of_their_end(lab)
+    return lab.run(20.0).faults()
+
+
+def servers_end_without_a_group(order: type[Order]) -> bool:
+    """The same, when they have forgotten the group of 4: the groups beside it are to know what it
+    lacks."""
+    lab, told = _one_has_what_comes_up(order), list[Missed]()
+    lab.orders[0].layers()[1].memory.forgotten.add(1)
+
+    def before(copy: Copy) -> None:
+        told.extend(one for one in words(copy, 0) if isinstance(one, Missed))
+
+    lab.before = before
+    _hear_of_their_end(lab)
+    lab.run(0.1)
+    return Missed(1, ((1, 1),), beside=True) not in told
+
+
+def servers_hear_of_a_split(order: type[Order]) -> bool:
+    """0 does not act on it before all servers have it."""
+    lab = Lab(order, size=12, sizes=[4], quorum="majority", split_above=3)
+    first = lab.orders[0]
+    servers = first.layers()[1]
+    change = Change(1, SERVERS, (0,), ((1 << 26, (0, 1)), ((1 << 26) + 1, (2, 3))))
+    within = GroupMessageId(servers.member.core.me, 1)
+    first._changes.hear(servers, change, within, 0.0)
+    return bool(first.core.state.changes)
+
+
 def a_group_dies_when_it_is_merged(order: type[Order]) -> list[str]:
     """6 is cut off with its group, and is to get something from 1, which then talks with 4, which
     writes to 6 as well. 0 and 1 die when their group is merged with that of 3: this has left the
@@ -572,7 +644,10 @@ SCHEDULES: dict[str, Callable[[type[Order]], Any]] = {
     "leaves-what-came-before": one_leaves_what_came_before,
     "rises-though-it-came-down": one_brings_what_another_group_has_sent_early,
     "frozen-for-ever": a_group_dies_when_its_servers_are_to_dissolve,
-    "says-what-was-own-though-lost": one_is_lost_with_what_nobody_has_had,
+    "says-what-was-said-in-an-earlier-view": one_says_that_servers_end_that_are_not_frozen,
+    "moves-before-all-know": servers_hear_of_a_split,
+    "dissolves-in-silence": servers_end_without_a_group,
+    "says-what-was-own-though-a-group-lacks-it": servers_end_before_a_group_has_what_is_for_it,
     "leaves-the-servers-empty-handed": a_group_dies_when_it_is_merged,
     "new-servers-keep-changes-to-themselves": servers_never_hear_of_a_merge,
     "misses-groups-that-never-were": a_founder_knows_of_a_split_that_never_was,
@@ -583,3 +658,10 @@ SCHEDULES: dict[str, Callable[[type[Order]], Any]] = {
 def test_every_rule_is_needed(rule: Mutant) -> None:
     assert not SCHEDULES[rule.name](find("daisy"))
     assert SCHEDULES[rule.name](mutated("daisy", rule))
+
+
+def test_who_was_lost_to_servers_does_not_know_what_is_theirs_alone() -> None:
+    name = "says-what-was-own-though-a-group-lacks-it"
+    rule = next(rule for rule in ONE_BY_ONE if rule.name == name)
+    assert not one_is_lost_with_what_nobody_has_had(find("daisy"))
+    assert one_is_lost_with_what_nobody_has_had(mutated("daisy", rule))

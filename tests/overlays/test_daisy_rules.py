@@ -3,9 +3,7 @@
 import re
 from pathlib import Path
 
-import pytest
-
-from tests.mutants import Mutant, daisy, mutated
+from tests.mutants import daisy
 
 PAGE = Path(__file__).parents[2] / "docs" / "daisy-rules.md"
 RULES = [
@@ -43,11 +41,5 @@ def test_no_list_of_rules_is_left_out() -> None:
     lists = {name for name, value in vars(daisy).items() if isinstance(value, list)}
     known = {"RULES", "AHEAD", "STAR", "LEVELS", "DIRECT", "TOLD", "FOUND_BY_CHANCE", "STOPS"}
     known |= {"FENCE", "LOAD", "RESHAPE", "BACK", "EVOLVING", "CONSENT", "GIVING_WAY", "STAYING"}
-    known |= {"HELD_UP", "LOCAL_GROUPS", "MOMENTS", "ONE_BY_ONE", "UNSHOWN"}
+    known |= {"HELD_UP", "LOCAL_GROUPS", "MOMENTS", "ONE_BY_ONE"}
     assert lists == known | {"MUTANTS"}
-
-
-@pytest.mark.parametrize("rule", daisy.UNSHOWN, ids=lambda rule: rule.name)
-def test_a_rule_without_a_schedule_is_still_there(rule: Mutant) -> None:
-    assert mutated("daisy", rule)
-    assert f"`{rule.name}`" in PAGE.read_text("utf-8")

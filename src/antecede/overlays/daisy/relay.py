@@ -186,21 +186,12 @@ class Relay(Part):
             self.pass_if_new(below, kept, now)
 
     def may_rise(self, layer: Layer, above: Layer, kept: Kept) -> bool:
-<<<<<<< Updated upstream
         """Whether a message goes up. Where messages are sent on early, it may be a stray: a server
         that was replaced got it from other servers and brought it into this group, and the next
         server may not have what precedes it there. So a stray is left to those that it comes from,
         or is brought in a batch; what comes after it waits until the servers have had it, or until
-        that is given up. From a local group that gives way nothing rises: it comes from the next
-        group, with what was for this group alone and precedes it."""
-        if self.core.gives_way(layer) or not above.is_open:
-=======
-        """What is sent on early may have come from the servers to one that was replaced, and into
-        its group with it (a stray): the next one may not have what precedes it there. So it leaves
-        that to those whom it comes from, or brings it in a batch; and what comes after it waits
-        until the servers have had it, or until that is given up."""
+        that is given up."""
         if not above.is_open:
->>>>>>> Stashed changes
             return False
         message, strays = kept.message.id, layer.memory.strays
         if self.options.forward == "stable":
