@@ -848,8 +848,8 @@ STAYING = [
     ),
     Mutant(
         name="nobody-watches-who-is-to-tell",
-        old="        is_watching = any(who >= 0 for who in memory.beside) and not layer.is_server\n",
-        new="        is_watching = False\n",
+        old=" = any(who >= 0 for who in memory.beside) and not layer.is_server\n",
+        new=" = False\n",
     ),
     Mutant(
         name="tells-a-gap-before-it-goes-on",

@@ -335,7 +335,7 @@ class Levels(Part):
         ]
 
     def _has_arrived(self, layer: Layer, message: MessageId) -> bool:
-        """Whether all groups below that a message is for have it; those that were forgotten do not."""
+        """Whether all groups below that a message is for have it; forgotten ones do not."""
         kept = layer.memory.kept.get(message)
         if kept is None:
             return True
