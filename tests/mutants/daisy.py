@@ -853,7 +853,8 @@ STAYING = [
     ),
     Mutant(
         name="nobody-watches-who-is-to-tell",
-        old="        is_watching = any(who >= 0 for who in memory.beside) and not layer.is_server\n",
+        old="        is_watching = any(who >= 0 for who in memory.beside) and not "
+        "layer.is_server\n",
         new="        is_watching = False\n",
     ),
     Mutant(
