@@ -1198,11 +1198,9 @@ MOMENTS = [
     ),
     Mutant(
         name="relabelled-in-silence",
-        old="                    layer.memory.away[index] = now + 4 * "
-        "self.options.suspect_after_s\n"
+        old="            self.absence.note(layer, layer.view, now)\n"
         "        self.absence.tell_missed(layer, now)\n",
-        new="                    layer.memory.away[index] = now + 4 * "
-        "self.options.suspect_after_s\n",
+        new="            self.absence.note(layer, layer.view, now)\n",
     ),
     Mutant(
         name="ends-in-a-view-that-is-not-told",

@@ -105,7 +105,7 @@ class Daisy(Order):
         groups_plan = plan(membership.size, chosen.sizes, chosen.groups, *late)
         self.core = core = Core(process, chosen, groups_plan)
         self._search = Search(core)
-        self._relay = Relay(core, self._search, LOCAL[chosen.local])
+        self._relay = Relay(core, LOCAL[chosen.local])
         self._looks = self._relay.local.looks
         self._ahead = RunningAhead(core, self._relay)
         self._absence = Absence(core, self._relay, self._search)

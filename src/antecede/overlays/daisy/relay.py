@@ -30,7 +30,6 @@ from antecede.overlays.daisy.items import (
 from antecede.overlays.daisy.layer import Layer
 from antecede.overlays.daisy.local import Broadcast
 from antecede.overlays.daisy.records import GIVEN_UP, Kept, stranger
-from antecede.overlays.daisy.search import Search
 from antecede.overlays.daisy.splits import count_talk
 
 
@@ -38,9 +37,8 @@ class Relay(Part):
     """Delivers messages, sends them on from group to group, keeps them, and lets them go when all
     groups are done."""
 
-    def __init__(self, core: Core, search: Search, local: type[Broadcast]) -> None:
+    def __init__(self, core: Core, local: type[Broadcast]) -> None:
         super().__init__(core)
-        self.search = search
         self.inner = Broadcast(core, self)
         """Among servers."""
         self.local = local(core, self)
