@@ -16,7 +16,6 @@ from antecede.protocols import find
 from tests.mutants import Mutant, mutated
 from tests.mutants.daisy import RESHAPE
 from tests.overlays.daisy_lab import Copy, Lab, carried
-from tests.overlays.test_daisy_cuts import drawn
 from tests.overlays.test_daisy_options import make
 
 LIMITS = {"split_servers_above": 4, "merge_servers_below": 2}
@@ -175,18 +174,6 @@ def two_speak_for_a_group(order: type[Order]) -> list[list[bytes]]:
     return known if known[0] != known[1] else []
 
 
-TRAFFIC_WHILE_IT_SPLITS: dict[str, Any] = {
-    "protocol": "daisy",
-    "processes": 8,
-    "options": {"sizes": [2], "split_servers_above": 3, "forget_after_s": 10.0},
-    "workload": {"kind": "multicast", "size": 1, "cascade": 0.3},
-    "rate": 0.3,
-    "messages": 70,
-}
-"""Nothing fails. What comes into the group of servers when it has been told that it ends is for
-who has left it."""
-
-
 def faults(schedule: Callable[[type[Order]], Lab]) -> Callable[[type[Order]], object]:
     return lambda order: schedule(order).faults()
 
@@ -214,13 +201,23 @@ def a_lone_group_grows_when_one_has_died(order: type[Order]) -> bool:
     return not lab.told(Event.SPLIT)
 
 
+def servers_are_frozen(order: type[Order]) -> bool:
+    """1 sends to 4 while the servers of both are frozen (G1). Does it go up all the same?"""
+    lab = Lab(order, quorum="majority", split_servers_above=3)
+    for process in (0, 3, 6):
+        lab.orders[process].layers()[1].memory.frozen = True
+    lab.send(1, 4)
+    lab.run(1.0)
+    return bool(lab.delivered[4])
+
+
 SCHEDULES: dict[str, Callable[[type[Order]], object]] = {
     "leaves-before-it-is-drained": faults(a_server_dies_with_what_is_in_its_group_of_servers),
     "waits-for-who-is-away": faults(a_member_is_dead),
     "whoever-served-speaks": two_speak_for_a_group,
     "leaves-what-has-not-risen": faults(a_server_dies_when_its_group_gives_way),
     "a-lone-group-waits-for-who-waits": a_lone_group_grows_when_one_has_died,
-    "sends-into-a-frozen-group": drawn(TRAFFIC_WHILE_IT_SPLITS),
+    "sends-into-a-frozen-group": servers_are_frozen,
 }
 
 
