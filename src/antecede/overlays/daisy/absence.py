@@ -130,7 +130,8 @@ class Absence(Part):
             return
         memory, wanted = layer.memory, {*layer.memory.missed}
         if layer.node.level:  # one of the servers may know of groups that never came about
-            wanted = (wanted | memory.forgotten) & {*layer.node.children}
+            wanted |= memory.forgotten | self._groups_of_strangers(layer)
+            wanted &= {*layer.node.children}
         elif memory.forgotten:  # something may still be kept, for others, that it lacks
             kept = 0
             for one in memory.kept.values():
@@ -142,12 +143,20 @@ class Absence(Part):
             self.search.call(layer, who)
             self.search.call_through_others(layer, who)
         is_watching = any(who >= 0 for who in memory.beside) and not layer.is_server
+        is_watching |= layer.node.level > 0 and any(who < 0 for who in memory.beside)
         if is_watching:
             sleep.busy_until = now + 2 * self.options.suspect_after_s
         if absent or is_watching:
             wait_s = 2 * sleep.call_after_s if sleep.call_at >= 0 else self.options.suspect_after_s
             sleep.call_after_s, sleep.call_at = wait_s, now + wait_s
             self.core.emit(Wake(sleep.call_at))
+
+    def _groups_of_strangers(self, layer: Layer) -> set[int]:
+        """The groups below, members of which have missed something as these servers know: all of
+        the group who know it may have died."""
+        strangers = (stranger(who) for who in layer.memory.beside if who < 0)
+        groups = (self.core.plan.child_of(layer.node, process) for process in strangers)
+        return {group for group in groups if group is not None}
 
     def hurry_batches(self, layer: Layer, now: float) -> None:
         """Wake the groups whose batches are missing; give up those that do not come. The one from
@@ -213,7 +222,7 @@ class Absence(Part):
         whose = self.core.whom(layer, self.process)
         missed = layer.memory.missed.get(whose, set()) if whose is not None else set()
         names = {name for name in missed if name.number > had.get(name.sender, 0)}
-        if missed and not layer.node.level and self.options.evolves:
+        if missed and not layer.node.level:
             self.core.do(layer, layer.send_word(Missed(self.process, ()), now))
         if not names:
             return

@@ -63,9 +63,8 @@ def known_beside(below: Layer) -> dict[int, set[MessageId]]:
     if below.node.level:
         return {who: names for who, names in below.memory.beside.items() if who >= 0}
     found = dict(below.memory.beside)
-    if below.options.evolves:
-        for who, names in below.memory.missed.items():
-            found[stranger(who)] = names | found.get(stranger(who), set())
+    for who, names in below.memory.missed.items():
+        found[stranger(who)] = names | found.get(stranger(who), set())
     return found
 
 

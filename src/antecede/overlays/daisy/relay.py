@@ -381,7 +381,7 @@ class Relay(Part):
     def _who_lack(self, layer: Layer, kept: Kept) -> list[int]:
         """Who is away for so long that a local group is done with a message without it."""
         to, memory = kept.message.destinations, layer.memory
-        if layer.node.level or not self.options.evolves:
+        if layer.node.level:
             return []
         missed = {who for who, names in memory.missed.items() if kept.message.id in names}
         return sorted(missed | {who for who in memory.forgotten if to >> who & 1})
