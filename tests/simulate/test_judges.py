@@ -458,6 +458,40 @@ def test_who_was_replaced_at_home_counts_no_more_among_servers_if_most_groups_ar
     assert Excuses(scenario, chronicle, dead, 50.0, dict).stopped & 0o10 == stopped
 
 
+@pytest.mark.parametrize(("dead", "stopped"), [(0o7700, 0o10), (0o7000, 0)])
+def test_groups_that_the_last_servers_left_out_count_where_these_were_replaced(
+    dead: int, stopped: int
+) -> None:
+    """Four groups of three. 0 and 3 have gone on among the servers without 6 and 9; then 0 was
+    replaced at home. Servers are founded anew by most of all groups, not of these two."""
+    groups = {f"group {index}": 0b111 << 3 * index for index in range(4)} | {"servers 4": 0o1111}
+    founding = {where: Notice(Event.VIEW, where, 0, those) for where, those in groups.items()}
+    chronicle = Chronicle(founding)
+    for process in (0, 3):
+        chronicle.add(process, Notice(Event.VIEW, "servers 4", 2, 0o11), 5.0)
+    chronicle.add(1, Notice(Event.SERVER, "group 0", 2, 0b010), 6.0)
+    chronicle.add(3, Notice(Event.STOPPED, "servers 4"), 8.0)
+    scenario = make_scenario({"protocol": "daisy", "processes": 12, "options": {"sizes": [3]}})
+    assert Excuses(scenario, chronicle, dead, 50.0, dict).stopped & 0o10 == stopped
+
+
+@pytest.mark.parametrize("dead", [0b111000, 0b100000])
+def test_half_of_the_groups_are_not_most_however_they_were_split(dead: int) -> None:
+    """Of two groups of three, the first was split in two and one, which cannot found servers
+    alone."""
+    groups = {"group 0": 0b111, "group 1": 0b111000}
+    founding = {where: Notice(Event.VIEW, where, 0, those) for where, those in groups.items()}
+    chronicle = Chronicle(founding)
+    for process in range(3):
+        chronicle.add(process, Notice(Event.SPLIT, "group 0", 1), 1.0)
+        where, those = ("group 3", 0b011) if process < 2 else ("group 4", 0b100)
+        chronicle.add(process, Notice(Event.VIEW, where, 1, those), 2.0)
+    chronicle.add(0, Notice(Event.STOPPED, "servers 2", members=0b111110), 20.0)
+    scenario = make_scenario({"protocol": "daisy", "processes": 6, "options": {"sizes": [3]}})
+    excuses_ = Excuses(scenario, chronicle, dead, 50.0, dict)
+    assert excuses_.outside(0, 0) == (dead == 0b111000)
+
+
 def test_servers_that_have_lost_most_excuse_what_goes_through_them() -> None:
     """Inside of a group there is another way."""
     pairs = set(reached(excuses(0b001000, {0: "servers"})))

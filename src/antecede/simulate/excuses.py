@@ -20,6 +20,7 @@ name one of its members or a message. Such copies are counted apart (`Excuses.le
 """
 
 from collections.abc import Callable, Iterable, Mapping
+from fractions import Fraction
 from functools import cached_property, reduce
 from hashlib import blake2b
 from math import inf
@@ -141,11 +142,13 @@ class Excuses:
         lost = [self._are_most_lost(who, sum(below)) for who in members(servers & self._living)]
         return all(lost)
 
-    def _weight(self, processes: ProcessSet) -> float:
-        """How many of the groups that a system began with these make up."""
+    def _weight(self, processes: ProcessSet) -> Fraction:
+        """How many of the groups that a system began with these make up: exactly, since half of
+        them are not most."""
         founding = self._chronicle.founding.items()
         first = [view.members for where, view in founding if not where.startswith(SERVERS)]
-        return sum((those & processes).bit_count() / those.bit_count() for those in first)
+        parts = (Fraction((those & processes).bit_count(), those.bit_count()) for those in first)
+        return sum(parts, Fraction(0))
 
     @cached_property
     def _groups(self) -> dict[str, ProcessSet]:
@@ -234,7 +237,7 @@ class Excuses:
         if where.startswith(SERVERS):
             there &= ~(halted & self._moved_since(view))
             replaced = self._replaced_since(view)
-            if replaced & there and self._are_most_lost_below(view.members):
+            if replaced & there and self._are_most_lost_below(self._groups[where]):
                 there &= ~replaced
         final = self._final_views.get(where, view).members
         for part in _parts(there, self._cuts):
