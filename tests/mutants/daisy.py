@@ -662,6 +662,16 @@ BACK = [
         old="        for payload in event.overheard if is_other else ():\n",
         new="        for payload in ():\n",
     ),
+    Mutant(
+        name="comes-late-in-silence",
+        old="            self.core.tell_gap(local, messages=late)\n",
+        new="            pass\n",
+    ),
+    Mutant(
+        name="counts-as-had-in-silence",
+        old="        if layer.has_passed(_item(one).id)\n        or (\n",
+        new="        if not layer.has_passed(_item(one).id)\n        and (\n",
+    ),
 ]
 """`tests/overlays/test_daisy_back.py` has the schedules."""
 

@@ -415,6 +415,54 @@ def founded_without_a_group(order: type[Order] | None) -> bool:
     return not is_named(lab, first)
 
 
+def its_group_hears_an_answer_through_others(order: type[Order] | None) -> bool:
+    """0 is back among the servers when its group has lost it. 3 sends to it, and 4, who has got
+    that, to 0 and 7. The groups of 0 and 7 found servers without the others; so 0 is handed the
+    second by its group, when it is back there, and has the first from 3 alone."""
+    lab = Lab(order, quorum="majority", forget_after_s=20.0)
+    parted(lab, (0, 1, 2))
+    lab.send(1, 6)
+    lab.run(14.0)
+    parted(lab, (1, 2))
+    lab.run(3.0)
+    first = lab.send(3, 0, 4)
+    lab.run(1.0)
+    second = lab.send(4, 0, 7)
+    lab.run(1.0)
+    parted(lab, (1, 2, 7, 8))
+    while not lab.told(Event.GAP):
+        lab.run(0.1)
+    lab.run(0.3)
+    parted(lab, (0, 1, 2, 7, 8))
+    lab.run(20.0)
+    assert lab.delivered[0] == [second]
+    return not any(who == 0 and first in gap.messages for _, who, gap in lab.notices)
+
+
+ANOTHER_BRINGS_WHAT_IS_LATER = scenario(
+    cut(1.693, 7.827, [0, 1, 2]),
+    cut(7.166, 18.421, [1, 2, 7, 8]),
+    cut(18.147, 24.877, [1, 3]),
+    crashes=[{"process": 2, "time_s": 14.236}],
+    options={
+        "sizes": [3],
+        "split_above": 4,
+        "merge_below": 3,
+        "forget_after_s": 6.0,
+        "suspect_after_s": 0.6,
+        "flush_timeout_s": 0.3,
+        "tidy_s": 0.244,
+    },
+    network={"delay": "exponential:0.0599", "loss": 0.0143},
+    workload={"size": 4, "cascade": 0.052},
+    rate=0.0999,
+    messages=25,
+    patience_s=65.184,
+    seed=33000001974,
+)
+"""6, another server that its group has lost, brings a later message of the same sender."""
+
+
 # Straight to the recipients.
 
 
@@ -543,6 +591,8 @@ SCHEDULES: dict[str, Callable[[type[Order] | None], Any]] = {
     "lets-go-of-what-a-group-lacks": drawn(BACK_FOR_A_MOMENT),
     "sends-down-though-replaced": a_server_that_was_does_not_know,
     "taken-for-had-in-silence": founded_without_a_group,
+    "comes-late-in-silence": its_group_hears_an_answer_through_others,
+    "counts-as-had-in-silence": drawn(ANOTHER_BRINGS_WHAT_IS_LATER),
     "keeps-to-itself-what-one-missed": only_some_had_what_is_let_go,
     "loses-what-waited-in-silence": one_waits_until_it_is_forgotten,
     "comes-without-its-batch": drawn(BACK_WHEN_NOT_ALL_BATCHES_ARE_THERE),

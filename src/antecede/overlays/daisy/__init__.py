@@ -42,6 +42,7 @@ The core and the parts over it:
 `ahead`              messages that are sent on before they are delivered
 `arrivals`           what groups deliver; `batches`: how groups begin that are founded anew
 `views`, `absence`   when views change; who is away, and who is back
+`due`                what a server that its group has lost has for itself from the others
 `search`, `fence`    how servers find each other and found their group anew, bound to its epoch
 `changes`, `splits`  local groups that split and merge; `load`: because of what they carry
 `consent`, `history` how groups agree to a change; all changes that a process knows of

@@ -8,6 +8,7 @@ from typing import TypeGuard
 from antecede import groups
 from antecede.message import MessageId, ProcessSet
 from antecede.order import Effect, Event, Notice
+from antecede.overlays.daisy.due import due
 from antecede.overlays.daisy.items import Change, Item, Reshape, succession, unpack
 from antecede.overlays.daisy.layer import Layer
 from antecede.overlays.daisy.options import DaisyOptions
@@ -95,6 +96,10 @@ class Core:
         """Be in a group in another way. Whatever is above depends on it, and is over, unless this
         process serves the group still."""
         place = self.layers.index(old)
+        if not place:
+            above = self.layers[1:2]
+            news = [one for each in above for one in due(old, each, self.state.delivered)]
+            new.state.due = [*old.state.due, *news]
         if old.config.group == new.config.group:
             new.member.follow(old.member)
         if old.node.index != new.node.index:

@@ -250,6 +250,17 @@ class Fence(msgspec.Struct, array_like=True):
     """By group of servers: the epoch that all members know of."""
 
 
+class Due(msgspec.Struct, array_like=True):
+    """A message that a server has for itself from other servers."""
+
+    stored: bytes
+    node: int
+    epoch: int
+    """Those servers, and their epoch."""
+    home: ProcessSet
+    """The local group."""
+
+
 NOTHING_SAID = ("", 0, 0, 0)
 
 
@@ -346,6 +357,9 @@ class LayerState(msgspec.Struct, array_like=True):
     """Who lived in the local group that gave way to this one."""
     replaced_at: float = -1.0
     """Since when the group below seems to have another server."""
+    due: list[Due] = []
+    """In a local group: what this process has had for itself from servers that it is not among any
+    more (`due`)."""
     is_handed: bool = False
     """Whether some of the view of a local group may lack what this process was handed with it."""
     holds_back: bool = False

@@ -13,6 +13,7 @@ from antecede.groups import Quorum
 from antecede.message import MessageId, process_set
 from antecede.order import Deliver
 from antecede.overlays.daisy.core import Core, Part
+from antecede.overlays.daisy.due import overtaken
 from antecede.overlays.daisy.items import (
     Ahead,
     Carry,
@@ -99,6 +100,9 @@ class Relay(Part):
     def deliver(self, kept: Kept) -> None:
         """Hand a message to the application, if it is for this process and has not been delivered
         before."""
+        local = self.core.local
+        if local is not None and local.state.due and (late := overtaken(local, kept)):
+            self.core.tell_gap(local, messages=late)
         message = kept.message
         sender, number = message.id
         self.core.state.clock = max(self.core.state.clock, kept.clock)
