@@ -504,8 +504,8 @@ FENCE = [
     ),
     Mutant(
         name="forgotten-for-good",
-        old="wanted = (wanted | memory.forgotten) & {*layer.node.children}",
-        new="wanted = wanted & {*layer.node.children}",
+        old="wanted |= memory.forgotten | self._groups_of_strangers(layer)",
+        new="wanted |= self._groups_of_strangers(layer)",
     ),
     Mutant(
         name="calls-only-for-what-is-kept",
@@ -677,11 +677,6 @@ BACK = [
 
 EVOLVING = [
     Mutant(
-        name="only-the-server-calls",
-        old="        if view is None or now < sleep.call_at:\n",
-        new="        if view is None or not layer.is_server or now < sleep.call_at:\n",
-    ),
-    Mutant(
         name="done-is-not-said-after-a-merge",
         old="            if message.destinations & node.processes:\n"
         "                self._report_done(",
@@ -789,19 +784,9 @@ GIVING_WAY = [
 
 STAYING = [
     Mutant(
-        name="gives-up-a-batch-and-names-its-group-alone",
-        old="self._bringing(layer, who) | absent)\n",
-        new="self._bringing(layer, who))\n",
-    ),
-    Mutant(
         name="large-groups-of-servers-count-more",
         old="self.core.plan.count(one) if merges else 1.0",
         new="self.core.plan.count(one)",
-    ),
-    Mutant(
-        name="half-of-the-groups-are-enough",
-        old="more == 0 and len(children) == 2 and",
-        new="more == 0 and",
     ),
     Mutant(
         name="two-gaps-for-one-loss",
@@ -886,6 +871,17 @@ STAYING = [
         old="        return [pack(one) for one in items if one.sender == own or one.id not in "
         "from_above]\n",
         new="        return [pack(one) for one in items]\n",
+    ),
+    Mutant(
+        name="servers-call-nobody-who-lacks-it",
+        old="memory.forgotten | self._groups_of_strangers(layer)",
+        new="memory.forgotten",
+    ),
+    Mutant(
+        name="servers-sleep-though-one-lacks-it",
+        old="        is_watching |= layer.node.level > 0 and any(who < 0 for who in "
+        "memory.beside)\n",
+        new="",
     ),
 ]
 """Where groups stay as they are: rules that draws have shown to be needed."""
@@ -1121,6 +1117,21 @@ ONE_BY_ONE = [
         new="            return True\n",
     ),
     Mutant(
+        name="only-the-server-calls",
+        old="        if view is None or now < sleep.call_at:\n",
+        new="        if view is None or not layer.is_server or now < sleep.call_at:\n",
+    ),
+    Mutant(
+        name="half-of-the-groups-are-enough",
+        old="more == 0 and len(children) == 2 and",
+        new="more == 0 and",
+    ),
+    Mutant(
+        name="gives-up-a-batch-and-names-its-group-alone",
+        old="self._bringing(layer, who) | absent)\n",
+        new="self._bringing(layer, who))\n",
+    ),
+    Mutant(
         name="says-what-was-own-though-a-group-lacks-it",
         old="            and self._has_arrived(layer, kept.message.id)\n",
         new="",
@@ -1160,8 +1171,8 @@ MOMENTS = [
     ),
     Mutant(
         name="calls-groups-that-never-were",
-        old="wanted = (wanted | memory.forgotten) & {*layer.node.children}",
-        new="wanted = wanted | memory.forgotten",
+        old="            wanted &= {*layer.node.children}\n",
+        new="",
     ),
     Mutant(
         name="names-groups-alone",
@@ -1298,8 +1309,8 @@ MOMENTS = [
     ),
     Mutant(
         name="new-servers-keep-to-themselves-who-lacks-it",
-        old="            found[stranger(who)] = names | found.get(stranger(who), set())\n",
-        new="            pass\n",
+        old="        found[stranger(who)] = names | found.get(stranger(who), set())\n",
+        new="        pass\n",
     ),
     Mutant(
         name="forgets-before-it-is-told",

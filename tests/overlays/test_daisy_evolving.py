@@ -250,7 +250,7 @@ BACK_WHEN_THE_SERVERS_HAVE_ENDED: dict[str, Any] = {
         "merge_servers_below": 3,
     },
     "processes": 8,
-    "seed": 3000014766,
+    "seed": 3,
     "messages": 29,
     "workload": {"kind": "multicast", "size": 2},
     "rate": 0.274,

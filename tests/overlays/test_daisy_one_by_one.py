@@ -13,11 +13,12 @@ import pytest
 from antecede.groups import GroupMessageId
 from antecede.groups.packets import Data, Join
 from antecede.message import Message, MessageId, process_set
-from antecede.order import Event, Order
+from antecede.order import Event, Notice, Order
 from antecede.overlays.daisy.items import (
     Batch,
     Bind,
     Change,
+    Forget,
     Freeze,
     Group,
     Item,
@@ -558,6 +559,49 @@ def servers_hear_of_a_split(order: type[Order]) -> bool:
     return bool(first.core.state.changes)
 
 
+def one_that_does_not_serve_knows_who_has_missed_something(order: type[Order]) -> bool:
+    """2 is away. 1, which does not serve, knows that it has missed something: it calls 2 as well,
+    for 0 may die while all sleep."""
+    lab = Lab(order, quorum="majority", suspect_after_s=0.5)
+    lab.send(0, 1)
+    part(lab, (0, 1, 3, 4, 5, 6, 7, 8), (2,))
+    lab.run(5.0)
+    lab.orders[1].layers()[0].memory.missed[2] = {MessageId(3, 1)}
+    calls: list[Copy] = []
+
+    def before(copy: Copy) -> None:
+        if copy[:2] == (1, 2) and isinstance(copy[2].talk, Poke):
+            calls.append(copy)
+
+    lab.before = before
+    lab.send(1, 0)
+    lab.run(3.0)
+    return not calls
+
+
+def two_of_four_groups_are_left(order: type[Order]) -> bool:
+    """They have the first group and the most senior server of the last view, and are not most: the
+    others, who may know only earlier views, could be such a half as well."""
+    first = Lab(order, size=12, quorum="majority").orders[0]
+    servers = first.layers()[1]
+    assert first._search._are_most(servers, {0, 1, 2})
+    return bool(first._search._are_most(servers, {0, 1}))
+
+
+def a_batch_is_given_up_while_one_is_away(order: type[Order]) -> bool:
+    """The second group brings no batch. 2, which is away from the first one, may have served with
+    it: is it not named, too?"""
+    lab = Lab(order, quorum="majority")
+    first = lab.orders[0]
+    servers = first.layers()[1]
+    servers.memory.batches.add(1)
+    servers.state.founding.absent = process_set((2,))
+    first._absence.on_forget(servers, Forget(1, batch=True), lab.now)
+    told = [one.members for one in first.core.effects if isinstance(one, Notice)]
+    assert len(told) == 1
+    return not told[0] >> 2 & 1
+
+
 def a_group_dies_when_it_is_merged(order: type[Order]) -> list[str]:
     """6 is cut off with its group, and is to get something from 1, which then talks with 4, which
     writes to 6 as well. 0 and 1 die when their group is merged with that of 3: this has left the
@@ -648,6 +692,9 @@ SCHEDULES: dict[str, Callable[[type[Order]], Any]] = {
     "moves-before-all-know": servers_hear_of_a_split,
     "dissolves-in-silence": servers_end_without_a_group,
     "says-what-was-own-though-a-group-lacks-it": servers_end_before_a_group_has_what_is_for_it,
+    "only-the-server-calls": one_that_does_not_serve_knows_who_has_missed_something,
+    "half-of-the-groups-are-enough": two_of_four_groups_are_left,
+    "gives-up-a-batch-and-names-its-group-alone": a_batch_is_given_up_while_one_is_away,
     "leaves-the-servers-empty-handed": a_group_dies_when_it_is_merged,
     "new-servers-keep-changes-to-themselves": servers_never_hear_of_a_merge,
     "misses-groups-that-never-were": a_founder_knows_of_a_split_that_never_was,
