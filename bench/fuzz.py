@@ -154,9 +154,9 @@ been looked for in this way. Read it with care: the stories were written by some
 nine faults, and what circumstances they take, though not when and to whom.
 
 {guided}
-Two of these searches were taken further, guided: F2 is found after 18,894 runs at revision 8049e05
-(in one that was drawn afresh), and F4 after 6,649 at revision a7c37f5. So each of the nine is found
-within 20,000 runs.
+The guided searches for F2 and F4 were taken further than this table: F2 is found after 18,894 runs,
+by one that was not a mutant but drawn (at revision 8049e05), and F4 after 6,649 (at a7c37f5). So
+each of the nine is found within 20,000 runs.
 
 ## Planted bugs
 

@@ -29,8 +29,8 @@ from antecede.overlays.daisy.items import (
     encode_items,
     pack,
     shorter,
+    stranger,
 )
-from antecede.overlays.daisy.records import stranger
 from antecede.overlays.daisy.stamp import DaisyStamp, Found, Moved, Seek, Talk
 from antecede.protocols import find
 from tests.mutants import Mutant, mutated

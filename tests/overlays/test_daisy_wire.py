@@ -8,9 +8,11 @@ from antecede.errors import MalformedStamp
 from antecede.message import Membership, Message, MessageId, process_set
 from antecede.order import Packet
 from antecede.overlays.daisy.items import (
+    Batch,
     Change,
     Group,
     Item,
+    Missed,
     Reshape,
     carry,
     check_changes,
@@ -18,6 +20,7 @@ from antecede.overlays.daisy.items import (
     encode_items,
     pack,
     shorter,
+    stranger,
 )
 from antecede.overlays.daisy.protocol import Daisy
 from antecede.overlays.daisy.stamp import DaisyStamp, Left, Moved
@@ -78,3 +81,13 @@ def test_a_change_that_cannot_be_is_refused(lie: Item) -> None:
     with pytest.raises(MalformedStamp):
         check_changes([lie], 9)
     assert daisy.state.changes == []
+
+
+@pytest.mark.parametrize(
+    "lie", [Missed(stranger(9), ()), Batch(beside=((stranger(9), ()),)), Batch(missed=((-10, ()),))]
+)
+def test_processes_that_there_are_not_have_missed_nothing(lie: Item) -> None:
+    """They would be remembered for ever, and nobody could tell them."""
+    with pytest.raises(MalformedStamp, match="who"):
+        Daisy(0, Membership(9))._check(encode_items((lie,)))
+    Daisy(0, Membership(9))._check(encode_items((Missed(stranger(8), ()),)))

@@ -14,9 +14,9 @@ from antecede.message import MessageId, ProcessSet, members, process_set
 from antecede.order import Wake
 from antecede.overlays.daisy.batches import is_member, known_beside
 from antecede.overlays.daisy.core import Core, Part
-from antecede.overlays.daisy.items import Bind, Forget, Ids, Missed
+from antecede.overlays.daisy.items import Bind, Forget, Ids, Missed, stranger
 from antecede.overlays.daisy.layer import ABOVE, Layer, line
-from antecede.overlays.daisy.records import MOST_NAMED, stranger
+from antecede.overlays.daisy.records import MOST_NAMED
 from antecede.overlays.daisy.relay import Relay
 from antecede.overlays.daisy.search import Search
 
@@ -323,7 +323,10 @@ class Absence(Part):
             self._tell_above_that_it_knows(layer, who, now)
             self.relay.tell_beside(layer, Missed(who, (), beside=True), now)
             return
-        layer.memory.note_missed(who, [MessageId(*id_) for id_ in ids])
+        names = [MessageId(*id_) for id_ in ids]
+        if layer.memory.missed.get(who, set()).issuperset(names):
+            return  # it comes from several sides: nothing is told again
+        layer.memory.note_missed(who, names)
         layer.state.sleep.call_at = -1.0
         if who == self.core.whom(layer, self.process):
             had = NOTHING if layer.node.level else self.core.state.delivered

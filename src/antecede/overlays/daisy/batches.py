@@ -21,10 +21,10 @@ from antecede.overlays.daisy.items import (
     carry,
     causal,
     pack,
+    stranger,
     unpack,
 )
 from antecede.overlays.daisy.layer import ABOVE, Layer, line
-from antecede.overlays.daisy.records import stranger
 
 
 def batch(layer: Layer, below: Layer | None, absent: ProcessSet = 0) -> tuple[Item, ...]:
@@ -42,7 +42,9 @@ def batch(layer: Layer, below: Layer | None, absent: ProcessSet = 0) -> tuple[It
     for node, epoch in below.memory.bound.items() if below is not None else ():
         if node != layer.node.index:
             bound[node] = max(epoch, bound.get(node, 0))
-    beside = {**memory.beside, **({} if below is None else known_beside(below))}
+    beside = dict(memory.beside)
+    for who, names in ({} if below is None else known_beside(below)).items():
+        beside[who] = names | beside.get(who, set())
     head = Batch(
         missed=listed(memory.missed),
         away=tuple(sorted(memory.away)),
@@ -58,8 +60,8 @@ def batch(layer: Layer, below: Layer | None, absent: ProcessSet = 0) -> tuple[It
 
 
 def known_beside(below: Layer) -> dict[int, set[MessageId]]:
-    """What a group knows others to have missed; where groups merge, those who are away from it as
-    well: the next group may have none of its members."""
+    """What a group knows others to have missed, and those who are away from it as well: the next
+    group, or the next server, may know nothing of it."""
     if below.node.level:
         return {who: names for who, names in below.memory.beside.items() if who >= 0}
     found = dict(below.memory.beside)

@@ -283,6 +283,12 @@ class Missed(msgspec.Struct, frozen=True, array_like=True, tag=21):
     beside: bool = False
 
 
+def stranger(process: int) -> int:
+    """Among those who have missed something beside a group: a member of a local one, not a group.
+    Of such a number, the process."""
+    return -1 - process
+
+
 class Proposal(msgspec.Struct, frozen=True, array_like=True, tag=22):
     """This change is due, if all local groups that give way by it agree: do they? With `node`, it
     is the answer of that group."""
@@ -389,6 +395,12 @@ def check_changes(changes: Iterable[Item], size: int) -> None:
             levels = {group.index: group.level for group in groups}
             if any(levels.get(one, -1) >= each.level for each in groups for one in each.children):
                 raise MalformedStamp("children", "are not below their group")
+
+
+def check_strangers(numbers: Iterable[int], size: int) -> None:
+    """Refuse processes that there are not among those that have missed something."""
+    if any(stranger(one) >= size for one in numbers if one < 0):
+        raise MalformedStamp("who", "is an unknown process")
 
 
 def plain(item: Carry | Ahead) -> Carry:

@@ -71,10 +71,11 @@ class Plan(msgspec.Struct, frozen=True):
         return self.nodes[next(homes, self.leaves[process])]
 
     def child_of(self, node: Node, process: int) -> int | None:
-        """The group below this one that a process lives in or under."""
+        """The group below this one that a process lives in or under. One whose making is not known
+        here yet may be below a group that is."""
         nodes = self.nodes
         for child in node.children:
-            if nodes[child].processes >> process & 1:
+            if child in nodes and nodes[child].processes >> process & 1:
                 return child
         return None
 

@@ -34,11 +34,13 @@ from antecede.overlays.daisy.items import (
     Batch,
     Change,
     Direct,
+    Missed,
     Reshape,
     carries,
     carry,
     check_addresses,
     check_changes,
+    check_strangers,
     decode_items,
     unpack,
 )
@@ -236,6 +238,10 @@ class Daisy(Order):
                 self._check_matrix(item)
             elif type(item) is Batch:
                 check_changes(map(unpack, item.changes), self.membership.size)
+                who_lack = (*item.missed, *item.beside)
+                check_strangers((who for who, _ in who_lack), self.membership.size)
+            elif type(item) is Missed:
+                check_strangers([item.who], self.membership.size)
             elif type(item) is Change or type(item) is Reshape:
                 check_changes([item], self.membership.size)
         check_addresses(payload, self.membership.size)

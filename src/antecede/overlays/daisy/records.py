@@ -19,12 +19,6 @@ GIVEN_UP = -1.0
 """As a time: it is not waited for any more."""
 
 
-def stranger(process: int) -> int:
-    """Among those who have missed something beside a group: a member of a local one, not a group.
-    Of such a number, the process."""
-    return -1 - process
-
-
 # What all members of a group know.
 
 
@@ -76,8 +70,8 @@ class Memory(msgspec.Struct, array_like=True):
     far as `MOST_NAMED` goes."""
     beside: dict[int, set[MessageId]] = {}
     """What groups beside this one, or beside one above it, have missed, as the servers knew who let
-    it go: they may die before it is told. Where groups merge, also what members of local groups
-    have (`stranger`): those in the place of their group may know nothing of it."""
+    it go: they may die before it is told. Also what members of local groups have (`stranger`): all
+    of their group who know may have died, or those in its place know nothing of it."""
     unheard: set[int] = set()
     """The groups without which these servers were founded anew, and which have not come since: what
     they know of the servers before may be that these have ended."""
@@ -139,6 +133,7 @@ class Memory(msgspec.Struct, array_like=True):
     def carry_over(self, gone: Iterable[int], made: Iterable[int]) -> None:
         """What groups that give way have missed, those in their place are to be told."""
         if not self.unheard.isdisjoint(gone):
+            self.unheard.difference_update(gone)
             self.unheard.update(made)
         for known in (self.missed, self.beside):
             names = {name for one in gone for name in known.pop(one, ())}

@@ -26,11 +26,12 @@ from antecede.overlays.daisy.items import (
     Release,
     Reshape,
     carry,
+    stranger,
     unpack,
 )
 from antecede.overlays.daisy.layer import Layer
 from antecede.overlays.daisy.local import Broadcast
-from antecede.overlays.daisy.records import GIVEN_UP, Kept, stranger
+from antecede.overlays.daisy.records import GIVEN_UP, Kept
 from antecede.overlays.daisy.splits import count_talk
 
 
@@ -373,7 +374,7 @@ class Relay(Part):
             self.check_done(layer, kept, now)
 
     def _report_done(self, above: Layer, layer: Layer, message: MessageId, now: float) -> None:
-        """With that, who of the group lacks it: all who know that may die when it is merged."""
+        """With that, who of the group lacks it: all in the group who know that may die."""
         kept, node = above.memory.kept.get(message), layer.node
         reported = above.state.out.reported
         if kept is not None and node.index not in kept.done and message not in reported:
