@@ -238,8 +238,7 @@ class Daisy(Order):
                 self._check_matrix(item)
             elif type(item) is Batch:
                 check_changes(map(unpack, item.changes), self.membership.size)
-                who_lack = (*item.missed, *item.beside)
-                check_strangers((who for who, _ in who_lack), self.membership.size)
+                check_strangers((who for who, _ in item.beside), self.membership.size)
             elif type(item) is Missed:
                 check_strangers([item.who], self.membership.size)
             elif type(item) is Change or type(item) is Reshape:
