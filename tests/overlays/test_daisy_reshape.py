@@ -4,6 +4,7 @@ from collections.abc import Callable
 from math import inf
 from typing import Any
 
+import msgspec
 import pytest
 
 from antecede.errors import Misuse
@@ -260,3 +261,12 @@ def test_newcomers_follow_those_whom_they_talk_with_when_groups_split() -> None:
     assert split.leaf(6).index == 11
     assert split.leaf(7).index == 10
     assert split.nodes[9].children == (10, 11)
+
+
+def test_a_group_whose_making_is_not_known_yet_is_below_none() -> None:
+    """Changes are heard in any order: one may name a group that an earlier one makes."""
+    first = plan(8, (4,), (), (), ())
+    top = first.nodes[first.leaf(0).parent or 0]
+    known = msgspec.structs.replace(first, nodes={top.index: top, 0: first.nodes[0]})
+    assert known.child_of(top, 0) == 0
+    assert known.child_of(top, 7) is None
