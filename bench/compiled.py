@@ -20,7 +20,7 @@ PLAIN = {"__init__", "draws", "options"}
 """Modules that stay as they are: they set what belongs to a class, which mypyc takes for what
 belongs to an object."""
 FOLDERS = ("groups", "overlays/daisy")
-SIMULATOR = ("agenda", "attendance", "flights", "links", "randomness", "run", "transport")
+SIMULATOR = ("agenda", "attendance", "clocks", "flights", "links", "randomness", "run", "transport")
 
 NOT_NATIVE = "from mypy_extensions import mypyc_attr\n\n\n@mypyc_attr(native_class=False)\n"
 """What makes of a class an ordinary one, with compiled methods: `Daisy` sets what belongs to it."""

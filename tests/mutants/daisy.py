@@ -70,14 +70,15 @@ RULES = [
     ),
     Mutant(
         name="no-state-update",
-        old="        memory = thaw(content, Memory)\n",
-        new="        memory = thaw(content, Memory)\n"
+        old="        memory = Memory.taken_at(now, content)\n",
+        new="        memory = Memory.taken_at(now, content)\n"
         "        memory.kept = {} if layer.node.level else memory.kept\n",
     ),
     Mutant(
         name="no-state-update-of-members",
-        old="        memory = thaw(content, Memory)\n",
-        new="        memory = thaw(content, Memory) if layer.node.level else Memory()\n",
+        old="        memory = Memory.taken_at(now, content)\n",
+        new="        taken = Memory.taken_at(now, content)\n"
+        "        memory = taken if layer.node.level else Memory()\n",
     ),
     Mutant(
         name="rows-of-processes",
@@ -583,7 +584,7 @@ BACK = [
     ),
     Mutant(
         name="waits-for-a-stray-for-ever",
-        old="            strays[stray] = GIVEN_UP\n",
+        old="            strays[stray] = NEVER\n",
         new="            strays[stray] = now\n",
     ),
     Mutant(
@@ -801,14 +802,14 @@ STAYING = [
     ),
     Mutant(
         name="each-server-begins-to-wait",
-        old="        return since if alone_since < 0 else min(since, alone_since)\n",
+        old="        return since if alone_since == NEVER else min(since, alone_since)\n",
         new="        return since\n",
     ),
     Mutant(
         name="only-who-serves-counts",
-        old="        if not memory.batches:\n            memory.waits_since = -1.0\n",
+        old="        if not memory.batches:\n            memory.waits_since = NEVER\n",
         new="        if not memory.batches or not layer.is_server:\n"
-        "            memory.waits_since = -1.0\n",
+        "            memory.waits_since = NEVER\n",
     ),
     Mutant(
         name="begun-when-they-meet",

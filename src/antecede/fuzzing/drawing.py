@@ -48,6 +48,9 @@ CROWDS = 0.05
 PATIENCE_S = 5.0
 """Long against every delay and timer that is drawn."""
 
+APART = 0.3
+"""The share of runs, of protocols that take silence for a crash, in which clocks differ."""
+
 CHANGING = "separators"
 """Whose network may change while it runs."""
 
@@ -68,6 +71,20 @@ def draw(protocol: str, seed: int, options: str = NO_OPTIONS) -> Scenario:
 
 def draw_fields(protocol: str, seed: int) -> Fields:
     """The same as plain data, as a file would say it."""
+    fields, own = _draw_fields(protocol, seed), Chance(seed, f"{protocol} clocks")
+    if silence_s(find(protocol)) and own.happens(APART):
+        fields["clocks"] = _clocks(fields, own)
+    return fields
+
+
+def _clocks(fields: Fields, chance: Chance) -> list[float]:
+    """Machines that were started within seconds or weeks; now and then one has just been."""
+    longest_s = chance.pick([10.0, 100.0, 1e6])
+    some = fields.get("processes") or 1
+    return [chance.pick([0.0, longest_s, chance.within(0.0, longest_s)]) for _ in range(some)]
+
+
+def _draw_fields(protocol: str, seed: int) -> Fields:
     chance = Chance(seed, protocol)
     variant = options_of(protocol).drawn_variant(chance)
     order = find(protocol).variant(parse_options(protocol, variant))

@@ -63,6 +63,7 @@ def _for_any_number(fields: Fields) -> Fields:
         "crashes": [],
         "joins": [],
         "new_links": [],
+        "clocks": [],
     }
     changed["regroupings"] = []
     changed["workload"] = _ungrouped(fields["workload"])
@@ -137,6 +138,8 @@ def _renumbered(fields: Fields, kept: Sequence[int]) -> Fields:
         {**one, "groups": [among(group) for group in one["groups"]]}
         for one in fields["regroupings"]
     ]
+    clocks = fields.get("clocks", [])
+    changed["clocks"] = [clocks[process] for process in kept if process < len(clocks)]
     if "groups" in fields:
         changed["groups"] = [group for group in map(among, fields["groups"]) if group]
     workload = fields["workload"]
@@ -218,6 +221,16 @@ def _plainer_network(fields: Fields) -> Iterator[Candidate]:
                 yield {**fields, "network": {**network, name: fewer}}, FEW
 
 
+def _clocks_that_are_right(fields: Fields) -> Iterator[Candidate]:
+    """All, then one after the other."""
+    clocks = fields.get("clocks", [])
+    if clocks:
+        yield {**fields, "clocks": []}, FEW
+    for at, ahead in enumerate(clocks):
+        if ahead:
+            yield {**fields, "clocks": [*clocks[:at], 0.0, *clocks[at + 1 :]]}, FEW
+
+
 def _less_asked(fields: Fields) -> Iterator[Candidate]:
     """Nothing besides causal order; then one thing less at a time."""
     for name in ("incomplete", "fully_delivered"):
@@ -252,6 +265,7 @@ def _defaults(fields: Fields) -> Iterator[Candidate]:
 
 RESPECTS: tuple[Respect, ...] = (
     _plainer_network,
+    _clocks_that_are_right,
     _less_asked,
     _fewer_options,
     _defaults,

@@ -150,6 +150,13 @@ def check_network(network: Network, info: ValidationInfo) -> Network:
     return network
 
 
+def check_clocks(clocks: list[float], info: ValidationInfo) -> list[float]:
+    names = names_of(info.data)
+    if names is not None and len(clocks) > len(names):
+        raise ValueError(f"has {len(clocks)} clocks for {len(names)} processes")
+    return clocks
+
+
 def check_joins(joins: list[Join], info: ValidationInfo) -> list[Join]:
     protocol, names = info.data.get("protocol"), names_of(info.data)
     if joins and protocol and find(protocol).join is Order.join:
@@ -253,6 +260,8 @@ def check_fully_delivered(asked: Any, info: ValidationInfo) -> Any:
         raise ValueError(f"is known to histories; take that protocol, not {protocol}")
     if info.data.get("incomplete") or info.data.get("crashes"):
         raise ValueError("goes neither with incomplete orders nor with crashes")
+    if info.data.get("clocks"):
+        raise ValueError("goes with clocks that are right; drop clocks")
     if isinstance(asked, ByTime) and not _is_within(network, asked.delta_s):
         raise ValueError(
             f"the network may take {asked.delta_s} s or longer; give it a constant or uniform "
@@ -271,6 +280,7 @@ CHECKS: Mapping[str, Callable[[Any, ValidationInfo], Any]] = {
     "groups": check_groups,
     "workload": check_workload,
     "network": check_network,
+    "clocks": check_clocks,
     "joins": check_joins,
     "new_links": check_new_links,
     "crashes": check_crashes,

@@ -30,6 +30,9 @@ class Loop(Protocol):
     def is_delivered(self) -> bool:
         """Whether everything is."""
 
+    def shown(self, process: int, now: float) -> float:
+        """What the clock of a process shows."""
+
     def apply(self, process: int, effects: list[Effect], now: float) -> None: ...
 
     def send(self, send: Send, now: float) -> None: ...
@@ -105,7 +108,8 @@ class Regroupings:
         ]
         self._groups = membership.groups
         orders: Sequence[Any] = self._orders  # all of them can: the scenario has checked it
-        effects = [order.regroup(membership, now) for order in orders]
+        shown = [self._loop.shown(process, now) for process in range(len(orders))]
+        effects = [order.regroup(membership, shown[at]) for at, order in enumerate(orders)]
         for process, wanted in enumerate(effects):
             views: list[Effect] = [
                 Notice(Event.VIEW, f"group {group}", len(self.done), membership.groups[group])

@@ -19,6 +19,7 @@ from antecede.order import Deliver, Effect, Event, Notice, Options, Order, TakeB
 from antecede.overlays import Overlay
 from antecede.simulate.agenda import Agenda
 from antecede.simulate.attendance import Attendance
+from antecede.simulate.clocks import Clocks
 from antecede.simulate.excuses import Excuses, States, Telling, mark, telling
 from antecede.simulate.flights import Flights
 from antecede.simulate.fully import Fully, LastDeliveries
@@ -76,7 +77,8 @@ class Simulation:
         is_overlay = issubclass(make, Overlay)
         self._agenda = Agenda()
         self._transport = Transport(scenario, recorder, self._agenda, observer, is_overlay, counts)
-        receivers = [self._transport.receiver(order) for order in self._orders]
+        self._clocks = Clocks(scenario) if scenario.clocks else None
+        receivers = [self._transport.receiver(order, self._clocks) for order in self._orders]
         self._attendance = Attendance(scenario, receivers)
         self._flights = Flights(membership.size, keeps_all=make.traits.takes_back)
         self._traffic = traffic_of(scenario)
@@ -85,7 +87,8 @@ class Simulation:
         self._bits = [1 << process for process in range(membership.size)]
         self._numbers = [0] * membership.size
         self._payload = bytes(scenario.payload_bytes)
-        self._wakes: set[tuple[int, float]] = set()
+        self._wakes: dict[tuple[int, float], float] = {}
+        """By process and time at which it is woken: the time that it has asked for."""
         self._sends_due = 0
         self._last_progress = (0, 0.0)
         self._gave_up_s = inf
@@ -263,7 +266,7 @@ class Simulation:
         group = group_of(self._scenario, send.tag, send.group)
         message = Message(id_, destinations, group, payload)
         flight = self._flights.start(id_, destinations, self._attendance.dead, now, send.tag)
-        effects = self._orders[process].send(message, now)
+        effects = self._orders[process].send(message, self.shown(process, now))
         if self._scenario.incomplete is not None:
             scope = scope_of(self._scenario, self._orders[process], message)
             self._recorder.note_scope(id_, scope)
@@ -280,8 +283,7 @@ class Simulation:
             elif kind is Transmit:
                 self._transmit(process, effect, now)  # type: ignore[arg-type]
             elif kind is Wake:
-                at = effect.at  # type: ignore[union-attr]
-                self._ask_to_wake(process, at if at > now else now)
+                self._ask_to_wake(process, effect.at, now)  # type: ignore[union-attr]
             elif kind is Notice:
                 self._notice(process, effect, now)  # type: ignore[arg-type]
             elif kind is TakeBack:
@@ -345,6 +347,10 @@ class Simulation:
     def schedule(self, time: float, process: int, action: Callable[[int, float], None]) -> None:
         self._agenda.schedule(time, process, action)
 
+    def shown(self, process: int, now: float) -> float:
+        """What the clock of a process shows."""
+        return now if self._clocks is None else self._clocks.shown(process, now)
+
     def last_arrival(self) -> float | None:
         return self._agenda.last_arrival()
 
@@ -370,7 +376,8 @@ class Simulation:
         again = [message for message in effect.deliveries if message not in undoing.void]
         self._flights.take_back(process, void, {message: arrived[message] for message in again})
         if effect.since >= 0:
-            undoing.stopped_s = max(undoing.stopped_s, now - effect.since)
+            stopped_s = self.shown(process, now) - effect.since
+            undoing.stopped_s = max(undoing.stopped_s, stopped_s)
 
     @property
     def undone_violations(self) -> Sequence[str]:
@@ -411,7 +418,8 @@ class Simulation:
         self.chronicle.faults.append(Fault(now, before, process, is_late))
         self._attendance.ask(latecomer, now, is_late)
         order.recall(self._attendance.memories.get(before, b""))
-        self._apply(process, order.join(now, latecomer.talks_with), now)
+        shown = self.shown(process, now)
+        self._apply(process, order.join(shown, latecomer.talks_with), now)
         for first, second, time_s in self._scenario.link_times:
             if before in (first, second) and time_s <= now:
                 self._connect(second, first, now)
@@ -422,7 +430,7 @@ class Simulation:
             for here, there in ((one, other), (other, one)):
                 order = self._orders[here]
                 if isinstance(order, Overlay):
-                    self._apply(here, order.connect(there, now), now)
+                    self._apply(here, order.connect(there, self.shown(here, now)), now)
 
     def _is_nothing_left(self) -> bool:
         """Whether nothing happens any more, but for faults that are due."""
@@ -430,15 +438,17 @@ class Simulation:
             return not self._sends_due
         return self._agenda.is_idle(self._wake)
 
-    def _ask_to_wake(self, process: int, at: float) -> None:
-        if (process, at) not in self._wakes:
-            self._wakes.add((process, at))
-            self._agenda.schedule(at, process, self._wake)
+    def _ask_to_wake(self, process: int, at: float, now: float) -> None:
+        due = max(now, at if self._clocks is None else self._clocks.due(process, at))
+        if (process, due) not in self._wakes:
+            self._wakes[process, due] = at
+            self._agenda.schedule(due, process, self._wake)
 
     def _wake(self, process: int, now: float) -> None:
-        self._wakes.remove((process, now))
+        at = self._wakes.pop((process, now))
         if self._attendance.receivers[process] is not None and not self._is_over(now):
-            self._apply(process, self._orders[process].wake(now), now)
+            shown = now if self._clocks is None else self._clocks.shown(process, now, at)
+            self._apply(process, self._orders[process].wake(shown), now)
 
     def _is_over(self, now: float) -> bool:
         """Whether only the protocol's own timers are left, which might go on for ever: everything

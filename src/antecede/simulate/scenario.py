@@ -40,6 +40,8 @@ from antecede.simulate.parts import (
 from antecede.topology.deployment import Deployment
 
 DEFAULT_MESSAGES = 1000
+MOST_AHEAD_S = 1e8
+"""Three years: the clock of a machine counts from its start."""
 
 
 def _default_workload(valid: dict[str, Any]) -> Groups | Broadcast:
@@ -86,6 +88,9 @@ class Scenario(Part):
     """The size of every payload."""
     network: Network = Network()
     """Links and their faults."""
+    clocks: list[Annotated[float, Field(ge=0, le=MOST_AHEAD_S)]] = Field(default=[])
+    """By how many seconds the clock of each process is ahead, in their order; those that are left
+    out are right. A protocol sees the clock of its own process alone."""
     joins: list[Join] = Field(default=[])
     """Which of the processes come later."""
     new_links: list[NewLink] = Field(default=[])

@@ -11,6 +11,7 @@ from antecede.order import Effect, Order, Packet, Stamp, Transmit
 from antecede.overlays import Overlay
 from antecede.simulate.agenda import Agenda
 from antecede.simulate.attendance import Receiver
+from antecede.simulate.clocks import Clocks
 from antecede.simulate.flights import Flight
 from antecede.simulate.links import Fate, Links
 from antecede.simulate.observer import Observer
@@ -125,10 +126,11 @@ class Transport:
                 if time < inf:
                     heappush(heap, (time, next(sequence), destination, packet, flight))
 
-    def receiver(self, order: Order) -> Receiver:
+    def receiver(self, order: Order, clocks: Clocks | None) -> Receiver:
         """How a process receives: what happens to the hop messages of an overlay is recorded."""
+        take = order.receive if clocks is None else _by_the_clock(order, clocks)
         if not isinstance(order, Overlay):
-            return order.receive
+            return take
         process, bit = order.process, 1 << order.process
 
         def receive(packet: Packet[Any], now: float) -> list[Effect]:
@@ -141,7 +143,7 @@ class Transport:
                     del self._hops[hop]
                 else:
                     self._hops[hop] = missing ^ bit
-            effects = order.receive(packet, now)
+            effects = take(packet, now)
             for delivered in order.hops:
                 self._record_hop(HOP_DELIVER, process, delivered, now)
             self._recorder.bare_hops += len(order.hops) if packet.message is None else 0
@@ -194,3 +196,13 @@ class Transport:
                 self._member_lists.clear()
             found = self._member_lists[bits] = tuple(members(bits))
         return found
+
+
+def _by_the_clock(order: Order, clocks: Clocks) -> Receiver:
+    """It is told what its own clock shows."""
+    process, take, shown = order.process, order.receive, clocks.shown
+
+    def receive(packet: Packet[Any], now: float) -> list[Effect]:
+        return take(packet, shown(process, now))
+
+    return receive

@@ -16,7 +16,7 @@ from antecede.overlays.daisy.batches import is_member, known_beside
 from antecede.overlays.daisy.core import Core, Part
 from antecede.overlays.daisy.items import Bind, Forget, Ids, Missed, stranger
 from antecede.overlays.daisy.layer import ABOVE, Layer, line
-from antecede.overlays.daisy.records import MOST_NAMED
+from antecede.overlays.daisy.records import MOST_NAMED, NEVER
 from antecede.overlays.daisy.relay import Relay
 from antecede.overlays.daisy.search import Search
 
@@ -164,7 +164,7 @@ class Absence(Part):
         members count the time, for whoever serves next."""
         memory, limit_s = layer.memory, self._limit_s(layer)
         if not memory.batches:
-            memory.waits_since = -1.0
+            memory.waits_since = NEVER
             return
         missing = set(memory.batches)
         lines = {who for who in missing if who < ABOVE}
@@ -174,11 +174,11 @@ class Absence(Part):
         if not layer.is_server:
             missing.discard(ABOVE)
         if not missing or not (layer.node.level or missing <= lines | {ABOVE}):
-            memory.waits_since = -1.0
-        elif memory.waits_since < 0:
+            memory.waits_since = NEVER
+        elif memory.waits_since == NEVER:
             memory.waits_since = now
         decides = layer.is_server or layer.node.level
-        for who in sorted(missing) if memory.waits_since >= 0 and decides else ():
+        for who in sorted(missing) if memory.waits_since != NEVER and decides else ():
             if now - memory.waits_since > limit_s:
                 self._forget(layer, Forget(who, batch=True), now)
             elif who > ABOVE and layer.is_server:

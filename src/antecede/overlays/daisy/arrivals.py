@@ -42,7 +42,7 @@ from antecede.overlays.daisy.items import (
     decode_items,
 )
 from antecede.overlays.daisy.layer import ABOVE, TAKING_BATCHES, Layer
-from antecede.overlays.daisy.records import Servers
+from antecede.overlays.daisy.records import NEVER, Servers
 from antecede.overlays.daisy.relay import Relay
 
 
@@ -188,8 +188,8 @@ class Arrivals(Part):
             processes = set_from_bytes(word.processes)
             layer.state.above = Servers(word.epoch, processes, word.first)
         if word.processes and word.begun:
-            memory.alone_since = -1.0
-        elif not word.processes and memory.alone_since < 0:
+            memory.alone_since = NEVER
+        elif not word.processes and memory.alone_since == NEVER:
             memory.alone_since = now
 
     def _forget(self, layer: Layer, word: Forget, now: float) -> None:

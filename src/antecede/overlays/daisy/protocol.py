@@ -339,7 +339,7 @@ class Daisy(Order):
             case groups.ViewInstalled():
                 self._views.on_view(layer, effect, now)
             case groups.StateWanted(view):
-                content = freeze(layer.memory)
+                content = layer.memory.sent_at(now)
                 self.core.do(layer, layer.member.provide_state(view, content, now))
             case groups.Suspended():
                 layer.state.stopped = True

@@ -11,12 +11,14 @@ from antecede.groups import GroupMessageId, MemberId
 from antecede.message import Message, MessageId, ProcessSet
 from antecede.overlays.daisy.epochs import Epochs
 from antecede.overlays.daisy.items import Ahead, Ids, unpack
+from antecede.snapshot import freeze, thaw
 
 MOST_NAMED = 256
 """Of those that are away, the names of so many messages that they have missed are remembered."""
 
-GIVEN_UP = -1.0
-"""As a time: it is not waited for any more."""
+NEVER = -inf
+"""As a time in what a group remembers: it has not begun, or is not waited for any more. Nothing
+else will do: a clock may show less than the time for which something has lasted already."""
 
 
 # What all members of a group know.
@@ -109,9 +111,9 @@ class Memory(msgspec.Struct, array_like=True):
     """The change to which this group has agreed (`consent`)."""
     refused: list[bytes] = []
     """Changes to which it never agrees."""
-    waits_since: float = -1.0
+    waits_since: float = NEVER
     """Since when batches are missing."""
-    alone_since: float = -1.0
+    alone_since: float = NEVER
     """Since when its servers, one after the other, have been looking for the servers above."""
     strays: dict[MessageId, float] = {}
     """Strays (`Relay.note_stray`), and since when they have been here: the servers may not have had
@@ -120,6 +122,26 @@ class Memory(msgspec.Struct, array_like=True):
     """By group that has brought a batch: of each process the last number that it has had."""
     lacking: dict[int, int] = {}
     """By process whose own group lacks what others have had of it: the last number of that."""
+
+    def sent_at(self, now: float) -> bytes:
+        """As it travels: with how long everything has lasted in the place of since when it has.
+        The clocks of two processes have only their rate in common."""
+        return freeze(self._moved(-now))
+
+    @classmethod
+    def taken_at(cls, now: float, content: bytes) -> "Memory":
+        """What has travelled, by the clock of whoever takes it over."""
+        return thaw(content, cls)._moved(now)
+
+    def _moved(self, by_s: float) -> "Memory":
+        """The same by another clock. Nothing moves `NEVER`."""
+        return msgspec.structs.replace(
+            self,
+            away={who: since + by_s for who, since in self.away.items()},
+            strays={stray: since + by_s for stray, since in self.strays.items()},
+            waits_since=self.waits_since + by_s,
+            alone_since=self.alone_since + by_s,
+        )
 
     def last_of(self, process: int) -> int:
         """The last number of a process that came by here or, where the servers were founded anew,

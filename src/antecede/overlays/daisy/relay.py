@@ -31,7 +31,7 @@ from antecede.overlays.daisy.items import (
 )
 from antecede.overlays.daisy.layer import Layer
 from antecede.overlays.daisy.local import Broadcast
-from antecede.overlays.daisy.records import GIVEN_UP, Kept
+from antecede.overlays.daisy.records import NEVER, Kept
 from antecede.overlays.daisy.splits import count_talk
 
 
@@ -199,10 +199,10 @@ class Relay(Part):
         message, strays = kept.message.id, layer.memory.strays
         if self.options.forward == "stable":
             return True
-        if not layer.node.processes >> message.sender & 1 and strays.get(message) != GIVEN_UP:
+        if not layer.node.processes >> message.sender & 1 and strays.get(message) != NEVER:
             return False
         return not any(
-            since != GIVEN_UP and not above.has_passed(stray) and self._precedes(layer, stray, kept)
+            since != NEVER and not above.has_passed(stray) and self._precedes(layer, stray, kept)
             for stray, since in strays.items()
         )
 
@@ -221,9 +221,9 @@ class Relay(Part):
         """Their senders have been away for too long to bring them, or what precedes them."""
         above, strays = self.core.above(layer), layer.memory.strays
         since_s = now - self.options.forget_after_s
-        late = [] if above is None else [one for one in strays if 0 <= strays[one] < since_s]
+        late = [] if above is None else [one for one in strays if NEVER != strays[one] < since_s]
         for stray in late:
-            strays[stray] = GIVEN_UP
+            strays[stray] = NEVER
         if above is not None and late:
             gone = [one.sender for one in late if not above.has_passed(one)]
             if gone and layer.is_server:

@@ -18,7 +18,7 @@ from antecede.overlays.daisy.core import Core, Part
 from antecede.overlays.daisy.items import Above, Reshape, unpack
 from antecede.overlays.daisy.layer import ABOVE, LEFT, Layer, founding_anew, joining, line
 from antecede.overlays.daisy.plan import Node
-from antecede.overlays.daisy.records import Servers
+from antecede.overlays.daisy.records import NEVER, Servers
 from antecede.overlays.daisy.stamp import (
     DaisyStamp,
     Found,
@@ -139,7 +139,7 @@ class Search(Part):
             return
         if not is_found and not below.is_awake(now):
             return
-        if is_found == (below.memory.alone_since >= 0):
+        if is_found == (below.memory.alone_since != NEVER):
             view = layer.view if is_found else None
             here, first = (0, 0) if view is None else (view.processes, view.members[0].process)
             word = Above(layer.state.epoch, set_to_bytes(here), first)
@@ -149,8 +149,8 @@ class Search(Part):
     def _lost_since(self, layer: Layer) -> float:
         """Since when the group below is without servers."""
         below, since = self.core.below(layer), layer.state.seeking.since
-        alone_since = -1.0 if below is None else below.memory.alone_since
-        return since if alone_since < 0 else min(since, alone_since)
+        alone_since = NEVER if below is None else below.memory.alone_since
+        return since if alone_since == NEVER else min(since, alone_since)
 
     def _leave(self, layer: Layer, epoch: int, now: float) -> None:
         """The groups of this process are bound to a later epoch, as others have brought along (F8):

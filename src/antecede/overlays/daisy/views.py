@@ -15,7 +15,6 @@ from antecede.overlays.daisy.items import Above, decode_items, pack
 from antecede.overlays.daisy.layer import Layer, founding, joining
 from antecede.overlays.daisy.records import Memory
 from antecede.overlays.daisy.relay import Relay
-from antecede.snapshot import thaw
 
 
 class Views(Part):
@@ -110,7 +109,7 @@ class Views(Part):
 
     def _absorb(self, layer: Layer, content: bytes, now: float) -> None:
         """In the group, or again after an exclusion: take over what it remembers."""
-        memory = thaw(content, Memory)
+        memory = Memory.taken_at(now, content)
         self.changes.levels.unfreeze(layer, memory)
         if layer.node.level:
             self.changes.history.learn(memory.changes)
