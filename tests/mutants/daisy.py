@@ -349,6 +349,15 @@ TOLD = [
 ]
 """`tests/overlays/test_daisy_away.py` has the schedule."""
 
+CLOCKS = [
+    Mutant(
+        name="times-travel-as-they-are",
+        old='        """The same by another clock. Nothing moves `NEVER`."""\n',
+        new="        by_s = 0.0\n",
+    ),
+]
+"""Clocks that differ: `tests/overlays/test_daisy_away.py` has the schedules."""
+
 FOUND_BY_CHANCE = [
     Mutant(
         name="released-by-who-never-had-it",

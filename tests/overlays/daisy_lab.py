@@ -44,6 +44,8 @@ class Lab:
         parsed = parse_options(order, chosen)
         self.orders: list[Any] = [order(process, membership, parsed) for process in range(size)]
         self.now = 0.0
+        self.ahead = [0.0] * size
+        """By how many whole seconds the clock of each process is ahead."""
         self.dead: set[int] = set(chosen.get("latecomers", ()))
         self.lose: Callable[[Copy], bool] = lambda copy: False
         """Which copies are lost."""
@@ -66,7 +68,7 @@ class Lab:
         message = Message(MessageId(sender, number), process_set(to), -1, b"x")
         self._sent[message.id] = (message, frozenset(self._past[sender]))
         self._past[sender].add(message.id)
-        self._perform(sender, self.orders[sender].send(message, self.now))
+        self._perform(sender, self.orders[sender].send(message, self.shown(sender)))
         return message.id
 
     def crash(self, *processes: int) -> None:
@@ -74,7 +76,7 @@ class Lab:
 
     def join(self, process: int) -> None:
         self.dead.discard(process)
-        self._perform(process, self.orders[process].join(self.now))
+        self._perform(process, self.orders[process].join(self.shown(process)))
 
     def arrive(self, copy: Copy, at: float) -> None:
         """A packet that seemed to be lost comes late."""
@@ -90,11 +92,15 @@ class Lab:
                 continue
             order = self.orders[process]
             if packet is None:
-                self._perform(process, order.wake(self.now))
+                self._perform(process, order.wake(self.shown(process)))
             else:
-                self._perform(process, order.receive(packet, self.now))
+                self._perform(process, order.receive(packet, self.shown(process)))
         self.now = max(self.now, end) if self._queue else self.now
         return self
+
+    def shown(self, process: int) -> float:
+        """What the clock of a process shows."""
+        return self.now + self.ahead[process]
 
     def _perform(self, process: int, effects: list[Effect]) -> None:
         for effect in effects:
@@ -102,7 +108,7 @@ class Lab:
                 for to in members(effect.to):
                     self._transmit((process, to, effect.packet.stamp), effect.packet)
             elif isinstance(effect, Wake):
-                at = max(self.now, effect.at)
+                at = max(self.now, effect.at - self.ahead[process])
                 heappush(self._queue, (at, next(self._serial), process, None))
             elif isinstance(effect, Deliver):
                 self._deliver(process, effect.message)

@@ -1,14 +1,39 @@
 """Members and groups that are away for long: what was for them is let go, and they are told."""
 
+from collections.abc import Callable
+
 import pytest
 
-from antecede.order import Event
+from antecede.fuzzing import judge
+from antecede.order import Event, Order
 from antecede.protocols import find
+from antecede.simulate import make_scenario
 from tests.mutants import Mutant, mutated
-from tests.mutants.daisy import TOLD
+from tests.mutants.daisy import CLOCKS, TOLD
 from tests.overlays.daisy_lab import Lab
 
 FORGET_AFTER_S = 5.0
+AHEAD_S = 1_000_000.0
+"""A machine was started eleven days before the others."""
+FIRST, NEXT = (0, 3, 6), (1, 4, 7)
+FOUND_BY_CHANCE = {
+    "protocol": "daisy",
+    "processes": 9,
+    "messages": 56,
+    "rate": 0.403,
+    "workload": {"kind": "multicast", "size": 1, "cascade": 0.208},
+    "network": {
+        "delay": "exponential:0.1",
+        "partitions": [
+            {"start_s": 1.827, "end_s": 4.951, "sides": [[1, 2, 3]], "packets": "lost"},
+            {"start_s": 4.046, "end_s": 14.509, "sides": [[0, 1, 2, 3, 6]]},
+        ],
+    },
+    "clocks": [0.0, AHEAD_S],
+    "options": {"forget_after_s": 42.682},
+    "patience_s": 85.364,
+}
+"""1 comes among the servers, and is handed since when others have been away."""
 
 
 def _cut_off(lab: Lab, processes: set[int]) -> None:
@@ -121,3 +146,46 @@ def test_of_two_parts_that_both_go_on_neither_takes_note_of_the_other() -> None:
     lab.run(5.0)
     assert first in lab.delivered[1]
     assert second in lab.delivered[3]
+
+
+def _all_servers_replaced(order: type[Order] | None, *ahead: int) -> Lab:
+    """1 sends to a group that is away. One after the other the servers die, and hand over to the
+    next ones since when it has been away. The clocks of some are far ahead."""
+    lab = Lab(order, size=12, quorum="majority", forget_after_s=30.0)
+    for process in ahead:
+        lab.ahead[process] = AHEAD_S
+    _cut_off(lab, {9, 10, 11})
+    lab.send(1, 10)
+    for server in FIRST:
+        lab.run(5.0)
+        lab.crash(server)
+        lab.send(2, 5, 8)
+    return lab.run(5.0)
+
+
+def _forgotten_at_once(order: type[Order] | None) -> list[str]:
+    """What is missing, though the group is back in time."""
+    lab = _all_servers_replaced(order, *NEXT)
+    _heal(lab)
+    return lab.run().faults()
+
+
+def _never_forgotten(order: type[Order] | None) -> list[str]:
+    """What is kept for the group, which never comes back."""
+    return _all_servers_replaced(order, *FIRST).run(300.0).kept()
+
+
+@pytest.mark.parametrize("rule", CLOCKS, ids=lambda rule: rule.name)
+@pytest.mark.parametrize("wrong", [_forgotten_at_once, _never_forgotten])
+def test_how_long_one_has_been_away_outlives_a_clock(
+    wrong: Callable[[type[Order] | None], list[str]], rule: Mutant
+) -> None:
+    assert wrong(None) == []
+    assert wrong(mutated("daisy", rule))
+
+
+@pytest.mark.parametrize("rule", CLOCKS, ids=lambda rule: rule.name)
+def test_clocks_that_chance_has_found(rule: Mutant) -> None:
+    scenario = make_scenario(FOUND_BY_CHANCE)
+    assert judge(scenario).failure is None
+    assert judge(scenario, mutated("daisy", rule)).failure is not None

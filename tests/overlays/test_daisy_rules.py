@@ -13,6 +13,7 @@ RULES = [
     *daisy.LEVELS,
     *daisy.DIRECT,
     *daisy.TOLD,
+    *daisy.CLOCKS,
     *daisy.FOUND_BY_CHANCE,
     *daisy.STOPS,
     *daisy.FENCE,
@@ -41,5 +42,5 @@ def test_no_list_of_rules_is_left_out() -> None:
     lists = {name for name, value in vars(daisy).items() if isinstance(value, list)}
     known = {"RULES", "AHEAD", "STAR", "LEVELS", "DIRECT", "TOLD", "FOUND_BY_CHANCE", "STOPS"}
     known |= {"FENCE", "LOAD", "RESHAPE", "BACK", "EVOLVING", "CONSENT", "GIVING_WAY", "STAYING"}
-    known |= {"HELD_UP", "LOCAL_GROUPS", "MOMENTS", "ONE_BY_ONE"}
+    known |= {"HELD_UP", "LOCAL_GROUPS", "MOMENTS", "ONE_BY_ONE", "CLOCKS"}
     assert lists == known | {"MUTANTS"}
