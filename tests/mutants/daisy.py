@@ -893,6 +893,11 @@ STAYING = [
         "memory.beside)\n",
         new="",
     ),
+    Mutant(
+        name="learns-last-what-it-has-missed-itself",
+        old="                if stranger(who) == self.process:\n",
+        new="                if who == self.process:\n",
+    ),
 ]
 """Where groups stay as they are: rules that draws have shown to be needed."""
 

@@ -302,20 +302,18 @@ SCHEDULES: dict[str, dict[str, Any]] = {
         "patience_s": 42.391999999999996,
     },
     "sends-down-though-behind": {
-        "options": {"forget_after_s": 3.104},
         "processes": 6,
-        "seed": 11,
-        "messages": 9,
-        "workload": {"cascade": 0.0, "kind": "broadcast"},
-        "rate": 0.138,
-        "network": {
-            "delay": {"kind": "exponential", "mean_s": 0.1},
-            "partitions": [
-                {"start_s": 1.044, "end_s": 15.962, "sides": [[3]], "packets": "lost"},
-                {"start_s": 12.232, "end_s": 31.218, "sides": [[4, 5]], "packets": "lost"},
-            ],
+        "seed": 741,
+        "messages": 14,
+        "workload": {
+            "kind": "talks",
+            "talks": [{"sender": 4, "to": [3]}, {"sender": 4, "to": [0]}, {"sender": 0, "to": [3]}],
         },
-        "patience_s": 88.956,
+        "rate": 0.1,
+        "network": {
+            "delay": "exponential:0.1",
+            "partitions": [_cut(1.756, 14.208, 3), _cut(10.639, 19.242, 4, 5)],
+        },
     },
     "begun-when-they-meet": {
         "options": {
@@ -424,6 +422,19 @@ SCHEDULES: dict[str, dict[str, Any]] = {
     },
     "servers-call-nobody-who-lacks-it": those_who_knew_die(10, from_s=1.465),
     "servers-sleep-though-one-lacks-it": those_who_knew_die(34000016460, from_s=13.45),
+    "learns-last-what-it-has-missed-itself": {
+        "options": {"local": "recipients", "copies": 6, "forget_after_s": 7.13},
+        "processes": 6,
+        "seed": 41000002887,
+        "messages": 7,
+        "rate": 0.0533,
+        "workload": {"cascade": 0.0717, "kind": "multicast", "size": 3},
+        "network": {
+            "delay": "exponential:0.0279",
+            "partitions": [_cut(11.494, 23.402, 4, 5), _cut(0.986, 17.728, 3)],
+        },
+        "patience_s": 66.676,
+    },
 }
 
 

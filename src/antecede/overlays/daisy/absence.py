@@ -253,7 +253,9 @@ class Absence(Part):
             self.core.do(layer, layer.send_word(Missed(whose, ()), now))
 
     def hand_down(self, layer: Layer, now: float) -> None:
-        """At a server: what those of its local group have missed, as the servers know."""
+        """At a server: what those of its local group have missed, as the servers know. What it has
+        missed itself it knows before anything is sent down: its group may have another server and
+        not hear it, and with `local=recipients` word in the group overtakes no message."""
         below = self.core.below(layer)
         if below is None or below.node.level or not below.is_server:
             return
@@ -261,7 +263,10 @@ class Absence(Part):
             news = names - below.memory.missed.get(stranger(who), set())
             if is_member(below, who) and news:
                 word = Missed(who, tuple(sorted(news)), beside=True)
-                below.tell(word, now, self.options.tidy_s)
+                if stranger(who) == self.process:
+                    self.on_missed_beside(below, word, now)
+                else:
+                    below.tell(word, now, self.options.tidy_s)
 
     def tell_doubtful(self, layer: Layer, now: float) -> None:
         """At a server of a group that was given up when the servers were founded anew: it is not
