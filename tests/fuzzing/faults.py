@@ -13,6 +13,7 @@ FOUNDING_S = 8.0
 
 FAULTS = (
     *("loss", "loss of a quarter and more", "duplication", "links much slower or quicker"),
+    "clocks that differ",
     *("cut", "cut that is taken for a crash", "cut of 8 s and more (founding anew takes 8 s)"),
     *("two cuts or more", "overlapping cuts", "server cut off from its group", "three sides"),
     *("cut of a single link", "cut of one direction", "cut past forget_after_s"),
@@ -86,6 +87,8 @@ def _of_the_network(scenario: Scenario) -> Iterator[str]:
         yield "duplication"
     if network.links:
         yield "links much slower or quicker"
+    if any(scenario.clocks):
+        yield "clocks that differ"
 
 
 def _of_cuts(scenario: Scenario, options: DaisyOptions, groups: Plan) -> Iterator[str]:
