@@ -70,10 +70,10 @@ class Arrivals(Part):
         sender = message.sender.process
         items = decode_items(message.payload)
         arrivals = [(sender, message.id, item) for item in items]
-        whose = self.core.whom(layer, sender)
+        whose = self.core.stands_for(layer, sender)
         if items and isinstance(items[0], Merged):
-            self.relay.spreading(layer).on_merged(layer, message, now)
-        elif layer.memory.batches:
+            self.relay.transport(layer).on_merged(layer, message, now)
+        elif layer.memory.missing_batches:
             self._note_groups(layer, items)
             left = self._take_at_once(layer, arrivals, now)
             gather(layer, left, whose, self.core.present(layer), now)
@@ -89,36 +89,38 @@ class Arrivals(Part):
             if isinstance(item, Batch) and item.of is not None:
                 self.changes.history.learn(item.changes)
                 memory.brought.add(item.of)
-                here = [who for who in memory.batches if who >= 0]
-                memory.batches -= {who for who in here if self.core.is_brought(who, memory.brought)}
+                here = [who for who in memory.missing_batches if who >= 0]
+                memory.missing_batches -= {
+                    who for who in here if self.core.is_brought(who, memory.brought)
+                }
 
     def take_batches(self, layer: Layer, now: float) -> None:
         """When all batches are here, or will not come: these first, then what came meanwhile."""
-        if layer.memory.had and not layer.memory.batches:
+        if layer.memory.passed_below and not layer.memory.missing_batches:
             self._await_those_behind(layer)
-        if not layer.memory.batches:
+        if not layer.memory.missing_batches:
             if layer.node.level:
                 self.changes.go_by_batches(layer, now)
             self._tell_gap(layer)
             self.absence.tell_missed(layer, now)
             batches, others = ready(layer)
-            layer.state.founding.merged = TAKING_BATCHES
+            layer.state.founding.last_batch_place = TAKING_BATCHES
             self._take(layer, batches, now)
-            layer.state.founding.merged = layer.memory.places
+            layer.state.founding.last_batch_place = layer.memory.places
             self.ahead.tell_lost(layer)
             layer.memory.lacking = {}
-            self.absence.hand_down(layer, now)
+            self.absence.hand_down_missed(layer, now)
             self.relay.reconcile(layer, now)
             self._take(layer, others, now)
 
     def _await_those_behind(self, layer: Layer) -> None:
         """A group brings another batch that lacks what others have had of a process of its own."""
         nodes = self.core.plan.nodes
-        had = [one for one in layer.memory.had if one in nodes]
+        had = [one for one in layer.memory.passed_below if one in nodes]
         behind = note_lacking(layer, {one: nodes[one].processes for one in had})
-        layer.memory.batches |= behind
+        layer.memory.missing_batches |= behind
         layer.memory.brought -= behind
-        layer.state.founding.owes |= behind & {self.core.whom(layer, self.process)}
+        layer.state.founding.owed_batches |= behind & {self.core.stands_for(layer, self.process)}
 
     def _take_at_once(self, layer: Layer, arrivals: list[Arrival], now: float) -> list[Arrival]:
         """Word that does not wait for batches; what is left."""
@@ -128,7 +130,7 @@ class Arrivals(Part):
             elif isinstance(item, Forget):
                 self._forget(layer, item, now)
             elif isinstance(item, Reshape):
-                self.changes.hear_reshape(layer, item, sender, within, now)
+                self.changes.on_reshape(layer, item, sender, within, now)
         return [one for one in arrivals if not isinstance(one[2], Bind | Forget | Reshape)]
 
     def _take(self, layer: Layer, arrivals: Iterable[Arrival], now: float) -> None:
@@ -147,7 +149,7 @@ class Arrivals(Part):
                 case Done(node, ids):
                     self.relay.on_done(layer, node, ids, now)
                 case Has(node, ids):
-                    self.relay.on_had(layer, node, ids, now)
+                    self.relay.on_has(layer, node, ids, now)
                 case Own(ids):
                     self.relay.on_own(layer, ids, now)
                 case Release(ids):
@@ -167,14 +169,14 @@ class Arrivals(Part):
                     layer.memory.rolls[node], layer.memory.loads[node] = processes, load
                     self.changes.decide(layer, now)
                 case Proposal():
-                    self.changes.consent.hear(layer, item, within, now)
+                    self.changes.consent.on_proposal(layer, item, within, now)
                 case Void():
                     self.changes.consent.on_void(layer, item, now)
                     self.changes.decide(layer, now)
                 case Change():
-                    self.changes.hear(layer, item, within, now)
+                    self.changes.on_change(layer, item, within, now)
                 case Reshape():
-                    self.changes.hear_reshape(layer, item, sender, within, now)
+                    self.changes.on_reshape(layer, item, sender, within, now)
                 case Freeze():
                     self.changes.levels.on_freeze(layer, item, now)
                 case Ready(number):
@@ -188,9 +190,9 @@ class Arrivals(Part):
             processes = set_from_bytes(word.processes)
             layer.state.above = Servers(word.epoch, processes, word.first)
         if word.processes and word.begun:
-            memory.alone_since = NEVER
-        elif not word.processes and memory.alone_since == NEVER:
-            memory.alone_since = now
+            memory.without_servers_since = NEVER
+        elif not word.processes and memory.without_servers_since == NEVER:
+            memory.without_servers_since = now
 
     def _forget(self, layer: Layer, word: Forget, now: float) -> None:
         self.absence.on_forget(layer, word, now)
@@ -207,7 +209,7 @@ class Arrivals(Part):
             silent = [child for child in node.children if child not in present]
             is_one_line = self.options.quorum is groups.Quorum.MAJORITY
             if self.core.reshapes and is_one_line and layer.state.epoch:
-                layer.memory.unheard.update(silent)
+                layer.memory.founded_without.update(silent)
             lost = sum(self.core.plan.nodes[child].processes for child in silent)
             if lost:
                 self.core.tell_gap(layer, lost | layer.state.founding.absent)
@@ -222,22 +224,23 @@ class Arrivals(Part):
         it is put in order downwards. What comes from above comes last, for the groups before may
         have had more from there in the meantime."""
         for layer in self.core.layers:
-            owes = layer.state.founding.owes
+            owes = layer.state.founding.owed_batches
             if not owes:
                 continue
             below, above = self.core.below(layer), self.core.above(layer)
             is_gathered = below is None or (
-                below.memory.batches <= {ABOVE} and self.relay.spreading(below).is_gathered(below)
+                below.memory.missing_batches <= {ABOVE}
+                and self.relay.transport(below).is_gathered(below)
             )
             own = owes - {ABOVE}
             is_awaited = below is not None and self._is_awaited(layer, below, now)
-            if own and is_gathered and not is_awaited and self.fencing.holds(layer, now):
+            if own and is_gathered and not is_awaited and self.fencing.bind_below(layer, now):
                 owes -= own
                 absent = self.core.absent_below(layer)
-                self.core.do(layer, layer.bring(batch(layer, below, absent), now))
+                self.core.queue(layer, layer.bring(batch(layer, below, absent), now))
             if ABOVE not in owes or not layer.is_server or above is None or above.is_lost:
                 continue
-            is_last = layer.memory.batches <= {ABOVE}
-            if is_last and not above.memory.batches and not above.is_merging():
+            is_last = layer.memory.missing_batches <= {ABOVE}
+            if is_last and not above.memory.missing_batches and not above.has_unstable_batches():
                 owes.discard(ABOVE)
-                self.core.do(layer, layer.bring(batch_from_above(layer, above), now))
+                self.core.queue(layer, layer.bring(batch_from_above(layer, above), now))

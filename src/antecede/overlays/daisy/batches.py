@@ -42,7 +42,7 @@ def batch(layer: Layer, below: Layer | None, absent: ProcessSet = 0) -> tuple[It
     for node, epoch in below.memory.bound.items() if below is not None else ():
         if node != layer.node.index:
             bound[node] = max(epoch, bound.get(node, 0))
-    beside = dict(memory.beside)
+    beside = dict(memory.missed_beside)
     for who, names in ({} if below is None else known_beside(below)).items():
         beside[who] = names | beside.get(who, set())
     head = Batch(
@@ -63,8 +63,8 @@ def known_beside(below: Layer) -> dict[int, set[MessageId]]:
     """What a group knows others to have missed, and those who are away from it as well: the next
     group, or the next server, may know nothing of it."""
     if below.node.level:
-        return {who: names for who, names in below.memory.beside.items() if who >= 0}
-    found = dict(below.memory.beside)
+        return {who: names for who, names in below.memory.missed_beside.items() if who >= 0}
+    found = dict(below.memory.missed_beside)
     for who, names in below.memory.missed.items():
         found[stranger(who)] = names | found.get(stranger(who), set())
     return found
@@ -77,7 +77,7 @@ def _had(layer: Layer, below: Layer) -> Ids:
     is_early = options.forward != "stable" and options.local == "broadcast"
     if not is_early or options.quorum is Quorum.SURVIVORS or below.node.level:
         return ()
-    return tuple(sorted(below.memory.seen.items()))
+    return tuple(sorted(below.memory.passed.items()))
 
 
 def note_lacking(layer: Layer, inside: Mapping[int, ProcessSet]) -> set[int]:
@@ -86,13 +86,13 @@ def note_lacking(layer: Layer, inside: Mapping[int, ProcessSet]) -> set[int]:
     processes of each group."""
     memory = layer.memory
     behind: set[int] = set()
-    for group, own in memory.had.items():
-        for who, number in [pair for one in memory.had.values() for pair in one.items()]:
-            is_behind = number > max(own.get(who, 0), memory.seen.get(who, 0))
+    for group, own in memory.passed_below.items():
+        for who, number in [pair for one in memory.passed_below.values() for pair in one.items()]:
+            is_behind = number > max(own.get(who, 0), memory.passed.get(who, 0))
             if is_behind and inside.get(group, 0) >> who & 1:
                 memory.lacking[who] = max(number, memory.lacking.get(who, 0))
                 behind.add(group)
-    memory.had = {}
+    memory.passed_below = {}
     return behind
 
 
@@ -103,7 +103,9 @@ def listed(names: dict[int, set[MessageId]]) -> tuple[tuple[int, Ids], ...]:
 
 def batch_from_above(layer: Layer, above: Layer) -> tuple[Item, ...]:
     """What the servers keep for a group, and know that its members have missed."""
-    beside = {who: names for who, names in above.memory.beside.items() if is_member(layer, who)}
+    beside = {
+        who: names for who, names in above.memory.missed_beside.items() if is_member(layer, who)
+    }
     return (
         Batch(above=True, beside=listed(beside)),
         *(
@@ -130,13 +132,15 @@ def gather(
     memory = layer.memory
     for sender, within, item in arrivals:
         if isinstance(item, Batch):
-            memory.batches -= {ABOVE} if item.above else set() if item.of is not None else {whose}
-            memory.batches -= set() if item.was_in is None else {line(item.was_in)}
+            memory.missing_batches -= (
+                {ABOVE} if item.above else set() if item.of is not None else {whose}
+            )
+            memory.missing_batches -= set() if item.was_in is None else {line(item.was_in)}
             if item.above:
-                layer.state.founding.owes.discard(ABOVE)
+                layer.state.founding.owed_batches.discard(ABOVE)
             if item.of is not None and item.had:
-                memory.had[item.of] = dict(item.had)
-            layer.state.founding.batched.add(within)
+                memory.passed_below[item.of] = dict(item.had)
+            layer.state.founding.unstable_batches.add(within)
             layer.state.founding.absent |= process_set(item.absent)
             for who, ids in item.missed:
                 memory.note_missed(who, [MessageId(*id_) for id_ in ids])
@@ -145,7 +149,7 @@ def gather(
                     memory.note_missed(stranger(who), [MessageId(*id_) for id_ in ids])
                     continue
                 is_below = layer.node.level and who in layer.node.children
-                note = memory.note_missed if is_below else memory.note_beside
+                note = memory.note_missed if is_below else memory.note_missed_beside
                 note(who, [MessageId(*id_) for id_ in ids])
             for who in item.away:
                 # One of the servers may know of groups that never came about.
@@ -175,6 +179,6 @@ def ready(layer: Layer) -> tuple[list[Arrival], list[Arrival]]:
 
 def absent(layer: Layer, present: set[int | None]) -> None:
     """A member that is not in the view any more brings no batch, unless its group does."""
-    batches = layer.memory.batches
+    batches = layer.memory.missing_batches
     if not layer.waits_for_groups:
-        layer.memory.batches = {who for who in batches if who < 0 or who in present}
+        layer.memory.missing_batches = {who for who in batches if who < 0 or who in present}

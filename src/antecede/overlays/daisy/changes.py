@@ -58,38 +58,44 @@ class Changes(Part):
             known, known_load = memory.rolls.get(node, ()), memory.loads.get(node, QUIET)
             if set(known) != set(processes) or known_load != load:
                 word = roll(node, processes, self.core.state.talk, load)
-                if not above.is_told(word):
-                    above.tell(word, now, self.options.tidy_s)
+                above.tell_once(word, now)
 
     def decide(self, layer: Layer, now: float) -> None:
         """The server of the servers says what is due, one change after the other."""
         memory = layer.memory
-        is_under_way = memory.batches or layer.member.queued() or memory.pending or memory.frozen
-        is_part = not memory.unheard.isdisjoint(layer.node.children)
+        is_under_way = (
+            memory.missing_batches
+            or layer.member.queued()
+            or memory.pending_changes
+            or memory.frozen
+        )
+        is_part = not memory.founded_without.isdisjoint(layer.node.children)
         if layer.view is None or not layer.is_server or is_under_way or is_part:
             return
         is_first = self.levels.is_too_large(layer) and not memory.away
         if is_first or is_asking(layer) or not self.core.stays(layer):
             return
-        present = [self.core.whom(layer, member.process) for member in layer.view.members]
+        present = [self.core.stands_for(layer, member.process) for member in layer.view.members]
         rolls = {child: memory.rolls[child] for child in present if child in memory.rolls}
         version = 1 + sum(is_under(stored, layer.node.index) for stored in self.core.state.changes)
         first = self.core.new_number(is_taken=False)
         change = decide(layer.node.index, version, first, rolls, memory.loads, self.options)
         if change is not None:
-            self.core.state.numbers += 1
+            self.core.state.groups_numbered += 1
             self.consent.propose(layer, change, now)
 
-    def hear(self, layer: Layer, change: Change, within: groups.GroupMessageId, now: float) -> None:
+    def on_change(
+        self, layer: Layer, change: Change, within: groups.GroupMessageId, now: float
+    ) -> None:
         """Those that decide on a change act on it when all of them have it: servers, or the members
         of a lone group that is split. Whoever acts leaves the group, and might otherwise be the
         only one that has it."""
         if layer.node.level or change.raised:
-            layer.memory.pending[within] = pack(change)
+            layer.memory.pending_changes[within] = pack(change)
         else:
-            self._on_change(layer, change, now)
+            self._act_on_change(layer, change, now)
 
-    def hear_reshape(
+    def on_reshape(
         self,
         layer: Layer,
         change: Reshape,
@@ -101,7 +107,7 @@ class Changes(Part):
         node, above = layer.node.index, change.above
         if node == change.gone or (above is not None and node == above.index):
             if self.levels.may_say(layer, change, sender):
-                layer.memory.pending[within] = pack(change)
+                layer.memory.pending_changes[within] = pack(change)
         else:
             self.history.learn([pack(change)])
             if any(group.index == node for group in change.below):
@@ -109,16 +115,16 @@ class Changes(Part):
             elif pack(change) not in layer.memory.changes:
                 layer.memory.changes.append(pack(change))
 
-    def apply(self, layer: Layer, stable: Iterable[groups.GroupMessageId], now: float) -> None:
+    def on_stable(self, layer: Layer, stable: Iterable[groups.GroupMessageId], now: float) -> None:
         for within in stable:
-            stored = layer.memory.pending.pop(within, None)
+            stored = layer.memory.pending_changes.pop(within, None)
             change = None if stored is None else unpack(stored)
             if isinstance(change, Change):
-                self._on_change(layer, change, now)
+                self._act_on_change(layer, change, now)
             elif isinstance(change, Reshape):
-                self._on_reshape(layer, change, now)
+                self._act_on_reshape(layer, change, now)
 
-    def _on_reshape(self, layer: Layer, change: Reshape, now: float) -> None:
+    def _act_on_reshape(self, layer: Layer, change: Reshape, now: float) -> None:
         """All who are in the group that ends, or in the one above it, know."""
         stored, is_end = pack(change), layer.node.index == change.gone
         if stored in layer.memory.changes or not (is_end or change.gone in layer.node.children):
@@ -128,10 +134,10 @@ class Changes(Part):
         if is_end:
             self.levels.end(layer, stored, now)
             return
-        self._relabel(layer, change, now)
+        self._carry_over(layer, change, now)
         below = self.core.below(layer)
         if below is not None:
-            self.levels.look(below, now)
+            self.levels.advance(below, now)
 
     def tell_servers(self, layer: Layer, now: float) -> None:
         """A new server says what its group remembers: those who were here before may not know."""
@@ -140,7 +146,7 @@ class Changes(Part):
         known, here = layer.memory.changes, layer.node.index
         words = [unpack(one) for one in news if one not in known and is_under(one, here)]
         if words:
-            self.core.do(layer, layer.send_words(words, now))
+            self.core.send_words(layer, words, now)
 
     def announce(self, layer: Layer, now: float) -> None:
         """Tell the group below if it gives way, and all that has changed before: it may be merged
@@ -155,9 +161,9 @@ class Changes(Part):
         news = [unpack(one) for one in self.core.state.changes if one not in known]
         is_over = any(isinstance(change, Change) and node in change.gone for change in news)
         for change in news if is_over else ():
-            self.core.do(below, below.send_word(change, now))
+            self.core.send_word(below, change, now)
 
-    def _on_change(self, layer: Layer, change: Change, now: float) -> None:
+    def _act_on_change(self, layer: Layer, change: Change, now: float) -> None:
         """Among servers: from now on the plan is another, and the groups that give way hear of it.
         In a local group: it gives way as soon as nothing is under way in it."""
         stored = pack(change)
@@ -169,8 +175,8 @@ class Changes(Part):
         layer.memory.changes.append(stored)
         self.history.learn([stored])
         if layer.node.level:
-            self.consent.settle(layer, stored)
-            self._relabel(layer, change, now)
+            self.consent.drop_decided(layer, stored)
+            self._carry_over(layer, change, now)
             self.announce(layer, now)
         else:
             self.give_way(layer, now)
@@ -180,11 +186,11 @@ class Changes(Part):
         for stored in layer.memory.changes:
             change = unpack(stored)
             is_end = isinstance(change, Change) and layer.node.index in change.gone
-            if is_end and not layer.state.moving.change:
-                layer.state.moving.change = stored
-                self.core.do(layer, layer.send_word(Ready(), now))
+            if is_end and not layer.state.moving.gives_way_by:
+                layer.state.moving.gives_way_by = stored
+                self.core.send_word(layer, Ready(), now)
 
-    def _relabel(self, layer: Layer, change: Change | Reshape, now: float) -> None:
+    def _carry_over(self, layer: Layer, change: Change | Reshape, now: float) -> None:
         """What the old groups were done with, so are the new ones; and what they have missed."""
         gone, made = succession(change)
         for kept in layer.memory.kept.values():
@@ -195,13 +201,13 @@ class Changes(Part):
             layer.memory.loads.pop(index, None)
             layer.memory.away.pop(index, None)
         if layer.view is not None:
-            self.absence.note(layer, layer.view, now)
+            self.absence.note_away(layer, layer.view, now)
         self.absence.tell_missed(layer, now)
 
     def move_if_ready(self, layer: Layer, now: float) -> None:
         """When all who are in the group have sent all that they send in it."""
         view = layer.view
-        if not layer.state.moving.change or view is None:
+        if not layer.state.moving.gives_way_by or view is None:
             return
         if {member.process for member in view.members} <= layer.state.moving.ready:
             self._move(now, is_last=True)
@@ -215,7 +221,7 @@ class Changes(Part):
         memory, children = layer.memory, {*layer.node.children}
         memory.away = {who: since for who, since in memory.away.items() if who in children}
         memory.forgotten &= children
-        self.absence.note(layer, layer.view, now)
+        self.absence.note_away(layer, layer.view, now)
 
     def moved_from(self, node: int) -> Moved:
         """What one is told who asks for a group that has given way."""
@@ -233,7 +239,7 @@ class Changes(Part):
             for layer in self.core.layers:
                 if layer.node.index == parent:
                     layer.memory.changes.append(pack(change))
-                    self._relabel(layer, change, now)
+                    self._carry_over(layer, change, now)
         local = self.core.local
         if local is None or not self.core.gives_way(local):
             return
@@ -258,12 +264,16 @@ class Changes(Part):
 
     def on_brought(self, word: Brought, now: float) -> None:
         local = self.core.local
-        if local is not None and not local.is_lost and line(word.node) in local.memory.batches:
+        if (
+            local is not None
+            and not local.is_lost
+            and line(word.node) in local.memory.missing_batches
+        ):
             here = 0 if local.view is None else local.view.processes
             away = set_from_bytes(word.followers) & local.node.processes & ~here
             head = Batch(missed=word.missed, away=tuple(members(away)), was_in=word.node)
             messages = carries(map(unpack, word.messages))
-            self.core.do(local, local.bring((head, *messages), now))
+            self.core.queue(local, local.bring((head, *messages), now))
 
     def move_if_lost(self, now: float) -> None:
         """A process that its group has lost, and that knows that the group has given way, follows
@@ -291,9 +301,9 @@ class Changes(Part):
             new.state.memory = old.memory
         if is_last and old.view is not None:
             new.state.founding.was_in = old.node.index
-            self._leave_behind(old, old.view, now)
-        new.state.before = old.node.processes
-        new.state.out.resend = old.everything()
+            self._keep_legacy(old, old.view, now)
+        new.state.predecessors = old.node.processes
+        new.state.out.resend = old.all_messages()
         if self.process not in node.founders:
             new.state.out.resend = old.to_bring(new.state.out.resend)
         new.state.memory.changes = self.history.lineage(node.index, old.memory.changes)
@@ -301,22 +311,22 @@ class Changes(Part):
         above = self.core.above(old)
         is_server = self.process in node.founders[:1]
         if above is not None and above.view is not None:
-            above.state.out.reported.clear()  # that was the old group's word
-            above.state.out.had.clear()
+            above.state.out.reported_done.clear()  # that was the old group's word
+            above.state.out.reported_held.clear()
             new.state.above = Servers(above.state.epoch, *_in(above.view))
             if self.process in node.founders and not is_server:  # it leaves the servers
                 new.state.out.resend += _kept_from(above, node.processes)
         self.core.replace(old, new, now, is_server and above is not None)
         if is_server and above is not None:  # batches may be missing of which it brings more now
-            above.state.founding.owes |= self.relay.inner.owed(above)
+            above.state.founding.owed_batches |= self.relay.among_servers.owed(above)
 
-    def _leave_behind(self, old: Layer, view: groups.View, now: float) -> None:
+    def _keep_legacy(self, old: Layer, view: groups.View, now: float) -> None:
         """Keep what the group had: the group in its place may be founded by processes that were not
         in its last view."""
         legacies, since_s = self.core.state.legacies, now - self.options.forget_after_s
         for node in [node for node, legacy in legacies.items() if legacy.since < since_s]:
             del legacies[node]
-        everybody, messages = _followers(old), old.everything()
+        everybody, messages = _followers(old), old.all_messages()
         missed = listed(old.memory.missed)
         legacy = Legacy(now, view.number, view.processes, everybody, messages, missed)
         legacies[old.node.index] = legacy

@@ -39,10 +39,18 @@ class Core:
     def emit(self, effect: Effect) -> None:
         self.effects.append(effect)
 
-    def do(self, layer: Layer, effects: Iterable[groups.Effect]) -> None:
+    def queue(self, layer: Layer, effects: Iterable[groups.Effect]) -> None:
         """Carry out what a group wants, when its turn comes."""
         for effect in effects:
             self.agenda.append((layer, effect))
+
+    def send_word(self, layer: Layer, item: Item, now: float) -> None:
+        """Send word into a group at once."""
+        self.queue(layer, layer.send_words((item,), now))
+
+    def send_words(self, layer: Layer, items: Iterable[Item], now: float) -> None:
+        """Send several words that belong together into a group at once."""
+        self.queue(layer, layer.send_words(items, now))
 
     def tell_gap(
         self,
@@ -99,7 +107,7 @@ class Core:
         if not place:
             above = self.layers[1:2]
             news = [one for each in above for one in due(old, each, self.state.delivered)]
-            new.state.due = [*old.state.due, *news]
+            new.state.undelivered = [*old.state.undelivered, *news]
         if old.config.group == new.config.group:
             new.member.follow(old.member)
         if old.node.index != new.node.index:
@@ -119,21 +127,21 @@ class Core:
         effects = layer.member.start(now)
         if self._may_not_ask(layer):
             effects = [one for one in effects if isinstance(one, groups.Wake)]
-        self.do(layer, effects)
+        self.queue(layer, effects)
 
     def wake(self, layer: Layer, now: float) -> None:
         """Let time pass in a group."""
         if self._may_not_ask(layer):
-            self.do(layer, [groups.Wake(now + self.options.tick_s)])
+            self.queue(layer, [groups.Wake(now + self.options.tick_s)])
         else:
-            self.do(layer, layer.member.wake(now))
+            self.queue(layer, layer.member.wake(now))
 
     def _may_not_ask(self, layer: Layer) -> bool:
         """A server that is lost at home speaks for no group (F4), and does not ask to be let in
         above: it would be told what the next server has to hear."""
         return not layer.is_in and self.is_home_lost(layer)
 
-    def bound(self, node: int) -> int:
+    def earliest_epoch(self, node: int) -> int:
         """The earliest epoch of a group of servers that this process may take part in."""
         return max((layer.memory.bound.get(node, 0) for layer in self.layers), default=0)
 
@@ -146,7 +154,7 @@ class Core:
         before the others do."""
         return not layer.node.level and layer.node.index in self.plan.gone
 
-    def ending(self, layer: Layer) -> Reshape | None:
+    def end_of(self, layer: Layer) -> Reshape | None:
         """The change that ends a group of servers, if the one above it knows of one."""
         above = self.above(layer)
         return None if above is None else _end_of(layer, above.memory.changes)
@@ -157,7 +165,7 @@ class Core:
         above = self.above(layer)
         if above is None:
             return layer.node.parent is None
-        told = (*above.memory.changes, *above.memory.pending.values())
+        told = (*above.memory.changes, *above.memory.pending_changes.values())
         return not (above.is_lost or above.member.queued()) and _end_of(layer, told) is None
 
     def is_brought(self, group: int, brought: set[int]) -> bool:
@@ -195,7 +203,7 @@ class Core:
         would have come back to it. If it is in these servers again, it is another member: one that
         has not heard of the later views would let it into an earlier one."""
         if layer.node.level:
-            self.state.lives[layer.node.index] = layer.state.incarnation + layer.is_in
+            self.state.next_incarnations[layer.node.index] = layer.state.incarnation + layer.is_in
         if layer.state.stopped:
             number = 0 if layer.view is None else layer.view.number
             self.emit(Notice(Event.RESUMED, layer.node.name, number))
@@ -203,22 +211,22 @@ class Core:
     def new_number(self, is_taken: bool = True) -> int:
         """A number that no group has, nor the one after it; none other is given until it is
         taken."""
-        number = _NUMBERED + (self.state.numbers << 17 | self.process << 1)
-        self.state.numbers += is_taken
+        number = _NUMBERED + (self.state.groups_numbered << 17 | self.process << 1)
+        self.state.groups_numbered += is_taken
         return number
 
     # Who stands for whom.
 
-    def whom(self, layer: Layer, process: int) -> int | None:
+    def stands_for(self, layer: Layer, process: int) -> int | None:
         """Whom a process stands for in a group: for itself, or for a group below."""
         return self.plan.child_of(layer.node, process) if layer.node.level else process
 
     def present(self, layer: Layer) -> set[int | None]:
         """For whom the members of the view stand."""
         members = () if layer.view is None else layer.view.members
-        return {self.whom(layer, member.process) for member in members}
+        return {self.stands_for(layer, member.process) for member in members}
 
-    def those(self, layer: Layer, who: int) -> ProcessSet:
+    def processes_of(self, layer: Layer, who: int) -> ProcessSet:
         """The member of a local group, or the processes of a group below."""
         return self.plan.nodes[who].processes if layer.node.level else 1 << who
 
@@ -228,7 +236,7 @@ class Core:
         for lower in self.layers[: self.layers.index(layer)]:
             for who in (*lower.memory.away, *lower.memory.forgotten):
                 if not lower.node.level or who in self.plan.nodes:
-                    absent |= self.those(lower, who)
+                    absent |= self.processes_of(lower, who)
         return absent
 
     def beyond(self, layer: Layer) -> ProcessSet:

@@ -30,7 +30,7 @@ def overtaken(layer: Layer, kept: Kept) -> tuple[MessageId, ...]:
     had or may precede this one. That comes from other groups, through later servers than those that
     had what is missing."""
     state, memory = layer.state, layer.memory
-    left = [one for one in state.due if _item(one).id not in memory.kept]
+    left = [one for one in state.undelivered if _item(one).id not in memory.kept]
     late = [
         one
         for one in left
@@ -41,7 +41,7 @@ def overtaken(layer: Layer, kept: Kept) -> tuple[MessageId, ...]:
             and not one.home >> kept.message.id.sender & 1
         )
     ]
-    state.due = [one for one in left if one not in late]
+    state.undelivered = [one for one in left if one not in late]
     return tuple(sorted({_item(one).id for one in late}))
 
 

@@ -140,7 +140,7 @@ class Epochs(msgspec.Struct, array_like=True):
     """The group message with all that was handed over, once it is here."""
     is_open: bool = False
     """Whether all members have that: then the epoch goes on."""
-    early: list[tuple[int, bytes]] = []
+    told_early: list[tuple[int, bytes]] = []
     """What was told before it came, by whom."""
 
 

@@ -20,7 +20,7 @@ class Fencing(Part):
     """Binds the groups of this process to epochs of the groups of servers above them, and knows
     when all members know."""
 
-    def holds(self, layer: Layer, now: float) -> bool:
+    def bind_below(self, layer: Layer, now: float) -> bool:
         """Whether all groups below are bound to the epoch of this one. Those that are not are told
         of it."""
         node, epoch = layer.node.index, layer.state.epoch
@@ -29,26 +29,26 @@ class Fencing(Part):
         below = self.core.layers[: self.core.layers.index(layer)]
         for lower in below:
             fence = lower.state.fence
-            if fence.holds.get(node, 0) < epoch and fence.asked.get(node, 0) < epoch:
+            if fence.known_to_all.get(node, 0) < epoch and fence.asked.get(node, 0) < epoch:
                 fence.asked[node] = epoch
-                self.core.do(lower, lower.send_word(Bind(node, epoch), now))
-        return all(lower.state.fence.holds.get(node, 0) >= epoch for lower in below)
+                self.core.send_word(lower, Bind(node, epoch), now)
+        return all(lower.state.fence.known_to_all.get(node, 0) >= epoch for lower in below)
 
     def on_bind(self, layer: Layer, item: Bind, within: GroupMessageId) -> None:
         bound, binding = layer.memory.bound, layer.state.fence.binding
         bound[item.node] = max(item.epoch, bound.get(item.node, 0))
         binding[within] = (*binding.get(within, ()), (item.node, item.epoch))
 
-    def is_left(self, layer: Layer, now: float) -> bool:
+    def bind_for_good(self, layer: Layer, now: float) -> bool:
         """Whether all groups below are bound never to take part in this one again. The next one
         below hears that with the change itself; the others are told here."""
         node, below = layer.node.index, self.core.layers[: self.core.layers.index(layer)]
         for lower in below[:-1]:
             fence = lower.state.fence
-            if fence.holds.get(node, 0) < LEFT and fence.asked.get(node, 0) < LEFT:
+            if fence.known_to_all.get(node, 0) < LEFT and fence.asked.get(node, 0) < LEFT:
                 fence.asked[node] = LEFT
-                self.core.do(lower, lower.send_word(Bind(node, LEFT), now))
-        return all(lower.state.fence.holds.get(node, 0) >= LEFT for lower in below)
+                self.core.send_word(lower, Bind(node, LEFT), now)
+        return all(lower.state.fence.known_to_all.get(node, 0) >= LEFT for lower in below)
 
     def note_left(self, layer: Layer, node: int, within: GroupMessageId) -> None:
         self.on_bind(layer, Bind(node, LEFT), within)
@@ -58,7 +58,7 @@ class Fencing(Part):
         fence, known = layer.state.fence, []
         for within in stable if fence.binding else ():
             for node, epoch in fence.binding.pop(within, ()):
-                fence.holds[node] = max(epoch, fence.holds.get(node, 0))
+                fence.known_to_all[node] = max(epoch, fence.known_to_all.get(node, 0))
                 known.append(node)
         return known
 
@@ -67,5 +67,5 @@ class Fencing(Part):
         handed it."""
         fence = layer.state.fence
         known = [node for bound in fence.binding.values() for node, _ in bound]
-        fence.binding, fence.holds = {}, dict(layer.memory.bound)
+        fence.binding, fence.known_to_all = {}, dict(layer.memory.bound)
         return known

@@ -56,8 +56,8 @@ class History(Part):
             if layer.node.index not in plan.gone:
                 parent = layer.node.parent
                 layer.node = plan.nodes.get(layer.node.index, layer.node)
-                if layer.memory.follows:
-                    layer.follow(parent)
+                if layer.memory.came_under:
+                    layer.put_under(parent)
 
     def go_by(self, remembered: Iterable[bytes], present: ProcessSet) -> None:
         """Go by what groups remember, some processes of which are here. Servers that were replaced

@@ -141,7 +141,7 @@ class Layer:
     def is_open(self) -> bool:
         """Whether messages of a group below are sent up now: else they come with its batch, or go
         into the group after this one."""
-        return not self.state.founding.owes - {ABOVE} and not self.memory.frozen
+        return not self.state.founding.owed_batches - {ABOVE} and not self.memory.frozen
 
     @property
     def forget_after_s(self) -> float:
@@ -158,30 +158,30 @@ class Layer:
         kept = self.state.memory.kept
         return sorted(kept.values(), key=_place) if kept else []
 
-    def is_merging(self) -> bool:
+    def has_unstable_batches(self) -> bool:
         """Whether some of what came in batches is not stable."""
-        merged = self.state.founding.merged
+        merged = self.state.founding.last_batch_place
         if merged > 0 and all(k.stable for k in self.memory.kept.values() if k.place <= merged):
-            self.state.founding.merged = merged = 0
+            self.state.founding.last_batch_place = merged = 0
         return merged != 0
 
-    def awaited(self, within: GroupMessageId) -> GroupMessageId | None:
+    def stable_with(self, within: GroupMessageId) -> GroupMessageId | None:
         """The group message that has to be stable before a message that came in this one is: after
         a merge all of the batches, for a member that lacks one of these has put everything aside.
         """
-        if within not in self.state.founding.settled:
+        if within not in self.state.founding.stable_aside:
             return within
-        return min(self.state.founding.batched, default=None)
+        return min(self.state.founding.unstable_batches, default=None)
 
     def has_passed(self, message: MessageId) -> bool:
         """Whether the group has had this message."""
-        return message.number <= self.state.memory.seen.get(message.sender, 0)
+        return message.number <= self.state.memory.passed.get(message.sender, 0)
 
     def note_passed(self, message: MessageId) -> None:
-        seen = self.state.memory.seen
+        seen = self.state.memory.passed
         seen[message.sender] = max(seen.get(message.sender, 0), message.number)
 
-    def takes(self, packet: Packet) -> bool:
+    def accepts(self, packet: Packet) -> bool:
         """Whether a packet is one of this group as it is here. Of two parts that suspect each other
         both may have gone on (`Quorum.SURVIVORS`), with views of the same number: a stranger's
         packet is of the other part. Otherwise a stranger may know how this view has ended. What is
@@ -200,12 +200,12 @@ class Layer:
         """Whether a newcomer asks to be let into a group that has not begun: those in whose place
         it is may not know of it, and keep nothing for it. Who has been in such a group is none."""
         memory, process = self.memory, member.process
-        if self.node.level or not memory.batches or process not in self.options.latecomers:
+        if self.node.level or not memory.missing_batches or process not in self.options.latecomers:
             return False
-        is_known = process in memory.come or process in memory.away
+        is_known = process in memory.arrived_latecomers or process in memory.away
         return not member.incarnation and not is_known
 
-    def has_got(self, process: int, number: int) -> bool:
+    def has_received(self, process: int, number: int) -> bool:
         """Whether a process has got what it was told under this number, or has left."""
         is_here = self.view is not None and self.view.processes >> process & 1
         return not is_here or self.member.acknowledged(process)[0] >= number
@@ -216,11 +216,11 @@ class Layer:
         """Send a message into the group, with all that waits for the next payload."""
         carried = plain(item)
         self._note_sent(carried)
-        if not self.is_in or self.state.moving.change:
+        if not self.is_in or self.state.moving.gives_way_by:
             self.state.out.outbox.append(pack(carried))
             return []
         if self.options.pack_s:
-            self.tell(item, now, self.options.pack_s)
+            self._wait_with(item, now + self.options.pack_s)
             return []
         return self._issue([item], now)
 
@@ -232,20 +232,31 @@ class Layer:
         return self.member.send(encode_items(items), now, EVERYBODY)
 
     def _note_sent(self, item: Carry) -> None:
-        last = self.state.out.last
+        last = self.state.out.last_sent
         last[item.sender] = max(last.get(item.sender, 0), item.number)
 
     def is_new(self, message: MessageId) -> bool:
         """Whether the group has not had this message, nor was it sent from here."""
         sender, number = message
         state = self.state
-        return number > state.out.last.get(sender, 0) and number > state.memory.seen.get(sender, 0)
+        return number > state.out.last_sent.get(sender, 0) and number > state.memory.passed.get(
+            sender, 0
+        )
 
-    def tell(self, item: Item, now: float, within_s: float) -> None:
-        """Put word into the next payload, which is sent after this time at the latest."""
-        at = now + within_s
-        self.state.out.items_at = min(at, self.state.out.items_at) if self.state.out.items else at
-        self.state.out.items.append(pack(item))
+    def tell(self, item: Item, now: float) -> None:
+        """Put word into the next payload, which is sent after `tidy_s` at the latest."""
+        self._wait_with(item, now + self.options.tidy_s)
+
+    def tell_once(self, item: Item, now: float) -> None:
+        """Tell it, unless the next payload has it already."""
+        if pack(item) not in self.state.out.items:
+            self.tell(item, now)
+
+    def _wait_with(self, item: Item, at: float) -> None:
+        """Put an item into the next payload, which is sent at this time at the latest."""
+        out = self.state.out
+        out.items_due_at = min(at, out.items_due_at) if out.items else at
+        out.items.append(pack(item))
 
     def unsent(self) -> list[bytes]:
         """The messages that wait for a payload or for the process to be in."""
@@ -259,7 +270,7 @@ class Layer:
             items = [item for item in items if isinstance(item, Carry)]
         return carries(items)
 
-    def everything(self) -> list[bytes]:
+    def all_messages(self) -> list[bytes]:
         """All messages that it would be a pity to lose, each once: kept, put aside, sent but not
         issued, and not sent."""
         kept = [pack(carry(kept.message, kept.clock)) for kept in self.in_order()]
@@ -282,7 +293,7 @@ class Layer:
         if self.node.level:
             return list(stored)
         items = self.carries(map(unpack, stored))
-        home = self.node.processes | (self.state.before if self.memory.batches else 0)
+        home = self.node.processes | (self.state.predecessors if self.memory.missing_batches else 0)
         items = [item for item in items if home >> item.sender & 1]
         own = self.process
         return [pack(one) for one in items if one.sender == own or one.id not in from_above]
@@ -292,26 +303,18 @@ class Layer:
         aside = [unpack(stored) for _, _, stored in self.memory.aside]
         return [pack(item) for item in self.carries(aside)]
 
-    def send_word(self, item: Item, now: float) -> list[Effect]:
-        """Word that cannot wait."""
-        return self._issue([item], now)
-
     def send_words(self, items: Iterable[Item], now: float) -> list[Effect]:
-        """The same, of several words that belong together."""
+        """Send words that cannot wait, in one payload."""
         return self._issue(list(items), now)
 
-    def follow(self, parent: int | None) -> None:
+    def put_under(self, parent: int | None) -> None:
         """Be below another group of servers, or below none."""
         self.node = msgspec.structs.replace(self.node, parent=parent)
-
-    def is_told(self, item: Item) -> bool:
-        """Whether this word is already on its way into the next payload."""
-        return pack(item) in self.state.out.items
 
     def flush_items(self, now: float) -> list[Effect]:
         """Send what waits for a payload, if its time has come."""
         out = self.state.out
-        if not out.items or now < out.items_at or not self.is_in:
+        if not out.items or now < out.items_due_at or not self.is_in:
             return []
         return self._issue([], now)
 
@@ -331,13 +334,13 @@ class Layer:
         memory, out = mine.memory, mine.out
         is_busy = (
             memory.kept
-            or memory.batches
+            or memory.missing_batches
             or out.items
             or out.outbox
             or mine.returned
             or now < mine.sleep.busy_until
-            or mine.moving.change
-            or mine.moving.going
+            or mine.moving.gives_way_by
+            or mine.moving.ended_by
             or memory.frozen
             or mine.handover.gathering
             or mine.epochs.epoch.waiting
@@ -430,7 +433,7 @@ def founding_anew(
     by founder, the process or group whose batch it brings."""
     anew = msgspec.structs.replace(node, founders=processes)
     layer = Layer(process, anew, options, LayerState(node.index, 0, epoch, 0))
-    layer.memory.batches = {*whose.values(), *(() if node.parent is None else (ABOVE,))}
-    layer.state.founding.owes = layer.memory.batches & {whose[process], ABOVE}
-    layer.memory.batches.update(map(line, gone))
+    layer.memory.missing_batches = {*whose.values(), *(() if node.parent is None else (ABOVE,))}
+    layer.state.founding.owed_batches = layer.memory.missing_batches & {whose[process], ABOVE}
+    layer.memory.missing_batches.update(map(line, gone))
     return layer

@@ -55,7 +55,7 @@ class ToRecipients(PointToPoint):
         """Whether all have what comes before the epoch, and it goes on."""
         return layer.state.epochs.is_open and not layer.is_lost
 
-    def look(self, layer: Layer, now: float) -> None:
+    def go_on(self, layer: Layer, now: float) -> None:
         """Begin an epoch, if all is here; else deliver what can be, and go on."""
         self._handing_over.merge(layer, now)
         if self._is_running(layer):
@@ -68,7 +68,7 @@ class ToRecipients(PointToPoint):
     # Sending.
 
     def send(self, layer: Layer, item: Carry | Ahead, now: float) -> None:
-        sent, item = layer.state.out.last, plain(item)
+        sent, item = layer.state.out.last_sent, plain(item)
         sent[item.sender] = max(sent.get(item.sender, 0), item.number)
         layer.state.out.outbox.append(pack(item))
         self._empty_outbox(layer, now)
@@ -111,7 +111,7 @@ class ToRecipients(PointToPoint):
             if isinstance(item, Hand):
                 epochs.hands[sender.process] = payload
             elif epochs.epoch.view != number:
-                epochs.early.append((sender.process, payload))
+                epochs.told_early.append((sender.process, payload))
             elif isinstance(item, Word):
                 self._on_word(layer, sender.process, item, now)
             else:

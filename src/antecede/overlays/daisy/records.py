@@ -34,9 +34,9 @@ class Kept(msgspec.Struct, array_like=True):
     """Its place in the order of deliveries."""
     stable: bool = False
     """Whether all members have it."""
-    done: set[int] = set()
+    done_by: set[int] = set()
     """The groups below that are done with it."""
-    had: set[int] = set()
+    held_by: set[int] = set()
     """The groups below that have it, though some whom it is for are away."""
 
 
@@ -58,7 +58,7 @@ class Early(msgspec.Struct, array_like=True):
 class Memory(msgspec.Struct, array_like=True):
     """What a group remembers, the same at all its members."""
 
-    seen: dict[int, int] = {}
+    passed: dict[int, int] = {}
     """Of each process the last number that came by."""
     kept: dict[MessageId, Kept] = {}
     places: int = 0
@@ -70,55 +70,55 @@ class Memory(msgspec.Struct, array_like=True):
     missed: dict[int, set[MessageId]] = {}
     """By process (or group below) that is away, what was let go though it was for it, by name as
     far as `MOST_NAMED` goes."""
-    beside: dict[int, set[MessageId]] = {}
+    missed_beside: dict[int, set[MessageId]] = {}
     """What groups beside this one, or beside one above it, have missed, as the servers knew who let
     it go: they may die before it is told. Also what members of local groups have (`stranger`): all
     of their group who know may have died, or those in its place know nothing of it."""
-    unheard: set[int] = set()
+    founded_without: set[int] = set()
     """The groups without which these servers were founded anew, and which have not come since: what
     they know of the servers before may be that these have ended."""
-    come: set[int] = set()
+    arrived_latecomers: set[int] = set()
     """Which of the latecomers have been in the group."""
     rolls: dict[int, tuple[int, ...]] = {}
     """Who is in each of the groups below."""
     changes: list[bytes] = []
     """How groups have been split, merged and dissolved, as this group remembers it."""
-    pending: dict[GroupMessageId, bytes] = {}
+    pending_changes: dict[GroupMessageId, bytes] = {}
     """Changes that not all members are known to have, by the group messages that they came in."""
-    early: dict[MessageId, Early] = {}
+    came_ahead: dict[MessageId, Early] = {}
     """What came ahead of something that has not come by yet."""
     bound: dict[int, int] = {}
     """By group of servers above: the earliest epoch of it that this group takes part in."""
-    batches: set[int] = set()
+    missing_batches: set[int] = set()
     """Whose batches are missing: those of processes (among servers: groups), of the group above
     (`ABOVE`), and of groups that gave way to this one (`line`)."""
     brought: set[int] = set()
     """Among servers: the groups that have brought theirs."""
     aside: list[tuple[int, GroupMessageId, bytes]] = []
     """What came before the last batch: its sender, the group message it came in, and itself."""
-    ended: dict[int, dict[int, int]] = {}
+    safe_at_end: dict[int, dict[int, int]] = {}
     """By epoch of the matrix, how many messages of each process were safe when it ended."""
     loads: dict[int, int] = {}
     """How much the groups below carry."""
     frozen: bool = False
     """Whether nothing more is sent up into this group, since it gives way (`levels`)."""
-    own: set[MessageId] = set()
+    unknown_above: set[MessageId] = set()
     """Messages that nobody above knows of any more: they are let go when this group is done with
     them."""
-    follows: bytes = b""
+    came_under: bytes = b""
     """The change by which this group has come under another group of servers."""
-    agreed: bytes = b""
+    agreed_to: bytes = b""
     """The change to which this group has agreed (`consent`)."""
-    refused: list[bytes] = []
+    refused_changes: list[bytes] = []
     """Changes to which it never agrees."""
-    waits_since: float = NEVER
+    batches_missing_since: float = NEVER
     """Since when batches are missing."""
-    alone_since: float = NEVER
+    without_servers_since: float = NEVER
     """Since when its servers, one after the other, have been looking for the servers above."""
     strays: dict[MessageId, float] = {}
     """Strays (`Relay.note_stray`), and since when they have been here: the servers may not have had
     them."""
-    had: dict[int, dict[int, int]] = {}
+    passed_below: dict[int, dict[int, int]] = {}
     """By group that has brought a batch: of each process the last number that it has had."""
     lacking: dict[int, int] = {}
     """By process whose own group lacks what others have had of it: the last number of that."""
@@ -126,27 +126,27 @@ class Memory(msgspec.Struct, array_like=True):
     def sent_at(self, now: float) -> bytes:
         """As it travels: with how long everything has lasted in the place of since when it has.
         The clocks of two processes have only their rate in common."""
-        return freeze(self._moved(-now))
+        return freeze(self._shifted(-now))
 
     @classmethod
     def taken_at(cls, now: float, content: bytes) -> "Memory":
         """What has travelled, by the clock of whoever takes it over."""
-        return thaw(content, cls)._moved(now)
+        return thaw(content, cls)._shifted(now)
 
-    def _moved(self, by_s: float) -> "Memory":
+    def _shifted(self, by_s: float) -> "Memory":
         """The same by another clock. Nothing moves `NEVER`."""
         return msgspec.structs.replace(
             self,
             away={who: since + by_s for who, since in self.away.items()},
             strays={stray: since + by_s for stray, since in self.strays.items()},
-            waits_since=self.waits_since + by_s,
-            alone_since=self.alone_since + by_s,
+            batches_missing_since=self.batches_missing_since + by_s,
+            without_servers_since=self.without_servers_since + by_s,
         )
 
-    def last_of(self, process: int) -> int:
+    def last_passed(self, process: int) -> int:
         """The last number of a process that came by here or, where the servers were founded anew,
         in one of their groups."""
-        return max(self.seen.get(process, 0), self.lacking.get(process, 0))
+        return max(self.passed.get(process, 0), self.lacking.get(process, 0))
 
     def note_missed(self, who: int, messages: Iterable[MessageId]) -> None:
         """These were let go, though they were for one that is away."""
@@ -154,25 +154,25 @@ class Memory(msgspec.Struct, array_like=True):
 
     def carry_over(self, gone: Iterable[int], made: Iterable[int]) -> None:
         """What groups that give way have missed, those in their place are to be told."""
-        if not self.unheard.isdisjoint(gone):
-            self.unheard.difference_update(gone)
-            self.unheard.update(made)
-        for known in (self.missed, self.beside):
+        if not self.founded_without.isdisjoint(gone):
+            self.founded_without.difference_update(gone)
+            self.founded_without.update(made)
+        for known in (self.missed, self.missed_beside):
             names = {name for one in gone for name in known.pop(one, ())}
             for one in made if names else ():
                 _add_names(known, one, sorted(names))
 
     def inherit(self, old: "Memory") -> None:
         """Take over, at a member that was there, what the group before this one remembered."""
-        self.missed, self.beside, self.bound = old.missed, old.beside, dict(old.bound)
+        self.missed, self.missed_beside, self.bound = old.missed, old.missed_beside, dict(old.bound)
 
-    def note_beside(self, who: int, messages: Iterable[MessageId]) -> None:
+    def note_missed_beside(self, who: int, messages: Iterable[MessageId]) -> None:
         """The same of a group beside this one; without messages, it has been told."""
         names = list(messages)
         if names:
-            _add_names(self.beside, who, names)
+            _add_names(self.missed_beside, who, names)
         else:
-            self.beside.pop(who, None)
+            self.missed_beside.pop(who, None)
 
 
 def _add_names(known: dict[int, set[MessageId]], who: int, messages: Iterable[MessageId]) -> None:
@@ -186,21 +186,21 @@ def _add_names(known: dict[int, set[MessageId]], who: int, messages: Iterable[Me
 class Outgoing(msgspec.Struct, array_like=True):
     """What this process sends into the group."""
 
-    last: dict[int, int] = {}
+    last_sent: dict[int, int] = {}
     """The last number of each process that was sent from here."""
     outbox: list[bytes] = []
     """Messages that wait until the process is in the group."""
     items: list[bytes] = []
     """Word that waits for the next payload."""
-    items_at: float = 0.0
+    items_due_at: float = 0.0
     """When that is sent at the latest."""
-    items_asked: float = -1.0
+    wake_asked_for: float = -1.0
     """For which time a wake-up was asked for last."""
     resend: list[bytes] = []
     """Messages to be sent again after an exclusion."""
-    reported: set[MessageId] = set()
+    reported_done: set[MessageId] = set()
     """The messages with which the group below was said to be done."""
-    had: set[MessageId] = set()
+    reported_held: set[MessageId] = set()
     """The messages that the group below was said to have."""
 
 
@@ -231,11 +231,11 @@ class Seeking(msgspec.Struct, array_like=True):
     """The search for the group of servers."""
 
     since: float = -1.0
-    highest: int = 0
+    highest_epoch: int = 0
     """The latest epoch that was heard of."""
-    lost: dict[int, tuple[int, float]] = {}
+    others_looking: dict[int, tuple[int, float]] = {}
     """By group: the process that serves it and is looking, too, and when it last said so."""
-    said_at: float = -inf
+    said_in_vain_at: float = -inf
     """When this process last said that it looks in vain."""
 
 
@@ -244,13 +244,13 @@ class Founding(msgspec.Struct, array_like=True):
 
     was_in: int | None = None
     """The local group that gave way to this one, if this process was in it to the end."""
-    owes: set[int] = set()
+    owed_batches: set[int] = set()
     """The batches that are for this process to send: its own, and `ABOVE`."""
-    batched: set[GroupMessageId] = set()
+    unstable_batches: set[GroupMessageId] = set()
     """Batches that are not stable."""
-    settled: set[GroupMessageId] = set()
+    stable_aside: set[GroupMessageId] = set()
     """Group messages that are stable although what came in them is still aside."""
-    merged: int = 0
+    last_batch_place: int = 0
     """The last place of what came in batches; `TAKING_BATCHES` while they are taken."""
     absent: ProcessSet = 0
     """Who is away from the groups that have brought batches: what it has is not in these."""
@@ -263,7 +263,7 @@ class Fence(msgspec.Struct, array_like=True):
     """By group of servers: the epoch that this process has bound it to."""
     binding: dict[GroupMessageId, Ids] = {}
     """By the messages that they came in: epochs that not all members are known to know of."""
-    holds: dict[int, int] = {}
+    known_to_all: dict[int, int] = {}
     """By group of servers: the epoch that all members know of."""
 
 
@@ -286,11 +286,11 @@ class Moving(msgspec.Struct, array_like=True):
 
     proposed: bytes = b""
     """The change that this process has proposed to the groups below, in this view."""
-    agreed: dict[bytes, set[int]] = {}
+    agreed_groups: dict[bytes, set[int]] = {}
     """By change, the groups below that have said in this view that they agree."""
-    asked: dict[GroupMessageId, bytes] = {}
+    asked_changes: dict[GroupMessageId, bytes] = {}
     """Changes that this group was asked about, by the messages that they came in."""
-    change: bytes = b""
+    gives_way_by: bytes = b""
     """The change that ends this local group."""
     ready: set[int] = set()
     """Which members have sent all that they send in this group."""
@@ -302,9 +302,9 @@ class Moving(msgspec.Struct, array_like=True):
     """The number of the view in which it froze last."""
     frozen_at: float = 0.0
     """When it froze last, or went on."""
-    asked_in: tuple[str, int, int, int] = NOTHING_SAID
+    last_word: tuple[str, int, int, int] = NOTHING_SAID
     """The last word that this process sent about it, and in which group, epoch and view."""
-    going: bytes = b""
+    ended_by: bytes = b""
     """The change that ends this group of servers, when all its members know that it does."""
 
 
@@ -315,11 +315,11 @@ class Load(msgspec.Struct, array_like=True):
     """When the window began."""
     places: int = 0
     """How many messages had been kept then."""
-    last: int = 1
+    last_window: int = 1
     """What the last window said: `QUIET`, `USUAL` or `BUSY` (`load`)."""
     windows: int = 0
     """How many windows in a row have said so."""
-    word: int = 1
+    told: int = 1
     """What the servers are told."""
 
 
@@ -341,7 +341,7 @@ class Handover(msgspec.Struct, array_like=True):
     """Whether something of that is still missing."""
     awaiting: set[int] = set()
     """Whose batches are missing."""
-    alone_since: float = -1.0
+    without_servers_since: float = -1.0
     """Since when there are no servers to wait for."""
     gone: ProcessSet = 0
     """Who was away when this process began to serve: a gap names them when it goes on without them.
@@ -370,19 +370,19 @@ class LayerState(msgspec.Struct, array_like=True):
     on."""
     returned: dict[int, float] = {}
     """Who has come back, and when."""
-    before: ProcessSet = 0
+    predecessors: ProcessSet = 0
     """Who lived in the local group that gave way to this one."""
-    replaced_at: float = -1.0
+    replaced_since: float = -1.0
     """Since when the group below seems to have another server."""
-    due: list[Due] = []
+    undelivered: list[Due] = []
     """In a local group: what this process has had for itself from servers that it is not among any
     more (`due`)."""
-    is_handed: bool = False
+    others_may_lack: bool = False
     """Whether some of the view of a local group may lack what this process was handed with it."""
-    holds_back: bool = False
+    held_back: bool = False
     """Whether something was not sent down because a process that is away may bring what precedes
     it."""
-    ahead: set[MessageId] = set()
+    sent_ahead: set[MessageId] = set()
     """What was sent into this group from here before it was delivered in the group below."""
     out: Outgoing = msgspec.field(default_factory=Outgoing)
     sleep: Sleep = msgspec.field(default_factory=Sleep)
@@ -424,9 +424,9 @@ class State(msgspec.Struct, array_like=True):
     """By local group that has given way, what it had; for a while."""
     talk: dict[tuple[int, int], int] = {}
     """Who talks with whom how much in the local group."""
-    beyond: int = 0
+    last_beyond: int = 0
     """The number of the last own message that went beyond the local group."""
-    numbers: int = 0
+    groups_numbered: int = 0
     """How many numbers this process has given to new groups."""
-    lives: dict[int, int] = {}
+    next_incarnations: dict[int, int] = {}
     """By group of servers that this process has left: its next incarnation there."""

@@ -49,29 +49,29 @@ class Views(Part):
             if server == self.process:
                 state.sleep.called_since = now  # others may hear this one, unlike the last
         state.server = server
-        state.is_handed = False
+        state.others_may_lack = False
         if event.state:
             self._absorb(layer, event.state, now)
         levels = self.changes.levels
         levels.unfreeze(layer, layer.memory)
         served = self.fencing.on_view(layer)
-        present = {self.core.whom(layer, member.process) for member in view.members}
+        present = {self.core.stands_for(layer, member.process) for member in view.members}
         self._await_again(layer, event)
-        if layer.memory.batches:
+        if layer.memory.missing_batches:
             absent(layer, present)
             self.arrivals.take_batches(layer, now)
-        self.changes.apply(layer, sorted(layer.memory.pending), now)
+        self.changes.on_stable(layer, sorted(layer.memory.pending_changes), now)
         if layer not in self.core.layers:  # it has ended
             return
         self.changes.announce(layer, now)
-        self.absence.note(layer, view, now)
+        self.absence.note_away(layer, view, now)
         self.ahead.settle_early(layer, event, now)
-        self.relay.spreading(layer).on_view(layer, event, now)
+        self.relay.transport(layer).on_view(layer, event, now)
         if layer.is_server:
             self._serve(layer, now)
         above = self.core.above(layer)
         if above is not None:
-            self.absence.hand_down(above, now)
+            self.absence.hand_down_missed(above, now)
         self.relay.reconcile(layer, now)
         self._tell_below(layer, view, now)
         self.changes.call_roll(layer, now)
@@ -82,7 +82,7 @@ class Views(Part):
         for node in served:
             self.absence.on_served(node, now)
         levels.on_view(layer, now)
-        levels.look(layer, now)
+        levels.advance(layer, now)
 
     def _await_again(self, layer: Layer, event: groups.ViewInstalled) -> None:
         """While batches are awaited, a member that comes brings that of its group. Otherwise what
@@ -94,17 +94,17 @@ class Views(Part):
         """
         if not layer.waits_for_groups:
             return
-        if layer.memory.batches:
-            come = {self.core.whom(layer, member.process) for member in event.joined}
-            layer.memory.batches |= {group for group in come if group is not None}
+        if layer.memory.missing_batches:
+            come = {self.core.stands_for(layer, member.process) for member in event.joined}
+            layer.memory.missing_batches |= {group for group in come if group is not None}
         if self.options.forward == "stable":
             return
         stayed = [member for member in event.view.members if member not in event.joined]
-        here = {self.core.whom(layer, member.process) for member in stayed}
-        left = {self.core.whom(layer, member.process) for member in event.departed} - here
+        here = {self.core.stands_for(layer, member.process) for member in stayed}
+        left = {self.core.stands_for(layer, member.process) for member in event.departed} - here
         bereft = {group for group in left if group is not None} - layer.memory.forgotten
         if len(bereft) > 1:
-            layer.memory.batches |= bereft
+            layer.memory.missing_batches |= bereft
             layer.memory.brought -= bereft
 
     def _absorb(self, layer: Layer, content: bytes, now: float) -> None:
@@ -116,15 +116,15 @@ class Views(Part):
             self.changes.history.update(memory)
         else:
             self.changes.history.go_by(memory.changes, layer.node.processes)
-        if memory.follows:
-            self.changes.levels.come_under(layer, memory.follows)
+        if memory.came_under:
+            self.changes.levels.come_under(layer, memory.came_under)
         had = {} if layer.node.level else dict(self.core.state.delivered)
         known = layer.memory.missed
-        self.relay.spreading(layer).absorb(layer, memory, now)
+        self.relay.transport(layer).absorb(layer, memory, now)
         self.ahead.tell_lost(layer)
         self.absence.tell_missed(layer, now, had)
         self.absence.tell_doubtful(layer, now)
-        self.absence.pass_on(layer, known, now)
+        self.absence.pass_on_missed(layer, known, now)
         self.changes.give_way(layer, now)
         if layer.node.level:
             self.changes.tell_servers(layer, now)
@@ -140,9 +140,9 @@ class Views(Part):
         else:
             known = layer.state.above
             contacts = known.processes | process_set(parent.founders)
-            epoch = max(known.epoch, self.core.bound(parent.index))
+            epoch = max(known.epoch, self.core.earliest_epoch(parent.index))
             raised = self.changes.levels.raised_over(layer, now)
-            life = self.core.state.lives.get(parent.index, 0)
+            life = self.core.state.next_incarnations.get(parent.index, 0)
             new = joining(self.process, parent, self.options, life, epoch, contacts)
             above = new if raised is None else raised
         self.core.add(above, now)
@@ -152,9 +152,9 @@ class Views(Part):
         below = self.core.below(layer)
         if below is not None and view.number > 1:
             epoch, senior = layer.state.epoch, view.members[0].process
-            has_begun = not layer.memory.batches
+            has_begun = not layer.memory.missing_batches
             word = Above(epoch, set_to_bytes(view.processes), senior, has_begun)
-            below.tell(word, now, self.options.tidy_s)
+            below.tell(word, now)
 
     def on_stopped(self, layer: Layer, event: groups.Stopped, now: float) -> None:
         """The others went on without this process: it comes back. It serves no group meanwhile."""
@@ -170,7 +170,7 @@ class Views(Part):
         again.state.memory = old.memory
         again.state.epochs.epoch = old.epochs.epoch
         again.state.out.outbox = layer.to_bring(layer.unsent(), from_above)
-        again.state.above, again.state.before = old.above, old.before
+        again.state.above, again.state.predecessors = old.above, old.predecessors
         lost = [
             pack(item)
             for message in event.undelivered
