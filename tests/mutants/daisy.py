@@ -498,8 +498,7 @@ FENCE = [
     ),
     Mutant(
         name="speaks-for-a-group-that-goes-on",
-        old="        return any(lower.is_lost for lower in self.layers[: "
-        "self.layers.index(layer)])\n",
+        old="        return any(lower.is_lost for lower in self.all_below(layer))\n",
         new="        return False\n",
     ),
     Mutant(
@@ -514,8 +513,8 @@ FENCE = [
     ),
     Mutant(
         name="forgotten-for-good",
-        old="wanted |= memory.forgotten | self._groups_of_strangers(layer)",
-        new="wanted |= self._groups_of_strangers(layer)",
+        old="wanted |= memory.forgotten | self._groups_of_those_beside(layer)",
+        new="wanted |= self._groups_of_those_beside(layer)",
     ),
     Mutant(
         name="calls-only-for-what-is-kept",
@@ -732,7 +731,7 @@ CONSENT = [
     ),
     Mutant(
         name="goes-on-without-a-line",
-        old="    layer.memory.missing_batches.update(map(line, gone))\n",
+        old="    layer.memory.missing_batches.update(map(last_view_key, gone))\n",
         new="",
     ),
     Mutant(
@@ -888,7 +887,7 @@ STAYING = [
     ),
     Mutant(
         name="servers-call-nobody-who-lacks-it",
-        old="memory.forgotten | self._groups_of_strangers(layer)",
+        old="memory.forgotten | self._groups_of_those_beside(layer)",
         new="memory.forgotten",
     ),
     Mutant(
@@ -995,7 +994,7 @@ LOCAL_GROUPS = [
     Mutant(
         name="keeps-to-itself-who-lacks-it",
         old="            for who in self._who_lack(layer, kept):\n"
-        "                above.tell(Missed(stranger(who), (message,)), now)\n",
+        "                above.tell(Missed(process_key(who), (message,)), now)\n",
         new="",
     ),
 ]
@@ -1104,8 +1103,8 @@ ONE_BY_ONE = [
     ),
     Mutant(
         name="misses-groups-that-never-were",
-        old="                if not layer.node.level or is_below:\n",
-        new="                if who >= 0:\n",
+        old="        if not layer.node.level or is_below:\n",
+        new="        if who >= 0:\n",
     ),
     Mutant(
         name="frozen-for-ever",
@@ -1324,7 +1323,7 @@ MOMENTS = [
     ),
     Mutant(
         name="new-servers-keep-to-themselves-who-lacks-it",
-        old="        found[stranger(who)] = names | found.get(stranger(who), set())\n",
+        old="        found[process_key(who)] = names | found.get(process_key(who), set())\n",
         new="        pass\n",
     ),
     Mutant(

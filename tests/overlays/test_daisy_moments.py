@@ -28,8 +28,8 @@ from antecede.overlays.daisy.items import (
     decode_items,
     encode_items,
     pack,
+    process_key,
     shorter,
-    stranger,
 )
 from antecede.overlays.daisy.stamp import DaisyStamp, Found, Moved, Seek, Talk
 from antecede.protocols import find
@@ -365,7 +365,7 @@ def servers_know_what_one_has_missed(order: type[Order]) -> tuple[Lab, MessageId
     back."""
     lab, missed = Lab(order, **CHANGING), MessageId(0, 1)
     for one in (0, 3, 6):
-        lab.orders[one].layers()[1].memory.missed_beside = {stranger(8): {missed}}
+        lab.orders[one].layers()[1].memory.missed_beside = {process_key(8): {missed}}
     lab.lose = lambda copy: 8 in copy[:2]
     lab.send(6, 7, 8)
     lab.run(4.0)
@@ -397,7 +397,7 @@ def a_group_begins_with_one_that_has_missed_something(order: type[Order]) -> boo
     missed = lab.send(0, 4)
     lab.run(5.0)
     for one in (0, 3, 6):
-        lab.orders[one].layers()[1].memory.missed_beside = {stranger(8): {missed}}
+        lab.orders[one].layers()[1].memory.missed_beside = {process_key(8): {missed}}
     merge(lab, 1, 2)
     later = lab.send(0, 8)
     lab.run(10.0)
@@ -437,7 +437,7 @@ def servers_come_that_do_not_know(order: type[Order]) -> bool:
     lab.send(9, 10, 0)
     lab.run(20.0)
     assert lab.orders[9].layers()[1].is_in
-    return missed not in lab.orders[1].layers()[0].memory.missed_beside.get(stranger(11), set())
+    return missed not in lab.orders[1].layers()[0].memory.missed_beside.get(process_key(11), set())
 
 
 def one_lacks_a_batch_and_is_cut_off(order: type[Order]) -> list[str]:

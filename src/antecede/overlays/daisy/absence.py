@@ -14,8 +14,8 @@ from antecede.message import MessageId, ProcessSet, members, process_set
 from antecede.order import Wake
 from antecede.overlays.daisy.batches import is_member, known_beside
 from antecede.overlays.daisy.core import Core, Part
-from antecede.overlays.daisy.items import Bind, Forget, Ids, Missed, stranger
-from antecede.overlays.daisy.layer import ABOVE, Layer, line
+from antecede.overlays.daisy.items import Bind, Forget, Ids, Missed, process_key
+from antecede.overlays.daisy.layer import ABOVE, Layer, last_view_key
 from antecede.overlays.daisy.records import MOST_NAMED, NEVER
 from antecede.overlays.daisy.relay import Relay
 from antecede.overlays.daisy.search import Search
@@ -75,12 +75,10 @@ class Absence(Part):
         """A member that has been back for a while, or away for long, has had the time to bring what
         its group lacks of its messages: whatever else there is comes from the servers."""
         returned = layer.state.returned
-        late: list[int] = []
-        if returned:
-            limit_s = self.options.suspect_after_s
-            late = [who for who, at in returned.items() if now - at > limit_s]
-            for who in late:
-                del returned[who]
+        limit_s = self.options.suspect_after_s
+        late = [who for who, at in returned.items() if now - at > limit_s]
+        for who in late:
+            del returned[who]
         below = self.core.below(layer) if layer.node.level else None
         if layer.state.memory.strays:
             self.relay.give_up_strays(layer, now)
@@ -100,7 +98,7 @@ class Absence(Part):
         members that may not know that they are out. Those whose time has run out while these
         servers slept, and called nobody, get some more time to come."""
         memory, limit_s = layer.memory, self._limit_s(layer)
-        for who, since in sorted(memory.away.items()) if memory.away else ():
+        for who, since in sorted(memory.away.items()):
             is_held_up = memory.kept or memory.frozen
             if now > self._until(layer, since, limit_s) and is_held_up:
                 self._forget(layer, Forget(who), now)
@@ -132,7 +130,7 @@ class Absence(Part):
             return
         memory, wanted = layer.memory, {*layer.memory.missed}
         if layer.node.level:  # one of the servers may know of groups that never came about
-            wanted |= memory.forgotten | self._groups_of_strangers(layer)
+            wanted |= memory.forgotten | self._groups_of_those_beside(layer)
             wanted &= {*layer.node.children}
         elif memory.forgotten:  # something may still be kept, for others, that it lacks
             kept = 0
@@ -153,10 +151,10 @@ class Absence(Part):
             sleep.call_after_s, sleep.call_at = wait_s, now + wait_s
             self.core.emit(Wake(sleep.call_at))
 
-    def _groups_of_strangers(self, layer: Layer) -> set[int]:
+    def _groups_of_those_beside(self, layer: Layer) -> set[int]:
         """The groups below, members of which have missed something as these servers know: all of
         the group who know it may have died."""
-        strangers = (stranger(who) for who in layer.memory.missed_beside if who < 0)
+        strangers = (process_key(who) for who in layer.memory.missed_beside if who < 0)
         groups = (self.core.plan.child_of(layer.node, process) for process in strangers)
         return {group for group in groups if group is not None}
 
@@ -215,7 +213,7 @@ class Absence(Part):
         if who > ABOVE:
             return self.core.processes_of(layer, who)
         here = 0 if layer.view is None else layer.view.processes
-        return self.core.plan.nodes[line(who)].processes & ~here
+        return self.core.plan.nodes[last_view_key(who)].processes & ~here
 
     def tell_missed(self, layer: Layer, now: float, had: Mapping[int, int] = NOTHING) -> None:
         """Back after so long that something for this process or its group has been let go. `had`:
@@ -260,7 +258,7 @@ class Absence(Part):
         if below is None or below.node.level or not below.is_server:
             return
         for who, names in sorted(layer.memory.missed_beside.items()):
-            news = names - below.memory.missed.get(stranger(who), set())
+            news = names - below.memory.missed.get(process_key(who), set())
             if is_member(below, who) and news:
                 word = Missed(who, tuple(sorted(news)), beside=True)
                 below.tell(word, now)
@@ -309,7 +307,7 @@ class Absence(Part):
         if is_member(layer, word.who):
             layer.memory.missed_beside.pop(word.who, None)
             if word.ids:
-                self.on_missed(layer, stranger(word.who), word.ids, now)
+                self.on_missed(layer, process_key(word.who), word.ids, now)
             return
         layer.memory.note_missed_beside(word.who, [MessageId(*id_) for id_ in word.ids])
         layer.state.sleep.call_at = -1.0
@@ -337,5 +335,5 @@ class Absence(Part):
     def _tell_above_that_it_knows(self, layer: Layer, who: int, now: float) -> None:
         """A member of a local group has been told what it has missed."""
         above = None if layer.node.level else self.core.above(layer)
-        if above is not None and layer.is_server and stranger(who) in above.memory.missed_beside:
-            above.tell(Missed(stranger(who), ()), now)
+        if above is not None and layer.is_server and process_key(who) in above.memory.missed_beside:
+            above.tell(Missed(process_key(who), ()), now)

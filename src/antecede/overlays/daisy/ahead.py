@@ -19,7 +19,7 @@ from antecede.message import MessageId, process_set
 from antecede.overlays.daisy.core import Core, Part
 from antecede.overlays.daisy.items import Ahead, Carry, Ids, Retract, decode_items, pack
 from antecede.overlays.daisy.layer import Layer
-from antecede.overlays.daisy.records import Early
+from antecede.overlays.daisy.records import CameAhead
 from antecede.overlays.daisy.relay import Relay
 
 
@@ -39,7 +39,7 @@ class RunningAhead(Part):
             return item
         number, self.core.state.last_beyond = self.core.state.last_beyond, item.number
         memory = layer.memory
-        if self.options.forward != "received" or not layer.is_in:
+        if not self.core.runs_ahead or not layer.is_in:
             return item
         if memory.missing_batches or memory.strays:  # it has to wait for more than what is listed
             return item
@@ -55,7 +55,7 @@ class RunningAhead(Part):
 
     def run_ahead(self, packet: groups.Packet, now: float) -> None:
         """Send on what has come and is not delivered."""
-        if self.options.forward != "received" or not isinstance(packet.body, GroupData):
+        if not isinstance(packet.body, GroupData):
             return
         layer = self.core.local
         if layer is None or layer.config.group != packet.group or not layer.is_server:
@@ -85,9 +85,9 @@ class RunningAhead(Part):
         otherwise it is sent on in its turn."""
         layer = self.core.local
         above = None if layer is None else self.core.above(layer)
-        if (
-            layer is None or above is None or layer.has_unstable_batches()
-        ):  # what came in batches goes first
+        if layer is None or above is None:
+            return
+        if layer.has_unstable_batches():  # these go first
             return
         was_ahead = bool(above.state.sent_ahead)
         for message in sorted(above.state.sent_ahead):
@@ -147,7 +147,7 @@ class RunningAhead(Part):
         if not layer.node.level:
             self.relay.arrive(layer, item.carry, within, now)
         elif not layer.has_passed(item.carry.id):
-            layer.memory.came_ahead[item.carry.id] = Early(pack(item), within)
+            layer.memory.came_ahead[item.carry.id] = CameAhead(pack(item), within)
             self.take_early(layer, within, now)
 
     def take_early(self, layer: Layer, within: groups.GroupMessageId, now: float) -> None:
@@ -164,7 +164,7 @@ class RunningAhead(Part):
                 came_in = within if is_one_stream else one.within
                 self.relay.arrive(layer, one.item.carry, came_in, now)
 
-    def _is_free(self, layer: Layer, one: Early) -> bool:
+    def _is_free(self, layer: Layer, one: CameAhead) -> bool:
         item = one.item
         is_known = layer.has_passed(item.carry.id)
         return is_known or all(layer.has_passed(MessageId(*id_)) for id_ in item.after)

@@ -12,7 +12,7 @@ from antecede.overlays.daisy.batches import (
     batch_from_above,
     gather,
     note_lacking,
-    ready,
+    take_aside,
 )
 from antecede.overlays.daisy.changes import Changes
 from antecede.overlays.daisy.core import Core, Part
@@ -103,7 +103,7 @@ class Arrivals(Part):
                 self.changes.go_by_batches(layer, now)
             self._tell_gap(layer)
             self.absence.tell_missed(layer, now)
-            batches, others = ready(layer)
+            batches, others = take_aside(layer)
             layer.state.founding.last_batch_place = TAKING_BATCHES
             self._take(layer, batches, now)
             layer.state.founding.last_batch_place = layer.memory.places
@@ -130,7 +130,7 @@ class Arrivals(Part):
             elif isinstance(item, Forget):
                 self._forget(layer, item, now)
             elif isinstance(item, Reshape):
-                self.changes.on_reshape(layer, item, sender, within, now)
+                self.changes.on_reshape(layer, item, sender, within)
         return [one for one in arrivals if not isinstance(one[2], Bind | Forget | Reshape)]
 
     def _take(self, layer: Layer, arrivals: Iterable[Arrival], now: float) -> None:
@@ -176,7 +176,7 @@ class Arrivals(Part):
                 case Change():
                     self.changes.on_change(layer, item, within, now)
                 case Reshape():
-                    self.changes.on_reshape(layer, item, sender, within, now)
+                    self.changes.on_reshape(layer, item, sender, within)
                 case Freeze():
                     self.changes.levels.on_freeze(layer, item, now)
                 case Ready(number):

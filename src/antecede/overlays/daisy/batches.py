@@ -21,10 +21,10 @@ from antecede.overlays.daisy.items import (
     carry,
     causal,
     pack,
-    stranger,
+    process_key,
     unpack,
 )
-from antecede.overlays.daisy.layer import ABOVE, Layer, line
+from antecede.overlays.daisy.layer import ABOVE, Layer, last_view_key
 
 
 def batch(layer: Layer, below: Layer | None, absent: ProcessSet = 0) -> tuple[Item, ...]:
@@ -66,7 +66,7 @@ def known_beside(below: Layer) -> dict[int, set[MessageId]]:
         return {who: names for who, names in below.memory.missed_beside.items() if who >= 0}
     found = dict(below.memory.missed_beside)
     for who, names in below.memory.missed.items():
-        found[stranger(who)] = names | found.get(stranger(who), set())
+        found[process_key(who)] = names | found.get(process_key(who), set())
     return found
 
 
@@ -127,48 +127,64 @@ def gather(
     present: set[int | None],
     now: float,
 ) -> None:
-    """Put arrivals aside until all batches are here: `whose` is the one that comes with them.
-    Groups that are `present` by now are away no longer, whatever a founder says of before."""
-    memory = layer.memory
+    """Put arrivals aside until all batches are here. `whose` batch it is that comes with them;
+    `present`: the groups or processes that are here by now."""
     for sender, within, item in arrivals:
         if isinstance(item, Batch):
-            memory.missing_batches -= (
-                {ABOVE} if item.above else set() if item.of is not None else {whose}
-            )
-            memory.missing_batches -= set() if item.was_in is None else {line(item.was_in)}
-            if item.above:
-                layer.state.founding.owed_batches.discard(ABOVE)
-            if item.of is not None and item.had:
-                memory.passed_below[item.of] = dict(item.had)
             layer.state.founding.unstable_batches.add(within)
-            layer.state.founding.absent |= process_set(item.absent)
-            for who, ids in item.missed:
-                memory.note_missed(who, [MessageId(*id_) for id_ in ids])
-            for who, ids in item.beside:
-                if is_member(layer, who):
-                    memory.note_missed(stranger(who), [MessageId(*id_) for id_ in ids])
-                    continue
-                is_below = layer.node.level and who in layer.node.children
-                note = memory.note_missed if is_below else memory.note_missed_beside
-                note(who, [MessageId(*id_) for id_ in ids])
-            for who in item.away:
-                # One of the servers may know of groups that never came about.
-                is_below = who in layer.node.children and who not in present
-                if not layer.node.level or is_below:
-                    memory.away.setdefault(who, now)
-            memory.changes += [one for one in item.changes if one not in memory.changes]
-            for node, epoch in item.bound:
-                memory.bound[node] = max(epoch, memory.bound.get(node, 0))
+            _note_batch(layer, item, whose, present, now)
         else:
-            memory.aside.append((sender, within, pack(item)))
+            layer.memory.aside.append((sender, within, pack(item)))
+
+
+def _note_batch(
+    layer: Layer, head: Batch, whose: int | None, present: set[int | None], now: float
+) -> None:
+    """Note that a batch is here, and what its head tells. Groups that are `present` are away no
+    longer, whatever a founder says of before."""
+    memory, founding = layer.memory, layer.state.founding
+    if head.above:
+        memory.missing_batches.discard(ABOVE)
+        founding.owed_batches.discard(ABOVE)
+    elif head.of is None and whose is not None:
+        memory.missing_batches.discard(whose)
+    if head.was_in is not None:
+        memory.missing_batches.discard(last_view_key(head.was_in))
+    if head.of is not None and head.had:
+        memory.passed_below[head.of] = dict(head.had)
+    founding.absent |= process_set(head.absent)
+    for who, ids in head.missed:
+        memory.note_missed(who, [MessageId(*id_) for id_ in ids])
+    for who, ids in head.beside:
+        _note_beside(layer, who, [MessageId(*id_) for id_ in ids])
+    for who in head.away:
+        # One of the servers may know of groups that never came about.
+        is_below = who in layer.node.children and who not in present
+        if not layer.node.level or is_below:
+            memory.away.setdefault(who, now)
+    memory.changes += [one for one in head.changes if one not in memory.changes]
+    for node, epoch in head.bound:
+        memory.bound[node] = max(epoch, memory.bound.get(node, 0))
+
+
+def _note_beside(layer: Layer, who: int, messages: list[MessageId]) -> None:
+    """Note what one beside the founder's group has missed: it may be a member of this group, or a
+    group below it."""
+    memory = layer.memory
+    if is_member(layer, who):
+        memory.note_missed(process_key(who), messages)
+    elif layer.node.level and who in layer.node.children:
+        memory.note_missed(who, messages)
+    else:
+        memory.note_missed_beside(who, messages)
 
 
 def is_member(layer: Layer, who: int) -> bool:
     """Whether one that has missed something is no group, and lives in this local one."""
-    return who < 0 and not layer.node.level and bool(layer.node.processes >> stranger(who) & 1)
+    return who < 0 and not layer.node.level and bool(layer.node.processes >> process_key(who) & 1)
 
 
-def ready(layer: Layer) -> tuple[list[Arrival], list[Arrival]]:
+def take_aside(layer: Layer) -> tuple[list[Arrival], list[Arrival]]:
     """What was put aside: messages, in the order of Lamport time, and the rest."""
     aside = [(sender, within, unpack(stored)) for sender, within, stored in layer.memory.aside]
     layer.memory.aside = []
@@ -177,7 +193,7 @@ def ready(layer: Layer) -> tuple[list[Arrival], list[Arrival]]:
     return messages, [arrival for arrival in aside if not isinstance(arrival[2], Carry)]
 
 
-def absent(layer: Layer, present: set[int | None]) -> None:
+def drop_absent(layer: Layer, present: set[int | None]) -> None:
     """A member that is not in the view any more brings no batch, unless its group does."""
     batches = layer.memory.missing_batches
     if not layer.waits_for_groups:

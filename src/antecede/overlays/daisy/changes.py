@@ -20,12 +20,12 @@ from antecede.overlays.daisy.items import (
     succession,
     unpack,
 )
-from antecede.overlays.daisy.layer import Layer, founding_anew, joining, line
+from antecede.overlays.daisy.layer import Layer, founding_anew, joining, last_view_key
 from antecede.overlays.daisy.levels import Levels
 from antecede.overlays.daisy.load import QUIET, measure
 from antecede.overlays.daisy.records import Legacy, Servers
 from antecede.overlays.daisy.relay import Relay
-from antecede.overlays.daisy.splits import decide, is_under, roll
+from antecede.overlays.daisy.splits import due_change, is_under, make_roll
 from antecede.overlays.daisy.stamp import Brought, Moved, Wanted
 
 
@@ -57,7 +57,7 @@ class Changes(Part):
             node, memory, load = lower.node.index, above.memory, measure(lower, now)
             known, known_load = memory.rolls.get(node, ()), memory.loads.get(node, QUIET)
             if set(known) != set(processes) or known_load != load:
-                word = roll(node, processes, self.core.state.talk, load)
+                word = make_roll(node, processes, self.core.state.talk, load)
                 above.tell_once(word, now)
 
     def decide(self, layer: Layer, now: float) -> None:
@@ -79,7 +79,7 @@ class Changes(Part):
         rolls = {child: memory.rolls[child] for child in present if child in memory.rolls}
         version = 1 + sum(is_under(stored, layer.node.index) for stored in self.core.state.changes)
         first = self.core.new_number(is_taken=False)
-        change = decide(layer.node.index, version, first, rolls, memory.loads, self.options)
+        change = due_change(layer.node.index, version, first, rolls, memory.loads, self.options)
         if change is not None:
             self.core.state.groups_numbered += 1
             self.consent.propose(layer, change, now)
@@ -101,7 +101,6 @@ class Changes(Part):
         change: Reshape,
         sender: int,
         within: groups.GroupMessageId,
-        now: float,
     ) -> None:
         """In the group that ends, or in the one above it; or in one below."""
         node, above = layer.node.index, change.above
@@ -245,13 +244,11 @@ class Changes(Part):
             return
         view = 0 if local.view is None or word.node != local.node.index else local.view.number
         if 0 < view <= word.view:
-            self._move(now, is_last=self._is_among(word.members))
+            is_among = bool(set_from_bytes(word.members) >> self.process & 1)
+            self._move(now, is_last=is_among)
         elif not local.is_lost:  # it gives way as one; whoever sleeps looks around
             self._give_notice(local, now)
             local.state.sleep.busy_until = now + 2 * self.options.suspect_after_s
-
-    def _is_among(self, processes: bytes) -> bool:
-        return bool(set_from_bytes(processes) >> self.process & 1)
 
     def on_wanted(self, source: int, word: Wanted) -> None:
         """A group begins in the place of one in whose last view this process was. It takes all
@@ -267,7 +264,7 @@ class Changes(Part):
         if (
             local is not None
             and not local.is_lost
-            and line(word.node) in local.memory.missing_batches
+            and last_view_key(word.node) in local.memory.missing_batches
         ):
             here = 0 if local.view is None else local.view.processes
             away = set_from_bytes(word.followers) & local.node.processes & ~here
@@ -313,7 +310,7 @@ class Changes(Part):
         if above is not None and above.view is not None:
             above.state.out.reported_done.clear()  # that was the old group's word
             above.state.out.reported_held.clear()
-            new.state.above = Servers(above.state.epoch, *_in(above.view))
+            new.state.above = Servers(above.state.epoch, *_who_is_in(above.view))
             if self.process in node.founders and not is_server:  # it leaves the servers
                 new.state.out.resend += _kept_from(above, node.processes)
         self.core.replace(old, new, now, is_server and above is not None)
@@ -332,7 +329,7 @@ class Changes(Part):
         legacies[old.node.index] = legacy
 
 
-def _in(view: groups.View) -> tuple[ProcessSet, int]:
+def _who_is_in(view: groups.View) -> tuple[ProcessSet, int]:
     """Who is in a view, and the most senior one."""
     return view.processes, view.members[0].process
 

@@ -8,12 +8,12 @@ from typing import TypeGuard
 from antecede import groups
 from antecede.message import MessageId, ProcessSet
 from antecede.order import Effect, Event, Notice
-from antecede.overlays.daisy.due import due
 from antecede.overlays.daisy.items import Change, Item, Reshape, succession, unpack
 from antecede.overlays.daisy.layer import Layer
 from antecede.overlays.daisy.options import DaisyOptions
 from antecede.overlays.daisy.plan import Plan
 from antecede.overlays.daisy.records import State
+from antecede.overlays.daisy.undelivered import left_undelivered
 
 _NUMBERED = 1 << 26
 """Below these are the numbers of the first plan, and of changes under its groups."""
@@ -80,6 +80,10 @@ class Core:
         place = self.layers.index(layer) - 1
         return self.layers[place] if place >= 0 else None
 
+    def all_below(self, layer: Layer) -> list[Layer]:
+        """The groups of this process below one, from the local one upwards."""
+        return self.layers[: self.layers.index(layer)]
+
     def kept_above(self, layer: Layer) -> Collection[MessageId]:
         """What the group of servers above keeps, as far as this process knows, if it has been in
         it."""
@@ -106,7 +110,9 @@ class Core:
         place = self.layers.index(old)
         if not place:
             above = self.layers[1:2]
-            news = [one for each in above for one in due(old, each, self.state.delivered)]
+            news = [
+                one for each in above for one in left_undelivered(old, each, self.state.delivered)
+            ]
             new.state.undelivered = [*old.state.undelivered, *news]
         if old.config.group == new.config.group:
             new.member.follow(old.member)
@@ -147,7 +153,7 @@ class Core:
 
     def is_home_lost(self, layer: Layer) -> bool:
         """Whether one of the groups below, which this process serves, has lost it."""
-        return any(lower.is_lost for lower in self.layers[: self.layers.index(layer)])
+        return any(lower.is_lost for lower in self.all_below(layer))
 
     def gives_way(self, layer: Layer) -> bool:
         """Whether a local group is about to end, as far as this process knows: its server knows
@@ -233,7 +239,7 @@ class Core:
     def absent_below(self, layer: Layer) -> ProcessSet:
         """Who is away from the groups below, as far as this process knows."""
         absent = 0
-        for lower in self.layers[: self.layers.index(layer)]:
+        for lower in self.all_below(layer):
             for who in (*lower.memory.away, *lower.memory.forgotten):
                 if not lower.node.level or who in self.plan.nodes:
                     absent |= self.processes_of(lower, who)

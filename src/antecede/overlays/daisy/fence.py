@@ -26,13 +26,17 @@ class Fencing(Part):
         node, epoch = layer.node.index, layer.state.epoch
         if self.options.quorum is Quorum.SURVIVORS:  # who is away is dead
             return True
-        below = self.core.layers[: self.core.layers.index(layer)]
+        below = self.core.all_below(layer)
+        self._bind(below, Bind(node, epoch), now)
+        return _are_bound(below, node, epoch)
+
+    def _bind(self, below: Iterable[Layer], word: Bind, now: float) -> None:
+        """Tell those of these groups of an epoch that do not know it and have not been told."""
         for lower in below:
-            fence = lower.state.fence
-            if fence.known_to_all.get(node, 0) < epoch and fence.asked.get(node, 0) < epoch:
-                fence.asked[node] = epoch
-                self.core.send_word(lower, Bind(node, epoch), now)
-        return all(lower.state.fence.known_to_all.get(node, 0) >= epoch for lower in below)
+            fence, node = lower.state.fence, word.node
+            if max(fence.known_to_all.get(node, 0), fence.asked.get(node, 0)) < word.epoch:
+                fence.asked[node] = word.epoch
+                self.core.send_word(lower, word, now)
 
     def on_bind(self, layer: Layer, item: Bind, within: GroupMessageId) -> None:
         bound, binding = layer.memory.bound, layer.state.fence.binding
@@ -42,16 +46,9 @@ class Fencing(Part):
     def bind_for_good(self, layer: Layer, now: float) -> bool:
         """Whether all groups below are bound never to take part in this one again. The next one
         below hears that with the change itself; the others are told here."""
-        node, below = layer.node.index, self.core.layers[: self.core.layers.index(layer)]
-        for lower in below[:-1]:
-            fence = lower.state.fence
-            if fence.known_to_all.get(node, 0) < LEFT and fence.asked.get(node, 0) < LEFT:
-                fence.asked[node] = LEFT
-                self.core.send_word(lower, Bind(node, LEFT), now)
-        return all(lower.state.fence.known_to_all.get(node, 0) >= LEFT for lower in below)
-
-    def note_left(self, layer: Layer, node: int, within: GroupMessageId) -> None:
-        self.on_bind(layer, Bind(node, LEFT), within)
+        node, below = layer.node.index, self.core.all_below(layer)
+        self._bind(below[:-1], Bind(node, LEFT), now)
+        return _are_bound(below, node, LEFT)
 
     def on_stable(self, layer: Layer, stable: Iterable[GroupMessageId]) -> list[int]:
         """The groups of servers above for which all members now know the epoch."""
@@ -69,3 +66,9 @@ class Fencing(Part):
         known = [node for bound in fence.binding.values() for node, _ in bound]
         fence.binding, fence.known_to_all = {}, dict(layer.memory.bound)
         return known
+
+
+def _are_bound(groups: Iterable[Layer], node: int, epoch: int) -> bool:
+    """Whether all members of these groups know that they are bound to this epoch, or to a later
+    one."""
+    return all(group.state.fence.known_to_all.get(node, 0) >= epoch for group in groups)

@@ -126,7 +126,7 @@ class History(Part):
                 found = [heir for one in found for heir in (made if one in gone else (one,))]
         return list(dict.fromkeys(found))
 
-    def update(self, memory: Memory) -> None:
+    def carry_over_missed(self, memory: Memory) -> None:
         """Pass on what groups have missed that have given way, as far as is known here, to those in
         their place."""
         for change in map(unpack, self.core.state.changes):

@@ -52,7 +52,7 @@ ABOVE = -1
 """In `Memory.batches`: the batch of the group above, which comes through whoever serves."""
 
 
-def line(group: int) -> int:
+def last_view_key(group: int) -> int:
     """In `Memory.batches`: what any member of the last view of `group` brings, a local group that
     gave way to this one. Of such a number, the group."""
     return -2 - group
@@ -435,5 +435,5 @@ def founding_anew(
     layer = Layer(process, anew, options, LayerState(node.index, 0, epoch, 0))
     layer.memory.missing_batches = {*whose.values(), *(() if node.parent is None else (ABOVE,))}
     layer.state.founding.owed_batches = layer.memory.missing_batches & {whose[process], ABOVE}
-    layer.memory.missing_batches.update(map(line, gone))
+    layer.memory.missing_batches.update(map(last_view_key, gone))
     return layer

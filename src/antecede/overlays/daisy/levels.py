@@ -27,6 +27,7 @@ from antecede.overlays.daisy.consent import Consent, agreement, is_asking
 from antecede.overlays.daisy.core import Core, Part
 from antecede.overlays.daisy.fence import Fencing
 from antecede.overlays.daisy.items import (
+    Bind,
     Change,
     Freeze,
     Group,
@@ -38,7 +39,7 @@ from antecede.overlays.daisy.items import (
     shorter,
     unpack,
 )
-from antecede.overlays.daisy.layer import Layer, founding_anew, joining
+from antecede.overlays.daisy.layer import LEFT, Layer, founding_anew, joining
 from antecede.overlays.daisy.records import NOTHING_SAID, Memory, Servers
 from antecede.overlays.daisy.relay import Relay
 
@@ -216,7 +217,7 @@ class Levels(Part):
         """What comes in the place of a group of servers. Its server leads the first half; groups
         that are away are in the other."""
         node, limit = layer.node, self.options.split_servers_above
-        serving = {self.core.stands_for(layer, process): process for process in _in(layer)}
+        serving = {self.core.stands_for(layer, process): process for process in _members_of(layer)}
         here = [child for child in serving if child is not None]
         forgotten = [child for child in node.children if child not in here]
         below = tuple(
@@ -226,7 +227,7 @@ class Levels(Part):
         count = len(node.children)
         parent = None
         if above is not None:
-            parent = self._group(above.node.index, _in(above), above.state.epoch)
+            parent = self._group(above.node.index, _members_of(above), above.state.epoch)
         is_small = not limit or count <= limit or len(here) < 2
         if count == 1 or (parent is not None and is_small):
             return Reshape(node.index, parent, (), below)
@@ -380,8 +381,9 @@ class Levels(Part):
         self._note_missed(old, new)
         new.memory.forgotten = old.memory.forgotten & {*node.children}
         new.memory.changes = [*old.memory.changes]
-        leads = self.process in node.founders[:1] and above is not None
-        core.replace(old, new, now, leads and above is not None and above.node.index == node.parent)
+        is_first = self.process in node.founders[:1]
+        stays_above = above is not None and above.node.index == node.parent
+        core.replace(old, new, now, is_first and stays_above)
 
     def _note_missed(self, old: Layer, new: Layer) -> None:
         """Note what a forgotten group has not had: those above were told that all groups are done
@@ -428,7 +430,7 @@ class Levels(Part):
         if stored in layer.memory.changes:
             return
         layer.memory.changes.append(stored)
-        self.fencing.note_left(layer, change.gone, within)
+        self.fencing.on_bind(layer, Bind(change.gone, LEFT), within)
         self.come_under(layer, stored)
 
     def come_under(self, layer: Layer, stored: bytes) -> None:
@@ -448,5 +450,5 @@ def _ends(stored: bytes, layer: Layer) -> bool:
     return isinstance(change, Reshape) and change.gone == layer.node.index
 
 
-def _in(layer: Layer) -> tuple[int, ...]:
+def _members_of(layer: Layer) -> tuple[int, ...]:
     return () if layer.view is None else tuple(member.process for member in layer.view.members)

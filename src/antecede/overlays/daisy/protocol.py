@@ -40,7 +40,7 @@ from antecede.overlays.daisy.items import (
     carry,
     check_addresses,
     check_changes,
-    check_strangers,
+    check_process_keys,
     decode_items,
     unpack,
 )
@@ -238,9 +238,9 @@ class Daisy(Order):
                 self._check_matrix(item)
             elif type(item) is Batch:
                 check_changes(map(unpack, item.changes), self.membership.size)
-                check_strangers((who for who, _ in item.beside), self.membership.size)
+                check_process_keys((who for who, _ in item.beside), self.membership.size)
             elif type(item) is Missed:
-                check_strangers([item.who], self.membership.size)
+                check_process_keys([item.who], self.membership.size)
             elif type(item) is Change or type(item) is Reshape:
                 check_changes([item], self.membership.size)
         check_addresses(payload, self.membership.size)

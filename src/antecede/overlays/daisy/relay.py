@@ -13,7 +13,6 @@ from antecede.groups import Quorum
 from antecede.message import MessageId, process_set
 from antecede.order import Deliver
 from antecede.overlays.daisy.core import Core, Part
-from antecede.overlays.daisy.due import overtaken
 from antecede.overlays.daisy.items import (
     Ahead,
     Carry,
@@ -26,13 +25,14 @@ from antecede.overlays.daisy.items import (
     Release,
     Reshape,
     carry,
-    stranger,
+    process_key,
     unpack,
 )
 from antecede.overlays.daisy.layer import Layer
 from antecede.overlays.daisy.local import Broadcast
 from antecede.overlays.daisy.records import NEVER, Kept
 from antecede.overlays.daisy.splits import count_talk
+from antecede.overlays.daisy.undelivered import overtaken
 
 
 class Relay(Part):
@@ -378,7 +378,7 @@ class Relay(Part):
         if kept is not None and node.index not in kept.done_by and message not in reported:
             reported.add(message)
             for who in self._who_lack(layer, kept):
-                above.tell(Missed(stranger(who), (message,)), now)
+                above.tell(Missed(process_key(who), (message,)), now)
             above.tell(Done(node.index, (message,)), now)
 
     def _who_lack(self, layer: Layer, kept: Kept) -> list[int]:

@@ -16,7 +16,7 @@ from antecede.message import ProcessSet, members, process_set, set_to_bytes
 from antecede.order import Event, Notice, Packet, Transmit
 from antecede.overlays.daisy.core import Core, Part
 from antecede.overlays.daisy.items import Above, Reshape, unpack
-from antecede.overlays.daisy.layer import ABOVE, LEFT, Layer, founding_anew, joining, line
+from antecede.overlays.daisy.layer import ABOVE, LEFT, Layer, founding_anew, joining, last_view_key
 from antecede.overlays.daisy.plan import Node
 from antecede.overlays.daisy.records import NEVER, Servers
 from antecede.overlays.daisy.stamp import (
@@ -185,7 +185,7 @@ class Search(Part):
             self.say(word, layer.node.processes)
         for who in sorted(layer.memory.missing_batches) if layer.is_server else ():
             if who < ABOVE:
-                gone = self.core.plan.nodes[line(who)]
+                gone = self.core.plan.nodes[last_view_key(who)]
                 self.say(Wanted(gone.index), gone.processes)
 
     def _own(self, node: Node) -> Node:

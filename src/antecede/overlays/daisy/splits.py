@@ -28,7 +28,7 @@ _FEWEST = 4
 """That make two groups of two."""
 
 
-def decide(
+def due_change(
     parent: int,
     version: int,
     first: int,
@@ -99,5 +99,7 @@ def _talk(one: int, others: list[int], talk: dict[tuple[int, int], int]) -> int:
     return sum(talk.get((min(one, other), max(one, other)), 0) for other in others)
 
 
-def roll(node: int, inside: tuple[int, ...], talk: dict[tuple[int, int], int], load: int) -> Roll:
+def make_roll(
+    node: int, inside: tuple[int, ...], talk: dict[tuple[int, int], int], load: int
+) -> Roll:
     return Roll(node, side_by_side(inside, talk), load)

@@ -7,7 +7,7 @@ from antecede.order import Event, Notice
 from antecede.overlays.daisy.absence import Absence
 from antecede.overlays.daisy.ahead import RunningAhead
 from antecede.overlays.daisy.arrivals import Arrivals
-from antecede.overlays.daisy.batches import absent
+from antecede.overlays.daisy.batches import drop_absent
 from antecede.overlays.daisy.changes import Changes
 from antecede.overlays.daisy.core import Core, Part
 from antecede.overlays.daisy.fence import Fencing
@@ -58,7 +58,7 @@ class Views(Part):
         present = {self.core.stands_for(layer, member.process) for member in view.members}
         self._await_again(layer, event)
         if layer.memory.missing_batches:
-            absent(layer, present)
+            drop_absent(layer, present)
             self.arrivals.take_batches(layer, now)
         self.changes.on_stable(layer, sorted(layer.memory.pending_changes), now)
         if layer not in self.core.layers:  # it has ended
@@ -113,7 +113,7 @@ class Views(Part):
         self.changes.levels.unfreeze(layer, memory)
         if layer.node.level:
             self.changes.history.learn(memory.changes)
-            self.changes.history.update(memory)
+            self.changes.history.carry_over_missed(memory)
         else:
             self.changes.history.go_by(memory.changes, layer.node.processes)
         if memory.came_under:

@@ -9,17 +9,17 @@ has it knows that, and says so by name.
 from antecede.message import MessageId
 from antecede.overlays.daisy.items import Carry, carries, carry, pack, unpack
 from antecede.overlays.daisy.layer import Layer
-from antecede.overlays.daisy.records import Due, Kept
+from antecede.overlays.daisy.records import Kept, Undelivered
 
 
-def due(local: Layer, above: Layer, delivered: dict[int, int]) -> list[Due]:
+def left_undelivered(local: Layer, above: Layer, delivered: dict[int, int]) -> list[Undelivered]:
     """At a server that is about to leave the servers: what it has to remember."""
     options, own = local.options, local.process
     is_in_line = options.forward == "stable" and options.local == "broadcast"
     if not local.is_lost or not is_in_line:
         return []
     return [
-        Due(pack(item), above.node.index, above.state.epoch, local.node.processes)
+        Undelivered(pack(item), above.node.index, above.state.epoch, local.node.processes)
         for item in (carry(kept.message, kept.clock) for kept in above.in_order())
         if item.message.destinations >> own & 1 and item.number > delivered.get(item.sender, 0)
     ]
@@ -45,6 +45,6 @@ def overtaken(layer: Layer, kept: Kept) -> tuple[MessageId, ...]:
     return tuple(sorted({_item(one).id for one in late}))
 
 
-def _item(one: Due) -> Carry:
+def _item(one: Undelivered) -> Carry:
     [item] = carries([unpack(one.stored)])
     return item
