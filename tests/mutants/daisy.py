@@ -242,7 +242,7 @@ LEVELS = [
     ),
     Mutant(
         name="not-awaited-from-who-is-away",
-        old="        if self.is_awaited_below(layer, below, now):\n",
+        old="        if self.forwarding.is_awaited_below(layer, below, now):\n",
         new="        if not kept:\n",
     ),
     Mutant(
@@ -587,7 +587,7 @@ BACK = [
     ),
     Mutant(
         name="strays-in-a-handover",
-        old="            self.relay.note_stray(layer, item.id, now)\n",
+        old="            self.relay.forwarding.note_stray(layer, item.id, now)\n",
         new="",
     ),
     Mutant(
@@ -607,7 +607,7 @@ BACK = [
     ),
     Mutant(
         name="sends-down-though-replaced",
-        old="        if self._is_replaced(layer, kept, now):\n",
+        old="        if self.forwarding.is_replaced(layer, kept, now):\n",
         new="        if not kept:\n",
     ),
     Mutant(

@@ -94,7 +94,7 @@ class RunningAhead(Part):
             if layer.has_passed(message):
                 above.state.sent_ahead.discard(message)
                 kept = layer.memory.kept.get(message)
-                if kept is not None and self.relay.may_rise(layer, above, kept):
+                if kept is not None and self.relay.forwarding.may_rise(layer, above, kept):
                     self.relay.pass_if_new(above, kept, now)
         if was_ahead and not above.state.sent_ahead:
             self.relay.reconcile(layer, now)  # what came from above meanwhile

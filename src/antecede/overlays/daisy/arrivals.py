@@ -1,4 +1,10 @@
-"""What a process does with what its groups deliver: messages, batches, and word of all kinds."""
+"""What a process does with what its groups deliver: messages, batches, and word of all kinds.
+
+Each item of a payload goes to the part that answers it, in the order in which the group delivers.
+A group that is founded anew puts items aside until it has the batches that it waits for (`batches`;
+F1, C5), but for the words that must not wait (F5). This process brings the batches that it owes as
+soon as its groups are bound (F2), first upwards, then downwards.
+"""
 
 from collections.abc import Iterable
 
@@ -67,6 +73,7 @@ class Arrivals(Part):
         self.fencing = fencing
 
     def on_deliver(self, layer: Layer, message: groups.GroupMessage, now: float) -> None:
+        """A group has delivered a payload."""
         sender = message.sender.process
         items = decode_items(message.payload)
         arrivals = [(sender, message.id, item) for item in items]
@@ -82,8 +89,8 @@ class Arrivals(Part):
             self._take(layer, arrivals, now)
 
     def _note_groups(self, layer: Layer, items: Iterable[Item]) -> None:
-        """Which groups bring a batch into one of servers. They may have given way to others since
-        it was founded."""
+        """Note which groups bring their batch into this group of servers (F3). They may have given
+        way to others since it was founded."""
         memory = layer.memory
         for item in items:
             if isinstance(item, Batch) and item.of is not None:
@@ -95,7 +102,7 @@ class Arrivals(Part):
                 }
 
     def take_batches(self, layer: Layer, now: float) -> None:
-        """When all batches are here, or will not come: these first, then what came meanwhile."""
+        """Begin, when all batches are here or given up: take these first, then what came meanwhile."""
         if layer.memory.passed_below and not layer.memory.missing_batches:
             self._await_those_behind(layer)
         if not layer.memory.missing_batches:
@@ -114,7 +121,8 @@ class Arrivals(Part):
             self._take(layer, others, now)
 
     def _await_those_behind(self, layer: Layer) -> None:
-        """A group brings another batch that lacks what others have had of a process of its own."""
+        """Wait for another batch of each group that lacks what others have had of a process of its
+        own."""
         nodes = self.core.plan.nodes
         had = [one for one in layer.memory.passed_below if one in nodes]
         behind = note_lacking(layer, {one: nodes[one].processes for one in had})
@@ -123,7 +131,7 @@ class Arrivals(Part):
         layer.state.founding.owed_batches |= behind & {self.core.stands_for(layer, self.process)}
 
     def _take_at_once(self, layer: Layer, arrivals: list[Arrival], now: float) -> list[Arrival]:
-        """Word that does not wait for batches; what is left."""
+        """Take the words that do not wait for batches (F5), and return what is left."""
         for sender, within, item in arrivals:
             if isinstance(item, Bind):
                 self.fencing.on_bind(layer, item, within)
@@ -134,7 +142,8 @@ class Arrivals(Part):
         return [one for one in arrivals if not isinstance(one[2], Bind | Forget | Reshape)]
 
     def _take(self, layer: Layer, arrivals: Iterable[Arrival], now: float) -> None:
-        """Word that may be the end of the group comes last."""
+        """Hand each item to the part that answers it. `Ready` comes last, since it may be the end
+        of the group."""
         for sender, within, item in sorted(arrivals, key=lambda one: isinstance(one[2], Ready)):
             if layer not in self.core.layers:
                 return
@@ -215,14 +224,16 @@ class Arrivals(Part):
                 self.core.tell_gap(layer, lost | layer.state.founding.absent)
 
     def _is_awaited(self, layer: Layer, below: Layer, now: float) -> bool:
-        """Whether one may yet bring what its own group lacks, and others have had."""
-        return bool(layer.memory.lacking) and self.relay.is_awaited_below(layer, below, now)
+        """Whether a process may yet bring what its own group lacks, and others have had."""
+        return bool(layer.memory.lacking) and self.relay.forwarding.is_awaited_below(
+            layer, below, now
+        )
 
     def bring_batches(self, now: float) -> None:
-        """Into groups that are founded anew. From below when nothing is missing from further below,
-        from above when nothing is missing from further above: first all is gathered upwards, then
-        it is put in order downwards. What comes from above comes last, for the groups before may
-        have had more from there in the meantime."""
+        """Bring the batches that this process owes. From below, when nothing is missing from
+        further below; from above, when nothing is missing from further above. So all is gathered
+        upwards first, then put in order downwards. The batch from above comes last, for the groups
+        before may have had more from there in the meantime."""
         for layer in self.core.layers:
             owes = layer.state.founding.owed_batches
             if not owes:

@@ -1,4 +1,4 @@
-"""How a group begins that is founded in the place of others.
+"""How a group begins that is founded in the place of others (F1, F3, C5).
 
 Its founders have no common past. Each of them first sends all that its group keeps (`Batch`), and
 puts aside whatever comes until the batches of all are there. Then it takes the batches in the order
@@ -60,8 +60,8 @@ def batch(layer: Layer, below: Layer | None, absent: ProcessSet = 0) -> tuple[It
 
 
 def known_beside(below: Layer) -> dict[int, set[MessageId]]:
-    """What a group knows others to have missed, and those who are away from it as well: the next
-    group, or the next server, may know nothing of it."""
+    """What others have missed, as a group knows, and what those have who are away from the group:
+    the next group, or the next server, may know nothing of it."""
     if below.node.level:
         return {who: names for who, names in below.memory.missed_beside.items() if who >= 0}
     found = dict(below.memory.missed_beside)
@@ -71,8 +71,9 @@ def known_beside(below: Layer) -> dict[int, set[MessageId]]:
 
 
 def _had(layer: Layer, below: Layer) -> Ids:
-    """What a local group has had. Survivors take those who are away for dead, and where not all
-    members have all messages, nobody knows."""
+    """By process, the last number that a local group has had; nothing where it does not matter or
+    nobody knows. With `survivors`, those who are away are taken for dead; and where not all members
+    have all messages, nobody knows."""
     options = layer.options
     is_early = options.forward != "stable" and options.local == "broadcast"
     if not is_early or options.quorum is Quorum.SURVIVORS or below.node.level:
@@ -97,12 +98,12 @@ def note_lacking(layer: Layer, inside: Mapping[int, ProcessSet]) -> set[int]:
 
 
 def listed(names: dict[int, set[MessageId]]) -> tuple[tuple[int, Ids], ...]:
-    """What was missed, by whom, as it is stored."""
+    """What was missed, by whom, as it travels."""
     return tuple((who, tuple(sorted(ids))) for who, ids in sorted(names.items()))
 
 
 def batch_from_above(layer: Layer, above: Layer) -> tuple[Item, ...]:
-    """What the servers keep for a group, and know that its members have missed."""
+    """What the servers keep for a group, and what its members have missed, as the servers know."""
     beside = {
         who: names for who, names in above.memory.missed_beside.items() if is_member(layer, who)
     }
@@ -185,7 +186,7 @@ def is_member(layer: Layer, who: int) -> bool:
 
 
 def take_aside(layer: Layer) -> tuple[list[Arrival], list[Arrival]]:
-    """What was put aside: messages, in the order of Lamport time, and the rest."""
+    """Take back what was put aside: the messages, in the order of Lamport time, and the rest."""
     aside = [(sender, within, unpack(stored)) for sender, within, stored in layer.memory.aside]
     layer.memory.aside = []
     messages = [arrival for arrival in aside if isinstance(arrival[2], Carry)]
@@ -194,7 +195,8 @@ def take_aside(layer: Layer) -> tuple[list[Arrival], list[Arrival]]:
 
 
 def drop_absent(layer: Layer, present: set[int | None]) -> None:
-    """A member that is not in the view any more brings no batch, unless its group does."""
+    """Wait no more for batches of members that are not in the view any more, unless their groups
+    bring these."""
     batches = layer.memory.missing_batches
     if not layer.waits_for_groups:
         layer.memory.missing_batches = {who for who in batches if who < 0 or who in present}

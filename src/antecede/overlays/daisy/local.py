@@ -134,7 +134,7 @@ class Broadcast(Part):
             if kept.message.destinations & ~below.node.processes
             and self.relay.transport(below).may_go_on(below, kept)
             and not self.relay.transport(below).holds_back(below, kept)
-            and self.relay.may_rise(below, layer, kept)
+            and self.relay.forwarding.may_rise(below, layer, kept)
         ]
 
     def owed(self, layer: Layer) -> set[int]:

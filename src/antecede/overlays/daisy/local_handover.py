@@ -146,7 +146,7 @@ class HandingOver(Part):
         state.unstable[message.id] = [item.id for item in carries(items)]
         for item in carries(items):
             layer.note_passed(item.id)
-            self.relay.note_stray(layer, item.id, now)
+            self.relay.forwarding.note_stray(layer, item.id, now)
             self.relay.deliver(self._group.note(layer, item))
         epochs = state.epochs
         epochs.epoch = first_of(view.number, (member.process for member in view.members))

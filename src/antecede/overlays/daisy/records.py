@@ -130,8 +130,8 @@ class Memory(msgspec.Struct, array_like=True):
     without_servers_since: float = NEVER
     """Since when its servers, one after the other, have been looking for the servers above."""
     strays: dict[MessageId, float] = {}
-    """By stray (`Relay.note_stray`), since when it has been here; `NEVER` if it is not waited for
-    any more."""
+    """By stray (`forwarding`), since when it has been here; `NEVER` if it is not waited for any
+    more."""
     passed_below: dict[int, dict[int, int]] = {}
     """By group that has brought a batch, and by process, the last number that the group has had."""
     lacking: dict[int, int] = {}
@@ -167,7 +167,7 @@ class Memory(msgspec.Struct, array_like=True):
         _add_names(self.missed, who, messages)
 
     def carry_over(self, gone: Iterable[int], made: Iterable[int]) -> None:
-        """Note what the groups `gone` have missed for the groups `made`, which are in their place."""
+        """Note what the groups `gone` have missed for those in their place, which are `made`."""
         if not self.founded_without.isdisjoint(gone):
             self.founded_without.difference_update(gone)
             self.founded_without.update(made)

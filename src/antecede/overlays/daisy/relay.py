@@ -1,18 +1,21 @@
 """What a process does with messages: it delivers them, sends them on from group to group, keeps
 them and lets them go.
 
+A message goes on when it has come by in a group and all members have it (`forwarding` says what
+else it may wait for). It is kept in a group until all groups are done with it, as word from below
+(`Done`, `Has`) and from above (`Release`, `Own`) says: so no crash takes away what is still needed.
+
 How a message travels inside of a group is a matter of that group: between servers it is broadcast,
 in a local group the option `local` decides (`Broadcast`).
 """
 
 from collections.abc import Iterable
-from math import inf
 
 from antecede import groups
-from antecede.groups import Quorum
 from antecede.message import MessageId, process_set
 from antecede.order import Deliver
 from antecede.overlays.daisy.core import Core, Part
+from antecede.overlays.daisy.forwarding import Forwarding
 from antecede.overlays.daisy.items import (
     Ahead,
     Carry,
@@ -45,13 +48,16 @@ class Relay(Part):
         """Among servers."""
         self.in_local_group = local(core, self)
         """In the local group."""
+        self.forwarding = Forwarding(core, self.in_local_group.reaches_all)
 
     def transport(self, layer: Layer) -> Broadcast:
+        """How messages travel in this group."""
         return self.among_servers if layer.node.level else self.in_local_group
 
     # Messages in a group.
 
     def arrive(self, layer: Layer, item: Carry, within: groups.GroupMessageId, now: float) -> None:
+        """A message comes by in a group."""
         message, memory = item.message, layer.memory
         if layer.has_passed(message.id):
             self._arrive_again(layer, message.id, within, now)
@@ -66,7 +72,7 @@ class Relay(Part):
             layer.state.unstable.setdefault(awaited, []).append(message.id)
         if not layer.node.level:
             if layer.view is not None and within.sender != layer.view.members[0]:
-                self.note_stray(layer, message.id, now)
+                self.forwarding.note_stray(layer, message.id, now)
             count_talk(self.core.state.talk, layer, message)
             self.deliver(kept)
         if self.options.forward != "stable" or kept.stable:
@@ -76,14 +82,8 @@ class Relay(Part):
             self.check_done(below, below.memory.kept[message.id], now)
         elif below is not None and below.is_server:
             self._report_passed(layer, below, kept, now)
-        if below is not None and self._ends_wait(below, message.id):
+        if below is not None and self.forwarding.ends_wait(below, message.id):
             self.reconcile(layer, now)
-
-    def note_stray(self, layer: Layer, message: MessageId, now: float) -> None:
-        """Note a stray: a message that came into a local group with a member that was away, and not
-        from the servers."""
-        if self.options.forward != "stable" and not layer.node.processes >> message.sender & 1:
-            layer.memory.strays[message] = now
 
     def _arrive_again(
         self, layer: Layer, message: MessageId, within: groups.GroupMessageId, now: float
@@ -116,6 +116,7 @@ class Relay(Part):
             self.core.emit(Deliver(message))
 
     def on_stable(self, layer: Layer, stable: Iterable[groups.GroupMessageId], now: float) -> None:
+        """All members have these group messages."""
         if layer.memory.aside or layer.memory.came_ahead:
             layer.state.founding.stable_aside.update(stable)
         else:
@@ -132,6 +133,7 @@ class Relay(Part):
         self.transport(layer).on_stable(layer, stable, now)
 
     def note_stable(self, layer: Layer, message: MessageId, now: float) -> None:
+        """All members have this message: it may go on, and the group may be done with it."""
         kept = layer.memory.kept.get(message)
         if kept is None or kept.stable:
             return
@@ -145,7 +147,7 @@ class Relay(Part):
     # From group to group.
 
     def send(self, layer: Layer, item: Carry | Ahead, now: float) -> None:
-        """Into a group."""
+        """Send a message into a group."""
         self.transport(layer).send(layer, item, now)
 
     def send_on(self, layer: Layer, kept: Kept, now: float) -> None:
@@ -169,17 +171,17 @@ class Relay(Part):
             above is not None
             and message.destinations & ~layer.node.processes
             and above.is_new(message.id)
-            and self.may_rise(layer, above, kept)
+            and self.forwarding.may_rise(layer, above, kept)
         ):
             self.pass_if_new(above, kept, now)
         if layer.state.sent_ahead:  # these are still on their way below, and this may be an answer
             return
         if below is None or not below.is_new(message.id):
             return
-        if self._is_replaced(layer, kept, now):
+        if self.forwarding.is_replaced(layer, kept, now):
             layer.state.held_back = True
             return
-        if self.is_awaited_below(layer, below, now):
+        if self.forwarding.is_awaited_below(layer, below, now):
             layer.state.held_back = True
             return
         if layer.state.held_back:  # what was awaited has come: the rest goes before this one
@@ -187,35 +189,6 @@ class Relay(Part):
             self._send_held_back(layer, kept, now)
         if message.destinations & below.node.processes:
             self.pass_if_new(below, kept, now)
-
-    def may_rise(self, layer: Layer, above: Layer, kept: Kept) -> bool:
-        """Whether a message goes up. Where messages are sent on early, it may be a stray: a server
-        that was replaced got it from other servers and brought it into this group, and the next
-        server may not have what precedes it there. So a stray is left to those that it comes from,
-        or is brought in a batch; what comes after it waits until the servers have had it, or until
-        that is given up."""
-        if not above.is_open:
-            return False
-        message, strays = kept.message.id, layer.memory.strays
-        if self.options.forward == "stable":
-            return True
-        if not layer.node.processes >> message.sender & 1 and strays.get(message) != NEVER:
-            return False
-        return not any(
-            since != NEVER and not above.has_passed(stray) and self._precedes(layer, stray, kept)
-            for stray, since in strays.items()
-        )
-
-    def _ends_wait(self, layer: Layer, message: MessageId) -> bool:
-        """Whether with this message the servers have had a stray of this group, or do not get it
-        any more: what comes after that stray has waited, and goes up before anything else."""
-        sender, number = message
-        strays = layer.memory.strays
-        return any(stray.sender == sender and stray.number <= number for stray in strays)
-
-    def _precedes(self, layer: Layer, stray: MessageId, kept: Kept) -> bool:
-        earlier = layer.memory.kept.get(stray)
-        return earlier is not None and earlier.place < kept.place
 
     def give_up_strays(self, layer: Layer, now: float) -> None:
         """Their senders have been away for too long to bring them, or what precedes them."""
@@ -231,68 +204,13 @@ class Relay(Part):
             self.reconcile(layer, now)
 
     def _send_held_back(self, layer: Layer, before: Kept, now: float) -> None:
+        """Send on what came before this message."""
         for kept in layer.in_order():
             if kept.place < before.place and self.transport(layer).may_go_on(layer, kept):
                 self.send_on(layer, kept, now)
 
-    def is_awaited_below(self, layer: Layer, below: Layer, now: float) -> bool:
-        """Whether a member of the group below has sent on early what that group has not had, and
-        may still bring it, with all that it sent before: what comes from here may depend on that.
-        """
-        if self.options.forward == "stable":
-            return False
-        had, memory = below.memory.passed, layer.memory
-        return any(
-            memory.last_passed(who) > had.get(who, 0) and self._may_bring(below, who, now)
-            for who in (*below.memory.away, *below.state.returned)
-        )
-
-    def _is_replaced(self, layer: Layer, kept: Kept, now: float) -> bool:
-        """Whether the local group has another server by now, and this process does not know (F7):
-        it has not had what a member has sent, and the group's server must have. What comes from
-        here may depend on what that group has had since. This process looks around, and waits, for
-        `forget_after_s` at most."""
-        below, state, sender = self.core.below(layer), layer.state, kept.message.id.sender
-        if below is None or below.node.level or self.options.quorum is Quorum.SURVIVORS:
-            return False
-        if state.replaced_since < 0:
-            is_beginning = below.memory.missing_batches or below.state.handover.gathering
-            is_inside = below.view is not None and below.view.processes >> sender & 1
-            is_news = is_inside and sender != self.process
-            if is_beginning or not (is_news or self._is_behind(layer, below)):
-                return False
-            state.replaced_since = now
-            below.state.sleep.busy_until = now + 2 * self.options.suspect_after_s
-        return now - state.replaced_since <= self.options.forget_after_s
-
-    def _is_behind(self, layer: Layer, below: Layer) -> bool:
-        """Whether the servers have had something of a member that the local group has not, as far
-        as this process knows, even if they keep it no more. That says nothing of a group that came
-        in the place of others, which does not know what these had, nor of one whose members do not
-        get all messages."""
-        if self.options.evolves or not self.transport(below).reaches_all:
-            return False
-        had, seen = below.memory.passed, layer.memory.passed
-        inside = () if below.view is None else below.view.members
-        others = (one.process for one in inside if one.process != self.process)
-        is_stable = self.options.forward == "stable"
-        return is_stable and any(seen.get(who, 0) > had.get(who, 0) for who in others)
-
-    def _may_bring(self, layer: Layer, process: int, now: float) -> bool:
-        """Whether messages of a process that its own group has missed may still come from itself,
-        with all that it sent before them: it is away, and not for ever, or it has just come back.
-
-        Where messages are not broadcast, members hand over all that they have to a new server,
-        which goes on with that. And with `survivors` a process that is away is taken for dead.
-        """
-        if not self.transport(layer).reaches_all or layer.node.level:
-            return False
-        if self.options.quorum is Quorum.SURVIVORS:
-            return False
-        since = layer.memory.away.get(process, -inf)
-        return process in layer.state.returned or now - since <= self.options.forget_after_s
-
     def pass_if_new(self, layer: Layer, kept: Kept, now: float) -> None:
+        """Send a message of another group into this one, unless it was, or has come by."""
         id_ = kept.message.id
         if layer.is_new(id_) and id_ not in layer.state.sent_ahead:
             self.send(layer, carry(kept.message, kept.clock), now)
@@ -353,7 +271,9 @@ class Relay(Part):
         )
 
     def check_done(self, layer: Layer, kept: Kept, now: float) -> None:
-        """Drop the message where nothing is above, tell the group above otherwise."""
+        """If the group is done with a message, tell the group above so, or let the message go where
+        nobody above knows of it. If it has it but for those who are away, tell the group above
+        that."""
         spreading = self.transport(layer)
         if not spreading.knows_done(layer) or not self.is_done(layer, kept):
             self._report_held(layer, kept, now)
@@ -368,11 +288,13 @@ class Relay(Part):
             spreading.let_go(layer, message.id, now)  # though the servers may keep it, from before
 
     def check_all(self, layer: Layer, now: float) -> None:
+        """Check all that a group keeps: who is away has changed."""
         for kept in layer.in_order():
             self.check_done(layer, kept, now)
 
     def _report_done(self, above: Layer, layer: Layer, message: MessageId, now: float) -> None:
-        """With that, who of the group lacks it: all in the group who know that may die."""
+        """Tell the group above that this one is done with a message, and which of its members lack
+        it: all in the group who know that may die."""
         kept, node = above.memory.kept.get(message), layer.node
         reported = above.state.out.reported_done
         if kept is not None and node.index not in kept.done_by and message not in reported:
@@ -399,6 +321,8 @@ class Relay(Part):
         return all(one in had for one in layer.node.children if to & nodes[one].processes)
 
     def _report_held(self, layer: Layer, kept: Kept, now: float) -> None:
+        """Tell the group above, where groups of servers come and go, that this one has a message
+        (G3)."""
         id_, node = kept.message.id, layer.node
         above = self.core.above(layer) if self.core.reshapes and layer.is_server else None
         known = None if above is None else above.memory.kept.get(id_)
@@ -410,6 +334,7 @@ class Relay(Part):
             above.tell(Has(node.index, (id_,)), now)
 
     def on_has(self, layer: Layer, node: int, ids: Ids, now: float) -> None:
+        """A group below has these messages."""
         for id_ in ids:
             kept = layer.memory.kept.get(MessageId(*id_))
             if kept is not None:
@@ -417,6 +342,7 @@ class Relay(Part):
                 self.check_done(layer, kept, now)
 
     def on_own(self, layer: Layer, ids: Ids, now: float) -> None:
+        """Nobody above knows of these messages any more."""
         layer.memory.unknown_above.update(MessageId(*id_) for id_ in ids)
         self.check_all(layer, now)
 
@@ -432,6 +358,7 @@ class Relay(Part):
                 self.check_done(layer, kept, now)
 
     def carry_over(self, kept: Kept, change: Item) -> None:
+        """What groups that gave way were done with, or had, so are, or have, those in their place."""
         if isinstance(change, Change) and kept.done_by.issuperset(change.gone):
             kept.done_by.update(index for index, _ in change.made)
         elif isinstance(change, Reshape) and change.gone in kept.done_by:
@@ -443,8 +370,8 @@ class Relay(Part):
             kept.held_by.update(group.index for group in change.made or change.below)
 
     def release(self, layer: Layer, message: MessageId, now: float) -> None:
-        """Nobody need keep it, here and below. It may have been the last of what came in batches
-        that was not known to be stable."""
+        """Let a message go, here and below: nobody need keep it. It may have been the last of what
+        came in batches that was not known to be stable."""
         self.transport(layer).on_let_go(layer, message)
         was_merging = layer.has_unstable_batches()
         kept = layer.memory.kept.pop(message, None)

@@ -1,4 +1,4 @@
-"""How servers find each other when the group above does not answer, and found it anew.
+"""How servers find each other when the group above does not answer, and found it anew (F1, F4, F8).
 
 A new server asks those that were in the group above to let it in. If nobody does, all of them may
 have died at once. Then it asks around in the groups beside its own (`Seek`). A process that is in
@@ -6,7 +6,10 @@ the group above says who else is (`Found`). One that looks for it, too, says so 
 look whether their own server lives.
 
 If nobody that is in is found for a while, the searching server whose group has the lowest number
-founds the group anew, with all that look for it, in a new epoch. What they begin with: `batches`.
+founds the group anew, with all that look for it, in a new epoch. `batches` says what they begin
+with.
+
+Processes also call others here: members that are away, and groups that have no server above.
 """
 
 from math import inf
@@ -32,7 +35,7 @@ from antecede.overlays.daisy.stamp import (
 )
 
 _FOUNDERS = 1 << 16
-"""An epoch has its founder in its lower bits: if two are founded at once, one is the later."""
+"""An epoch has its founder in the bits below this: if two are founded at once, one is the later."""
 
 _SPELL = 30
 """Calls come ever more seldom. Those that are at most so many times `suspect_after_s` apart count
@@ -42,6 +45,7 @@ _IN_VAIN = 5
 its group that there are no others."""
 
 _COUPLE = 2
+"""The members of a group that is too small for its server to leave it."""
 
 
 class Search(Part):
@@ -60,7 +64,8 @@ class Search(Part):
             self.core.emit(Transmit(Packet(self.process, None, stamp), to))
 
     def tell_changes(self, node: Node, to: ProcessSet) -> None:
-        """Those that are asked may not know yet of the groups that this process speaks of."""
+        """Tell how groups have changed to those that are asked: they may not know yet of the groups
+        that this process speaks of."""
         changes = self.core.changes()
         if changes:
             self.say(Moved(node.index, changes), to)
@@ -94,7 +99,8 @@ class Search(Part):
     # One that looks for the group above.
 
     def tick(self, layer: Layer, now: float) -> None:
-        """At every tick of a group of servers."""
+        """At every tick of a group of servers: look for the others, if this process is not among
+        them (or has to go); else see that the others know it."""
         state, bound = layer.state, self.core.earliest_epoch(layer.node.index)
         if state.epoch < bound < LEFT:
             self._leave(layer, bound, now)
@@ -189,12 +195,13 @@ class Search(Part):
                 self.say(Wanted(gone.index), gone.processes)
 
     def _own(self, node: Node) -> Node:
+        """The group that this process lives in or below, of those below this one."""
         plan = self.core.plan
         child = plan.child_of(node, self.process)
         return plan.nodes[node.index if child is None else child]
 
     def _others_looking(self, layer: Layer, now: float) -> dict[int, tuple[int, float]]:
-        """By group, the servers that have said a moment ago that they are looking, too."""
+        """By group, the server that has said a moment ago that it is looking, too, and when."""
         return {
             child: (process, heard_at)
             for child, (process, heard_at) in sorted(layer.state.seeking.others_looking.items())
@@ -202,7 +209,7 @@ class Search(Part):
         }
 
     def _found_anew(self, layer: Layer, own: Node, now: float) -> None:
-        """If nobody with a better claim is looking, and enough are."""
+        """Found the group anew, if enough are looking and none of them has a better claim."""
         fresh = {child: process for child, (process, _) in self._others_looking(layer, now).items()}
         if any(child < own.index for child in fresh) or self.core.is_home_lost(layer):
             return
@@ -211,6 +218,7 @@ class Search(Part):
         self._begin_anew(layer, (self.process, *fresh.values()), now)
 
     def _begin_anew(self, layer: Layer, founders: tuple[int, ...], now: float) -> None:
+        """Found the group with these, in an epoch that is later than all (F2)."""
         node, state = layer.node.index, layer.state
         highest = max(state.epoch, state.seeking.highest_epoch, self.core.earliest_epoch(node))
         epoch = (highest // _FOUNDERS + 1) * _FOUNDERS + self.process
@@ -250,7 +258,7 @@ class Search(Part):
         return self.core.stands_for(layer, senior) if known.epoch == epoch and senior >= 0 else None
 
     def _remind(self, layer: Layer) -> None:
-        """A founder repeats its word to those that have not been heard in the new group."""
+        """As a founder, tell those that have not been heard in the new group again."""
         if not layer.state.epoch:
             return
         view = layer.view
@@ -261,6 +269,7 @@ class Search(Part):
     # What others say.
 
     def on_talk(self, source: int, talk: Talk, now: float) -> None:
+        """Another process has said something outside of the groups."""
         match talk:
             case Poke(node, to) if to is not None:
                 self.say(Poke(node), 1 << to)
@@ -327,6 +336,7 @@ class Search(Part):
         return has_left
 
     def _on_seek(self, source: int, word: Seek, now: float) -> None:
+        """A server looks for the servers above: answer as one of them, or as one that looks, too."""
         plan, parent = self.core.plan, word.above
         if parent not in plan.nodes:
             return
@@ -374,13 +384,14 @@ class Search(Part):
         seeking.highest_epoch = max(seeking.highest_epoch, epoch, layer.state.epoch, bound)
 
     def _on_lost(self, source: int, node: int, parent: int, epoch: int, now: float) -> None:
+        """The server of another group is looking, too."""
         layer = self.core.layer_of(parent)
         if layer is not None and not layer.state.moving.ended_by:
             self._note_epoch(layer, epoch)
             layer.state.seeking.others_looking[node] = (source, now)
 
     def _adopt(self, layer: Layer, word: Found, now: float) -> None:
-        """Found the group with the others, or ask those who are in it to be let in."""
+        """Found the group with the others, or ask those who are in it to be let in (F6)."""
         state, node, options = layer.state, layer.node, layer.options
         self._note_epoch(layer, word.epoch)
         if word.epoch < max(state.epoch, self.core.earliest_epoch(node.index)):

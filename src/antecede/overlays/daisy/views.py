@@ -1,5 +1,10 @@
-"""What a process does when views change: it takes over what a group remembers, begins to serve a
-group, and comes back when it was left out itself."""
+"""What a process does when views change.
+
+In a new view it takes over what the group remembers if it has just joined; serves the group if it
+is the most senior member, and then asks to be let in above; and has the other parts look again, for
+who is there, or who serves, has changed. When the others have gone on without this process, it
+comes back with what they may lack.
+"""
 
 from antecede import groups
 from antecede.message import ProcessSet, process_set, set_to_bytes
@@ -39,6 +44,7 @@ class Views(Part):
         self.arrivals = arrivals
 
     def on_view(self, layer: Layer, event: groups.ViewInstalled, now: float) -> None:
+        """A group has a new view."""
         view, state = event.view, layer.state
         where = layer.node.name
         self.core.emit(Notice(Event.VIEW, where, view.number, view.processes))
@@ -85,8 +91,8 @@ class Views(Part):
         levels.advance(layer, now)
 
     def _await_again(self, layer: Layer, event: groups.ViewInstalled) -> None:
-        """While batches are awaited, a member that comes brings that of its group. Otherwise what
-        that group has yet to send would count as had where others bring something later.
+        """While batches are awaited, a member that comes brings that of its group (F3). Otherwise
+        what that group has yet to send would count as had where others bring something later.
 
         Where messages are sent on before all have them, several servers that leave together may
         have been the only ones with a message, and have sent on what depends on it. So nothing is
@@ -108,7 +114,7 @@ class Views(Part):
             layer.memory.brought -= bereft
 
     def _absorb(self, layer: Layer, content: bytes, now: float) -> None:
-        """In the group, or again after an exclusion: take over what it remembers."""
+        """Take over what a group remembers, when this process has joined it or is back in it."""
         memory = Memory.taken_at(now, content)
         self.changes.levels.unfreeze(layer, memory)
         if layer.node.level:
@@ -130,7 +136,7 @@ class Views(Part):
             self.changes.tell_servers(layer, now)
 
     def _serve(self, layer: Layer, now: float) -> None:
-        """The server of a group is in the group above."""
+        """Be in the group above, as the server of this one."""
         node = layer.node
         if node.parent is None or layer is not self.core.layers[-1]:
             return
@@ -148,7 +154,7 @@ class Views(Part):
         self.core.add(above, now)
 
     def _tell_below(self, layer: Layer, view: groups.View, now: float) -> None:
-        """The group below has to know which servers its next server can turn to."""
+        """Tell the group below which servers its next server can turn to."""
         below = self.core.below(layer)
         if below is not None and view.number > 1:
             epoch, senior = layer.state.epoch, view.members[0].process
@@ -157,7 +163,8 @@ class Views(Part):
             below.tell(word, now)
 
     def on_stopped(self, layer: Layer, event: groups.Stopped, now: float) -> None:
-        """The others went on without this process: it comes back. It serves no group meanwhile."""
+        """Ask to be let in again: the others went on without this process. It serves no group
+        meanwhile."""
         old, from_above = layer.state, self.core.kept_above(layer)
         again = joining(
             self.process,
