@@ -2,7 +2,9 @@
 back.
 
 A process that is silent may be dead or merely slow. Its group keeps what is for it for
-`forget_after_s`. A group of servers does the same for a group below that has no server in it.
+`forget_after_s`. A group of servers does the same for a group below that has no server in it (claim
+4 of docs/daisy-argument.md). What is let go is remembered by name, and told to whoever is back,
+until all members of its group are known to have been told.
 """
 
 from collections.abc import Iterable, Mapping
@@ -33,7 +35,7 @@ class Absence(Part):
         self.search = search
 
     def note_away(self, layer: Layer, view: groups.View, now: float) -> None:
-        """A process or group that has left may come back: remember since when it has been away."""
+        """Remember since when those have been away that are not in the view: they may come back."""
         memory, node = layer.memory, layer.node
         present = {self.core.stands_for(layer, member.process) for member in view.members}
         if node.level:
@@ -51,8 +53,8 @@ class Absence(Part):
                 memory.founded_without.discard(who)
 
     def note_return(self, layer: Layer, now: float) -> None:
-        """A member that is back has got what was kept for it as soon as it speaks in the new view.
-        A group says itself when it has been told what it missed (`on_served`)."""
+        """Note which members are back: one that speaks in the new view has got what was kept for
+        it. A group says itself when it has been told what it missed (`on_served`)."""
         memory = layer.memory
         if layer.state.others_may_lack and layer.member.are_all_present:
             layer.state.others_may_lack = False
@@ -72,8 +74,9 @@ class Absence(Part):
             self.relay.check_all(layer, now)
 
     def give_up_waiting(self, layer: Layer, now: float) -> None:
-        """A member that has been back for a while, or away for long, has had the time to bring what
-        its group lacks of its messages: whatever else there is comes from the servers."""
+        """Wait no more for members that have been back for a while, or away for long. They have had
+        the time to bring what their group lacks of their messages; the rest comes from the servers.
+        """
         returned = layer.state.returned
         limit_s = self.options.suspect_after_s
         late = [who for who, at in returned.items() if now - at > limit_s]
@@ -185,15 +188,16 @@ class Absence(Part):
                 self.search.call(layer, who)
 
     def _forget(self, layer: Layer, word: Forget, now: float) -> None:
-        """A process that is lost at home decides nothing of the kind: its group may be away no
-        longer, through another server, and nobody would be told of what it lets go."""
+        """Tell the group that one is forgotten, or a batch given up. A process that is lost at home
+        decides nothing of the kind: its group may be away no longer, through another server, and
+        nobody would be told of what it lets go."""
         if not self.core.is_home_lost(layer):
             layer.tell_once(word, now)
 
     def on_forget(self, layer: Layer, word: Forget, now: float) -> None:
-        """A group whose batch is given up may have been there a moment ago, and come back: what is
-        for it is kept. Who is away from the others may have served with it, and have the
-        message."""
+        """One that is away is forgotten, or a batch is given up, as all members hear. A group whose
+        batch is given up may have been there a moment ago, and come back: what is for it is kept.
+        Who is away from the others may have served with it, and have the message."""
         memory, who = layer.memory, word.who
         if word.batch and who in memory.missing_batches:
             memory.missing_batches.discard(who)
@@ -207,7 +211,7 @@ class Absence(Part):
             self.relay.reconcile(layer, now)
 
     def _bringing(self, layer: Layer, who: int) -> ProcessSet:
-        """Whose messages are missing where a batch is given up."""
+        """The processes whose messages are missing where a batch is given up."""
         if who == ABOVE:
             return self.core.beyond(layer)
         if who > ABOVE:
@@ -216,9 +220,10 @@ class Absence(Part):
         return self.core.plan.nodes[last_view_key(who)].processes & ~here
 
     def tell_missed(self, layer: Layer, now: float, had: Mapping[int, int] = NOTHING) -> None:
-        """Back after so long that something for this process or its group has been let go. `had`:
-        of each process the last number that was delivered here before. A server may have been
-        replaced and not know: it tells for itself, and again when all of its group hear it."""
+        """Tell the application what was let go that is for this process or its group, which has
+        been away for so long. `had`: by process, the last number that was delivered here before. A
+        server may have been replaced and not know: it tells for itself, and again when all of its
+        group hear it."""
         whose = self.core.stands_for(layer, self.process)
         missed = layer.memory.missed.get(whose, set()) if whose is not None else set()
         names = {name for name in missed if name.number > had.get(name.sender, 0)}
@@ -237,8 +242,9 @@ class Absence(Part):
         self.core.tell_gap(layer, messages=tuple(sorted(names)) if are_all else ())
 
     def on_served(self, node: int, now: float) -> None:
-        """All members of its group hear this process, as one of these servers. If the group has
-        missed something, it is told so through this process; the other servers may forget it."""
+        """All members of its group are known to hear this process, as one of these servers (F2). If
+        the group has missed something, it is told so through this process; the other servers may
+        forget it."""
         layer = self.core.layer_of(node)
         if layer is None or not layer.is_in or layer.memory.missing_batches:
             return
@@ -253,7 +259,7 @@ class Absence(Part):
             self.core.send_word(layer, Missed(whose, ()), now)
 
     def hand_down_missed(self, layer: Layer, now: float) -> None:
-        """At a server: what those of its local group have missed, as the servers know."""
+        """At a server, tell the local group what its members have missed, as the servers know."""
         below = self.core.below(layer)
         if below is None or below.node.level or not below.is_server:
             return
@@ -264,9 +270,10 @@ class Absence(Part):
                 below.tell(word, now)
 
     def tell_doubtful(self, layer: Layer, now: float) -> None:
-        """At a server of a group that was given up when the servers were founded anew: it is not
-        bound to that epoch yet. Others have brought some messages of its processes, perhaps not all
-        before those; what it keeps besides and would be taken for had counts as missed."""
+        """At a server of a group that was given up when the servers were founded anew, tell what
+        counts as missed. Its group is not bound to that epoch yet. Others have brought some
+        messages of its processes, perhaps not all before those; what it keeps besides and would be
+        taken for had counts as missed."""
         below, node, epoch = self.core.below(layer), layer.node.index, layer.state.epoch
         if below is None or self.options.quorum is Quorum.SURVIVORS or layer.memory.missing_batches:
             return
@@ -288,8 +295,8 @@ class Absence(Part):
             self.core.send_words(layer, words, now)
 
     def pass_on_missed(self, layer: Layer, known: Mapping[int, set[MessageId]], now: float) -> None:
-        """Whoever comes in may know what others have missed, from where it was before or from its
-        group."""
+        """Tell a group that this process has come into what others have missed, as it knows from
+        where it was before, or from its group."""
         memory, below = layer.memory, self.core.below(layer)
         beside = {} if below is None else known_beside(below)
         words: list[Missed] = []
@@ -333,7 +340,7 @@ class Absence(Part):
             self.tell_missed(layer, now, had)
 
     def _tell_above_that_it_knows(self, layer: Layer, who: int, now: float) -> None:
-        """A member of a local group has been told what it has missed."""
+        """Tell the servers that a member of the local group has been told what it has missed."""
         above = None if layer.node.level else self.core.above(layer)
         if above is not None and layer.is_server and process_key(who) in above.memory.missed_beside:
             above.tell(Missed(process_key(who), ()), now)

@@ -102,7 +102,7 @@ class Arrivals(Part):
                 }
 
     def take_batches(self, layer: Layer, now: float) -> None:
-        """Begin, when all batches are here or given up: take these first, then what came meanwhile."""
+        """Begin, when all batches are here or given up: first these, then what came since."""
         if layer.memory.passed_below and not layer.memory.missing_batches:
             self._await_those_behind(layer)
         if not layer.memory.missing_batches:

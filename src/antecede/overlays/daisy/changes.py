@@ -1,4 +1,9 @@
-"""What a process does when local groups are split and merged (`splits` says how that works)."""
+"""What a process does when local groups are split and merged (`splits` says how that works).
+
+It tells the servers how large its group is; at the server of the servers, it proposes what is due;
+and it moves from a group that gives way to the one in its place, with all that the old one had (C3
+to C5). Here it also hears of groups of servers that give way; `levels` does the rest.
+"""
 
 from collections.abc import Iterable
 
@@ -44,7 +49,7 @@ class Changes(Part):
         self.history = History(core)
 
     def call_roll(self, layer: Layer, now: float) -> None:
-        """The servers have to know how large the groups are."""
+        """Tell the servers who is in the local group and how much it carries, if that is news."""
         if not self.core.evolves:
             return
         lower = layer if not layer.node.level else self.core.below(layer)
@@ -61,7 +66,7 @@ class Changes(Part):
                 above.tell_once(word, now)
 
     def decide(self, layer: Layer, now: float) -> None:
-        """The server of the servers says what is due, one change after the other."""
+        """At the server of the servers, propose the change that is due, one at a time (C1)."""
         memory = layer.memory
         is_under_way = (
             memory.missing_batches
@@ -87,9 +92,9 @@ class Changes(Part):
     def on_change(
         self, layer: Layer, change: Change, within: groups.GroupMessageId, now: float
     ) -> None:
-        """Those that decide on a change act on it when all of them have it: servers, or the members
-        of a lone group that is split. Whoever acts leaves the group, and might otherwise be the
-        only one that has it."""
+        """A change has come about. Those that decide on it act on it when all of them have it:
+        servers, or the members of a lone group that is split. Whoever acts leaves the group, and
+        might otherwise be the only one that has it."""
         if layer.node.level or change.raised:
             layer.memory.pending_changes[within] = pack(change)
         else:
@@ -102,7 +107,8 @@ class Changes(Part):
         sender: int,
         within: groups.GroupMessageId,
     ) -> None:
-        """In the group that ends, or in the one above it; or in one below."""
+        """A group of servers gives way, as is said in that group, in the one above it, or in one
+        below."""
         node, above = layer.node.index, change.above
         if node == change.gone or (above is not None and node == above.index):
             if self.levels.may_say(layer, change, sender):
@@ -124,7 +130,7 @@ class Changes(Part):
                 self._act_on_reshape(layer, change, now)
 
     def _act_on_reshape(self, layer: Layer, change: Reshape, now: float) -> None:
-        """All who are in the group that ends, or in the one above it, know."""
+        """Act on it when all members of the group that ends, or of the one above it, know."""
         stored, is_end = pack(change), layer.node.index == change.gone
         if stored in layer.memory.changes or not (is_end or change.gone in layer.node.children):
             return
@@ -139,7 +145,7 @@ class Changes(Part):
             self.levels.advance(below, now)
 
     def tell_servers(self, layer: Layer, now: float) -> None:
-        """A new server says what its group remembers: those who were here before may not know."""
+        """As a new server, say what its group remembers: those who are here may not know."""
         below = self.core.below(layer)
         news = [] if below is None else below.memory.changes
         known, here = layer.memory.changes, layer.node.index
@@ -155,7 +161,7 @@ class Changes(Part):
             self._give_notice(below, now)
 
     def _give_notice(self, below: Layer, now: float) -> None:
-        """That it gives way, if it does and is not known to."""
+        """Tell a group that it gives way, if it does and has not been told (C4)."""
         node, known = below.node.index, below.memory.changes
         news = [unpack(one) for one in self.core.state.changes if one not in known]
         is_over = any(isinstance(change, Change) and node in change.gone for change in news)
@@ -163,8 +169,8 @@ class Changes(Part):
             self.core.send_word(below, change, now)
 
     def _act_on_change(self, layer: Layer, change: Change, now: float) -> None:
-        """Among servers: from now on the plan is another, and the groups that give way hear of it.
-        In a local group: it gives way as soon as nothing is under way in it."""
+        """Act on a change. Among servers: change the plan, and let the groups that give way hear of
+        it. In a local group: give way."""
         stored = pack(change)
         parent = self.core.plan.nodes.get(change.parent)
         is_here = parent is not None and set(change.gone) <= set(parent.children)
@@ -181,7 +187,7 @@ class Changes(Part):
             self.give_way(layer, now)
 
     def give_way(self, layer: Layer, now: float) -> None:
-        """Send nothing more in a group that gives way to another, and say so."""
+        """Send nothing more in a local group that gives way to another, and say so (C4)."""
         for stored in layer.memory.changes:
             change = unpack(stored)
             is_end = isinstance(change, Change) and layer.node.index in change.gone
@@ -190,7 +196,7 @@ class Changes(Part):
                 self.core.send_word(layer, Ready(), now)
 
     def _carry_over(self, layer: Layer, change: Change | Reshape, now: float) -> None:
-        """What the old groups were done with, so are the new ones; and what they have missed."""
+        """Note for new groups what those before them were done with, and have missed."""
         gone, made = succession(change)
         for kept in layer.memory.kept.values():
             self.relay.carry_over(kept, change)
@@ -204,7 +210,7 @@ class Changes(Part):
         self.absence.tell_missed(layer, now)
 
     def move_if_ready(self, layer: Layer, now: float) -> None:
-        """When all who are in the group have sent all that they send in it."""
+        """Move, when all members of the group have sent all that they send in it."""
         view = layer.view
         if not layer.state.moving.gives_way_by or view is None:
             return
@@ -212,7 +218,7 @@ class Changes(Part):
             self._move(now, is_last=True)
 
     def go_by_batches(self, layer: Layer, now: float) -> None:
-        """What local groups remember they have brought along."""
+        """Go by what the groups below remember, which their batches have brought along."""
         if layer.view is None:
             return
         remembered = [one for each in self.core.layers for one in each.memory.changes]
@@ -223,7 +229,7 @@ class Changes(Part):
         self.absence.note_away(layer, layer.view, now)
 
     def moved_from(self, node: int) -> Moved:
-        """What one is told who asks for a group that has given way."""
+        """The answer to one who asks for a group that has given way."""
         changes, legacy = self.core.changes(), self.core.state.legacies.get(node)
         if legacy is None:
             return Moved(node, changes)
@@ -251,8 +257,9 @@ class Changes(Part):
             local.state.sleep.busy_until = now + 2 * self.options.suspect_after_s
 
     def on_wanted(self, source: int, word: Wanted) -> None:
-        """A group begins in the place of one in whose last view this process was. It takes all
-        messages, whomever they are for: what is left out would count as had after a later one."""
+        """Bring what a group had in whose last view this process was: one begins in its place (C5).
+        It takes all messages, whomever they are for: what is left out would count as had after a
+        later one."""
         legacy = self.core.state.legacies.get(word.node)
         if legacy is not None:
             followers, messages = set_to_bytes(legacy.followers), tuple(legacy.messages)
@@ -273,16 +280,16 @@ class Changes(Part):
             self.core.queue(local, local.bring((head, *messages), now))
 
     def move_if_lost(self, now: float) -> None:
-        """A process that its group has lost, and that knows that the group has given way, follows
-        by itself."""
+        """Follow a group that has given way, as this process knows, and has lost it (C4)."""
         local = self.core.local
         if local is not None and local.is_lost and self.core.gives_way(local):
             self._move(now)
 
     def _move(self, now: float, *, is_last: bool = False) -> None:
-        """From a group that has given way to the one in its place. Who leaves the servers by this
-        brings along what they have from the other groups that do: all of one may have died.
-        `is_last`: from the group's last view, the members of which have all that is stable."""
+        """Move from a group that has given way to the one in its place. Who leaves the servers by
+        this brings along what they have from the other groups that do: all of one may have died.
+        `is_last`: whether this process leaves the last view of the group, the members of which have
+        all that is stable."""
         old, node = self.core.layers[0], self.core.plan.leaf(self.process)
         if self.process in node.founders:
             whose = {founder: founder for founder in node.founders}
@@ -318,8 +325,8 @@ class Changes(Part):
             above.state.founding.owed_batches |= self.relay.among_servers.owed(above)
 
     def _keep_legacy(self, old: Layer, view: groups.View, now: float) -> None:
-        """Keep what the group had: the group in its place may be founded by processes that were not
-        in its last view."""
+        """Keep what the group had (`Legacy`): the group in its place may be founded by processes
+        that were not in its last view."""
         legacies, since_s = self.core.state.legacies, now - self.options.forget_after_s
         for node in [node for node, legacy in legacies.items() if legacy.since < since_s]:
             del legacies[node]
@@ -330,7 +337,7 @@ class Changes(Part):
 
 
 def _who_is_in(view: groups.View) -> tuple[ProcessSet, int]:
-    """Who is in a view, and the most senior one."""
+    """The members of a view, and the most senior one."""
     return view.processes, view.members[0].process
 
 

@@ -1,4 +1,4 @@
-"""How local groups agree to give way to others.
+"""How local groups agree to give way to others (C1 to C3).
 
 The server of the servers proposes a change (`Proposal`). Every group that would end by it answers,
 through its server. A group *agrees* to one change at a time, and only if its members are those whom
@@ -28,7 +28,8 @@ class Consent(Part):
     # At the server of the servers.
 
     def propose(self, layer: Layer, change: Change, now: float) -> None:
-        """One change after the other: nothing else is proposed until this is decided or void."""
+        """Ask the groups that a change ends. Nothing else is proposed until this is decided or
+        void."""
         layer.state.moving.proposed = pack(change)
         self.core.send_word(layer, Proposal(change), now)
 
@@ -46,7 +47,7 @@ class Consent(Part):
         self._announce_agreed(layer, now)
 
     def announce_all_agreed(self, now: float) -> None:
-        """After every input: what has held up a change may be over."""
+        """Say which changes have come about, after every input: what held one up may be over."""
         for layer in list(self.core.layers):
             if layer.state.moving.agreed_groups and layer.is_server:
                 self._announce_agreed(layer, now)
@@ -81,7 +82,8 @@ class Consent(Part):
                 self.core.send_word(below, item, now)
 
     def _decide_answer(self, layer: Layer, change: Change) -> None:
-        """All members come to the same answer, since only the server of a view asks."""
+        """Settle the answer of a local group. All members come to the same one, since only the
+        server of a view asks."""
         stored, memory = pack(change), layer.memory
         if stored == agreement(layer) or stored in memory.refused_changes:
             return
@@ -91,7 +93,7 @@ class Consent(Part):
             memory.refused_changes.append(stored)
 
     def answer(self, layer: Layer, stable: Iterable[GroupMessageId], now: float) -> None:
-        """All members know the answer of the group: its server gives it."""
+        """As the server of a group, give the answers that all members know."""
         asked, above = layer.state.moving.asked_changes, self.core.above(layer)
         for within in [one for one in stable if one in asked]:
             change = unpack(asked.pop(within))
@@ -113,8 +115,8 @@ class Consent(Part):
             self.core.send_word(below, word, now)
 
     def void_all(self, layer: Layer, now: float) -> None:
-        """At the server of servers that end, as those above know: whatever groups have agreed to
-        under them does not come about, and they are free. So are those who agree later."""
+        """At the server of servers that end, as those above know, free the groups that have agreed
+        to something under them: it does not come about. Those who agree later are free, too."""
         moving = layer.state.moving
         if not is_asking(layer) or not layer.is_server or self.core.end_of(layer) is None:
             return
@@ -127,15 +129,16 @@ class Consent(Part):
                 self.core.send_word(layer, Void(change), now)
 
     def drop_decided(self, layer: Layer, stored: bytes) -> None:
-        """It is decided or void."""
+        """Forget what was said of a change that is decided or void."""
         moving = layer.state.moving
         moving.agreed_groups.pop(stored, None)
         if moving.proposed == stored:
             moving.proposed = b""
 
     def on_view(self, layer: Layer, now: float) -> None:
-        """A member that stays in a group has heard the same as the others. Among servers, all say
-        again what their groups have agreed to, if all members of these know."""
+        """In a new view, answer for a local group what its members know: those that stay have heard
+        the same. Among servers, say again what the group below has agreed to, if all of it know
+        (C3)."""
         moving = layer.state.moving
         if not layer.node.level:
             self.answer(layer, sorted(moving.asked_changes), now)

@@ -16,7 +16,7 @@ from antecede.overlays.daisy.records import State
 from antecede.overlays.daisy.undelivered import left_undelivered
 
 _NUMBERED = 1 << 26
-"""Below these are the numbers of the first plan, and of changes under its groups."""
+"""The first number of a group that processes make: those of the first plan are smaller."""
 
 
 class Core:
@@ -31,7 +31,7 @@ class Core:
         self.state = State()
         self.layers: list[Layer] = []
         self.is_start = False
-        """Whether all found the groups of the plan just now."""
+        """Whether this process is founding the groups of the plan, as all do at the start."""
         self.agenda: deque[tuple[Layer, groups.Effect]] = deque()
         """What the groups want done, first in, first out."""
         self.effects: list[Effect] = []
@@ -40,7 +40,7 @@ class Core:
         self.effects.append(effect)
 
     def queue(self, layer: Layer, effects: Iterable[groups.Effect]) -> None:
-        """Carry out what a group wants, when its turn comes."""
+        """Have what a group wants done, when its turn comes."""
         for effect in effects:
             self.agenda.append((layer, effect))
 
@@ -91,7 +91,7 @@ class Core:
         return self.layers[place].memory.kept if place < len(self.layers) else ()
 
     def neighbours(self, layer: Layer) -> tuple[Layer | None, Layer | None]:
-        """Both of these, above and below."""
+        """The groups above, if this process is in it, and below: both at once, for each message."""
         layers = self.layers
         place = layers.index(layer)
         above = layers[place + 1] if place + 1 < len(layers) else None
@@ -99,14 +99,14 @@ class Core:
         return above if is_in else None, layers[place - 1] if place else None
 
     def add(self, layer: Layer, now: float) -> None:
-        """Be in one more group, above the others."""
+        """Enter one more group, above the others."""
         self.layers.append(layer)
         self.state.layers.append(layer.state)
         self._start(layer, now)
 
     def replace(self, old: Layer, new: Layer, now: float, is_server: bool = False) -> None:
-        """Be in a group in another way. Whatever is above depends on it, and is over, unless this
-        process serves the group still."""
+        """Leave one group for another, or for the same one anew. Whatever is above depends on it,
+        and is over, unless this process still serves it (`is_server`)."""
         place = self.layers.index(old)
         if not place:
             above = self.layers[1:2]
@@ -143,8 +143,8 @@ class Core:
             self.queue(layer, layer.member.wake(now))
 
     def _may_not_ask(self, layer: Layer) -> bool:
-        """A server that is lost at home speaks for no group (F4), and does not ask to be let in
-        above: it would be told what the next server has to hear."""
+        """Whether this process is not in the group, and is lost at home. Then it does not ask to be
+        let in: it speaks for no group (F4), and would be told what the next server has to hear."""
         return not layer.is_in and self.is_home_lost(layer)
 
     def earliest_epoch(self, node: int) -> int:
@@ -183,9 +183,10 @@ class Core:
         )
 
     def changes(self) -> tuple[bytes, ...]:
-        """How the plan has changed. What all groups have agreed to that it ends has come about,
-        whoever says so; of groups of servers, as far as the groups remember that this process is
-        in: those that were may have decided on what never came about."""
+        """The changes of which this process tells others. One to which all groups have agreed that
+        it ends has come about, whoever says so. One of groups of servers counts only if a group of
+        this process remembers it: servers that were replaced may have decided on what never came
+        about."""
         known = {
             stored
             for layer in self.layers
@@ -199,15 +200,15 @@ class Core:
         )
 
     def remove(self, layer: Layer) -> None:
-        """Be in this group no more, though in those above it."""
+        """Leave a group, but not those above it."""
         place = self.layers.index(layer)
         self._end(layer)
         del self.layers[place], self.state.layers[place]
 
     def _end(self, layer: Layer) -> None:
-        """A process that is in a group no more has not stopped in it any more; nor has one that
-        would have come back to it. If it is in these servers again, it is another member: one that
-        has not heard of the later views would let it into an earlier one."""
+        """Note that this process is in a group no more. Then it has not stopped in it any more; nor
+        has one that would have come back to it. If it is in these servers again, it is another
+        member: one that has not heard of the later views would let it into an earlier one."""
         if layer.node.level:
             self.state.next_incarnations[layer.node.index] = layer.state.incarnation + layer.is_in
         if layer.state.stopped:
@@ -224,7 +225,7 @@ class Core:
     # Who stands for whom.
 
     def stands_for(self, layer: Layer, process: int) -> int | None:
-        """Whom a process stands for in a group: for itself, or for a group below."""
+        """For whom a process stands in a group: for itself or, among servers, for a group below."""
         return self.plan.child_of(layer.node, process) if layer.node.level else process
 
     def present(self, layer: Layer) -> set[int | None]:
@@ -260,7 +261,7 @@ class Part:
 
 
 def _end_of(layer: Layer, changes: Iterable[bytes]) -> Reshape | None:
-    """That of these changes by which a group of servers ends, if any."""
+    """The change by which a group of servers ends, if it is among these."""
     ends = (one for one in map(unpack, changes) if isinstance(one, Reshape))
     return next((one for one in ends if one.gone == layer.node.index), None)
 

@@ -1,5 +1,5 @@
 """How a group leaves servers behind that have been replaced: it is *bound* to an epoch of the group
-above.
+above (F2).
 
 A group of servers that is founded anew may have a predecessor that lives on behind a cut. So a
 founder first makes known, in its own group and in all groups below that, which epoch it takes part
@@ -21,8 +21,8 @@ class Fencing(Part):
     when all members know."""
 
     def bind_below(self, layer: Layer, now: float) -> bool:
-        """Whether all groups below are bound to the epoch of this one. Those that are not are told
-        of it."""
+        """Bind all groups below to the epoch of this one, and return whether all of their members
+        know."""
         node, epoch = layer.node.index, layer.state.epoch
         if self.options.quorum is Quorum.SURVIVORS:  # who is away is dead
             return True
@@ -44,14 +44,16 @@ class Fencing(Part):
         binding[within] = (*binding.get(within, ()), (item.node, item.epoch))
 
     def bind_for_good(self, layer: Layer, now: float) -> bool:
-        """Whether all groups below are bound never to take part in this one again. The next one
-        below hears that with the change itself; the others are told here."""
+        """Bind all groups below never to take part in this one again (G5), and return whether all
+        of their members know. The next one below hears that with the change itself; the others are
+        told here."""
         node, below = layer.node.index, self.core.all_below(layer)
         self._bind(below[:-1], Bind(node, LEFT), now)
         return _are_bound(below, node, LEFT)
 
     def on_stable(self, layer: Layer, stable: Iterable[GroupMessageId]) -> list[int]:
-        """The groups of servers above for which all members now know the epoch."""
+        """Note that all members have these group messages, and return the groups of servers of
+        which they know the epoch by that."""
         fence, known = layer.state.fence, []
         for within in stable if fence.binding else ():
             for node, epoch in fence.binding.pop(within, ()):
@@ -60,8 +62,8 @@ class Fencing(Part):
         return known
 
     def on_view(self, layer: Layer) -> list[int]:
-        """All members of a new view know what was bound: they have delivered the same, or were
-        handed it."""
+        """Note that all members of a new view know what was bound, and return the same: they have
+        delivered the same, or were handed it."""
         fence = layer.state.fence
         known = [node for bound in fence.binding.values() for node, _ in bound]
         fence.binding, fence.known_to_all = {}, dict(layer.memory.bound)

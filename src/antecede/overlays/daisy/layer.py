@@ -45,23 +45,23 @@ EPOCHS = 1 << 32
 """The number of a group is its index plus its epoch times this: a group of servers that is founded
 anew is another group."""
 LEFT = 1 << 48
-"""As an epoch: later than all. A group that is bound to it takes part in that group of servers
-never again (`levels`)."""
+"""As an epoch: later than all. A group that is bound to it never takes part in that group of
+servers again (G5)."""
 _place = attrgetter("place")
 ABOVE = -1
-"""In `Memory.batches`: the batch of the group above, which comes through whoever serves."""
+"""In `Memory.missing_batches`: the batch of the group above, which comes through whoever serves."""
 
 
 def last_view_key(group: int) -> int:
-    """In `Memory.batches`: what any member of the last view of `group` brings, a local group that
-    gave way to this one. Of such a number, the group."""
+    """In `Memory.missing_batches`: what any member of the last view brings of a local group that
+    gave way to this one (C5). Of such a number, the group."""
     return -2 - group
 
 
 TAKING_BATCHES = -1
-"""As `merged`: not all of what came in batches has been taken."""
+"""As `Founding.last_batch_place`: not all of what came in batches has been taken."""
 _CROWDED = 2
-"""Newcomers wait for the split of a local group that is so many times as large as it should be."""
+"""How many times as large as it should be a local group is when newcomers wait for its split."""
 _AWAKE_TICKS = 4
 _AWAKE_HEARTBEATS = 2.5
 """For how many ticks or heartbeats a member stays awake after it has heard a busy one."""
@@ -130,8 +130,8 @@ class Layer:
 
     @property
     def waits_for_groups(self) -> bool:
-        """Whether a batch is the matter of a group, not of the server that leaves: the next one
-        brings it. With `survivors`, those who are away count for dead, unless groups of servers
+        """Whether a batch is the matter of a group, not of the server that leaves (F3): the next
+        one brings it. With `survivors`, those who are away count for dead, unless groups of servers
         come and go: then the groups below are there, whoever serves them."""
         options = self.options
         is_early = options.forward != "stable" or options.reshapes
@@ -154,12 +154,12 @@ class Layer:
         return options.forget_after_s * (1 + above)
 
     def in_order(self) -> list[Kept]:
-        """What is kept, as it was delivered."""
+        """The messages that the group keeps, in the order of their delivery."""
         kept = self.state.memory.kept
         return sorted(kept.values(), key=_place) if kept else []
 
     def has_unstable_batches(self) -> bool:
-        """Whether some of what came in batches is not stable."""
+        """Whether some of what came in batches is not stable: then nothing else is sent on."""
         merged = self.state.founding.last_batch_place
         if merged > 0 and all(k.stable for k in self.memory.kept.values() if k.place <= merged):
             self.state.founding.last_batch_place = merged = 0
@@ -206,7 +206,7 @@ class Layer:
         return not member.incarnation and not is_known
 
     def has_received(self, process: int, number: int) -> bool:
-        """Whether a process has got what it was told under this number, or has left."""
+        """Whether a process has received what it was told under this number, or has left."""
         is_here = self.view is not None and self.view.processes >> process & 1
         return not is_here or self.member.acknowledged(process)[0] >= number
 
@@ -225,7 +225,7 @@ class Layer:
         return self._issue([item], now)
 
     def bring(self, items: tuple[Item, ...], now: float) -> list[Effect]:
-        """The first payload in a group that is founded anew."""
+        """Send a batch, the first payload in a group that is founded anew."""
         for item in items:
             if isinstance(item, Carry):
                 self._note_sent(item)
@@ -248,7 +248,7 @@ class Layer:
         self._wait_with(item, now + self.options.tidy_s)
 
     def tell_once(self, item: Item, now: float) -> None:
-        """Tell it, unless the next payload has it already."""
+        """Put word into the next payload, unless it is in it."""
         if pack(item) not in self.state.out.items:
             self.tell(item, now)
 
@@ -271,7 +271,7 @@ class Layer:
         return carries(items)
 
     def all_messages(self) -> list[bytes]:
-        """All messages that it would be a pity to lose, each once: kept, put aside, sent but not
+        """All messages that this process has in the group, each once: kept, put aside, sent but not
         issued, and not sent."""
         kept = [pack(carry(kept.message, kept.clock)) for kept in self.in_order()]
         queued = [
@@ -308,7 +308,7 @@ class Layer:
         return self._issue(list(items), now)
 
     def put_under(self, parent: int | None) -> None:
-        """Be below another group of servers, or below none."""
+        """Put the group under another group of servers, or under none."""
         self.node = msgspec.structs.replace(self.node, parent=parent)
 
     def flush_items(self, now: float) -> list[Effect]:
@@ -360,7 +360,7 @@ class Layer:
         return self.is_awake(now) if self.member.core.is_senior else self.is_busy(now)
 
     def hear_busy(self, now: float) -> None:
-        """Another member is busy."""
+        """Note that another member is busy."""
         self.state.sleep.awake_until = now + self._awake_s
 
     def is_due(self, now: float) -> bool:
@@ -372,13 +372,13 @@ class Layer:
         return not sleep.resting
 
     def be_patient(self, now: float) -> None:
-        """A founder that has not spoken yet in a group that was founded just now may still be held
-        up in its old group."""
+        """Give founders that have not spoken yet more time, in a group that was founded just now:
+        they may still be held up in their old group."""
         if now < self.state.sleep.patient_until:
             self.member.forgive_absence(now)
 
     def rouse(self, now: float) -> float | None:
-        """From rest to work: the time of the next tick, if it was at rest."""
+        """Set to work, and return the time of the next tick, if this member was at rest."""
         if not self.state.sleep.resting:
             return None
         self.state.sleep.resting, self.state.sleep.roused_at = False, now

@@ -64,7 +64,7 @@ class Levels(Part):
     # At the server of a group that is to give way.
 
     def advance(self, layer: Layer, now: float) -> None:
-        """Do what can be done for the group to give way, if it has to."""
+        """Do what can be done now for the group to give way, if it has to."""
         if not self.core.reshapes or self.core.is_start or layer not in self.core.layers:
             return
         if layer.state.moving.ended_by:
@@ -102,7 +102,7 @@ class Levels(Part):
         return now - moving.frozen_at > self._limit_s and self._have_all_below(layer)
 
     def advance_all(self, now: float) -> None:
-        """Look at all groups that give way, after every input."""
+        """Advance all groups of servers that give way, after every input."""
         for layer in list(self.core.layers):
             if layer.memory.frozen or layer.state.moving.ended_by:
                 self.consent.void_all(layer, now)
@@ -110,9 +110,9 @@ class Levels(Part):
                 self.advance(layer, now)
 
     def _say_ready(self, layer: Layer, now: float) -> None:
-        """Once in every view, since a new member has to hear it. But not while the group that this
-        process serves is being founded, or gives way: other members of it may not know where to go.
-        """
+        """Say that this process is ready, once in every view, since a new member has to hear it.
+        But not while the group that it serves is being founded, has agreed to a change or gives way
+        (G2): other members of that may not know where to go."""
         view, below, moving = layer.view, self.core.below(layer), layer.state.moving
         number = moving.freezes
         if view is None or below is None or moving.ready_in == (view.number, number):
@@ -126,7 +126,8 @@ class Levels(Part):
     def _say_once(
         self, layer: Layer, within: Layer, item: Freeze | Reshape | Change, now: float
     ) -> None:
-        """Once in a view: word may be lost with the view."""
+        """Send word of a change into a group, once in each of its views: it may be lost with the
+        view."""
         number = 0 if within.view is None else within.view.number
         name = type(item).__name__
         if isinstance(item, Freeze) and item.is_over:
@@ -160,7 +161,7 @@ class Levels(Part):
         return 0 < self.options.split_servers_above < len(layer.node.children)
 
     def _is_due(self, layer: Layer) -> bool:
-        """Whether it is too large, or too small beside the one above."""
+        """Whether the group has to give way: it is too large, or too small beside the one above."""
         count, above = len(layer.node.children), self.core.above(layer)
         limit = self.options.split_servers_above
         if self.is_too_large(layer):
@@ -197,14 +198,14 @@ class Levels(Part):
             self._say_once(layer, above, self._compose(layer, above), now)
 
     def _have_all_below(self, layer: Layer) -> bool:
-        """Whether all groups below have what is from below the group and for them."""
+        """Whether all groups below have what is for them from below the group (G3)."""
         own = [kept for kept in layer.memory.kept.values() if layer.node.contains(kept.message)]
         return all(self.relay.is_held_below(layer, kept) for kept in own)
 
     def _has_risen(self, layer: Layer, above: Layer) -> bool:
-        """Whether all that goes beyond the group is with all members of the one above. What comes
-        after it may be brought there by another group that comes in the place of this one, and must
-        not be the first to come."""
+        """Whether all that goes beyond the group is with all members of the one above (G3). What
+        comes after it may be brought there by another group that comes in the place of this one,
+        and must not be the first to come."""
         known, processes = above.memory.kept, layer.node.processes
         for id_, kept in layer.memory.kept.items():
             is_rising = processes >> id_.sender & 1 and kept.message.destinations & ~processes
@@ -253,7 +254,7 @@ class Levels(Part):
         return Group(index, node.level, members, shorter(node.processes), node.children, epoch)
 
     def _split_alone(self, layer: Layer, now: float) -> None:
-        """A local group that has none beside it decides for itself."""
+        """Split a lone local group that is too large: it decides for itself."""
         view, limit = layer.view, self.options.split_above
         if layer.node.parent is not None or view is None or layer.state.moving.gives_way_by:
             return
@@ -285,24 +286,25 @@ class Levels(Part):
         layer.state.moving.last_word = NOTHING_SAID
 
     def unfreeze(self, layer: Layer, memory: Memory) -> None:
-        """A group freezes for the length of a view: when somebody leaves or comes, it goes on, and
-        freezes again when its time has come; unless it has ended."""
+        """In a new view, let the group go on, unless it has ended: it freezes for the length of a
+        view, and again when its time has come (G1)."""
         known = (*memory.pending_changes.values(), *memory.changes)
         if layer.node.level and not any(_ends(stored, layer) for stored in known):
             self._go_on_as_before(layer, memory)
             layer.state.moving.freezes = 0
 
     def on_view(self, layer: Layer, now: float) -> None:
-        """A new member has to hear that the group has ended."""
+        """End the group here, too, if it has ended: a new member has to hear that."""
         for stored in layer.memory.changes if layer.node.level else ():
             if _ends(stored, layer):
                 self.end(layer, stored, now)
                 return
 
     def may_say(self, layer: Layer, change: Reshape, sender: int) -> bool:
-        """In the group above, a server of a group below speaks for it until the next one is there:
-        that one may have decided otherwise, and hears of no change that comes later. In the group
-        itself, what was said in an earlier view is void."""
+        """Whether a member may say what comes in the place of a group of servers (G4). In the group
+        above, a server speaks for it until the next one is there: that one may have decided
+        otherwise, and hears of no change that comes later. In the group itself, what was said in an
+        earlier view is void."""
         if change.gone == layer.node.index:
             return layer.memory.frozen
         if layer.view is None or layer.memory.missing_batches:
@@ -315,7 +317,8 @@ class Levels(Part):
         return serving[-1:] == [sender]
 
     def end(self, layer: Layer, stored: bytes, now: float) -> None:
-        """All members know that the group ends: the groups below have to know, too."""
+        """Tell the group below that the group of servers ends, as all its members know, and leave
+        it."""
         moving, change = layer.state.moving, unpack(stored)
         if moving.ended_by or not isinstance(change, Reshape):
             return
@@ -402,7 +405,8 @@ class Levels(Part):
         return lacked
 
     def _founder_of(self, index: int, now: float) -> Layer | None:
-        """A founder of a group of servers that is made by a change."""
+        """This process as a founder of a group of servers that a change makes; none if it does not
+        found that."""
         node = self.core.plan.nodes[index]
         whose = {one: self.core.plan.child_of(node, one) for one in node.founders}
         batches = {one: child for one, child in whose.items() if child is not None}
@@ -413,7 +417,8 @@ class Levels(Part):
         return new
 
     def raised_over(self, layer: Layer, now: float) -> Layer | None:
-        """The new group of servers over a group that has just been made, at its first server."""
+        """The new group of servers over a group that a change has just made with it, at the first
+        server of the group; none if there is no such."""
         parent, view = layer.node.parent, layer.view
         is_first = view is not None and view.number == 1 and not layer.state.epoch
         if parent is None or not is_first:
@@ -425,7 +430,8 @@ class Levels(Part):
     # In a group below.
 
     def follow(self, layer: Layer, change: Reshape, within: GroupMessageId) -> None:
-        """This group is below another one from now on, and never again below that one."""
+        """Note in a group below that it comes under another group, and never again under that which
+        has given way (G5)."""
         stored = pack(change)
         if stored in layer.memory.changes:
             return

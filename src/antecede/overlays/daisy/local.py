@@ -52,7 +52,7 @@ class Broadcast(Part):
         return kept.stable or self.options.forward != "stable"
 
     def holds_back(self, layer: Layer, kept: Kept) -> bool:
-        """Whether it is here, and not to be sent on yet."""
+        """Whether a message is here, and not to be sent on yet."""
         return False
 
     def knows_done(self, layer: Layer) -> bool:
@@ -64,7 +64,7 @@ class Broadcast(Part):
         self.relay.release(layer, message, now)
 
     def on_let_go(self, layer: Layer, message: MessageId) -> None:
-        """It is about to be let go here."""
+        """A message is about to be let go here."""
 
     def on_release(self, layer: Layer, ids: Ids) -> None:
         """Nobody need keep these."""
@@ -73,7 +73,7 @@ class Broadcast(Part):
         """A member has said something to this one alone."""
 
     def on_merged(self, layer: Layer, message: groups.GroupMessage, now: float) -> None:
-        """Here is all that the members have handed over."""
+        """All that the members have handed over is here."""
 
     def on_stable(self, layer: Layer, stable: Iterable[groups.GroupMessageId], now: float) -> None:
         """All members have these."""
@@ -89,11 +89,12 @@ class Broadcast(Part):
         """Do what can be done, after every input."""
 
     def held(self, layer: Layer) -> list[Held]:
-        """What has come and waits, apart from what the group itself holds."""
+        """The messages that have come and wait, apart from those that the group itself holds."""
         return []
 
     def absorb(self, layer: Layer, memory: Memory, now: float) -> None:
-        """Deliver what has been missed, and send what the group has missed."""
+        """Take over what the group remembers, deliver what this process has missed, and send what
+        the group has missed."""
         own = [carry(kept.message, kept.clock) for kept in layer.in_order()]
         state, out, founding = layer.state, layer.state.out, layer.state.founding
         state.memory = memory
@@ -186,7 +187,7 @@ class PointToPoint(Broadcast):
         return False
 
     def tell(self, layer: Layer, process: int, items: Iterable[Item], now: float) -> int:
-        """The number that this has among what the process was told."""
+        """Send items to one member alone, and return their number in the channel to it."""
         self.core.queue(layer, layer.member.tell(process, encode_items(tuple(items)), now))
         return layer.member.acknowledged(process)[1]
 

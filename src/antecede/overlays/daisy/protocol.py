@@ -1,4 +1,8 @@
-"""A process of a daisy: its inputs, and which part of it answers each effect of its groups."""
+"""A process of a daisy: its inputs, and which part of it answers each effect of its groups.
+
+An input may be a message to send, a packet, or time that has passed. It goes to the member of a
+group, whose effects are handled first in, first out, until nothing more follows.
+"""
 
 from types import MappingProxyType
 
@@ -139,7 +143,7 @@ class Daisy(Order):
                 self._levels.come_under(layer, layer.memory.came_under)
 
     def _found(self) -> None:
-        """All know the plan: the first views need no word."""
+        """Found the groups of the plan. All know it: the first views need no word."""
         core = self.core
         core.is_start = True
         core.add(founding(self.process, core.plan.leaf(self.process), self.options), 0.0)
@@ -295,7 +299,7 @@ class Daisy(Order):
                     self._ahead.catch_up(now)
 
     def _look(self, now: float) -> bool:
-        """What can be done now in the local group; whether anything follows from it."""
+        """Do what can be done now in the local group, and return whether anything follows."""
         if self.core.local is not None:
             self._relay.in_local_group.go_on(self.core.local, now)
         return bool(self.core.agenda)

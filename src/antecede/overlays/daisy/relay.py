@@ -358,7 +358,7 @@ class Relay(Part):
                 self.check_done(layer, kept, now)
 
     def carry_over(self, kept: Kept, change: Item) -> None:
-        """What groups that gave way were done with, or had, so are, or have, those in their place."""
+        """What groups that gave way were done with, or had, those in their place are or have."""
         if isinstance(change, Change) and kept.done_by.issuperset(change.gone):
             kept.done_by.update(index for index, _ in change.made)
         elif isinstance(change, Reshape) and change.gone in kept.done_by:

@@ -336,7 +336,7 @@ class Search(Part):
         return has_left
 
     def _on_seek(self, source: int, word: Seek, now: float) -> None:
-        """A server looks for the servers above: answer as one of them, or as one that looks, too."""
+        """A server looks for the servers above: answer it as one of them, or as one that looks."""
         plan, parent = self.core.plan, word.above
         if parent not in plan.nodes:
             return

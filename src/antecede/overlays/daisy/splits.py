@@ -66,6 +66,7 @@ def due_change(
 
 
 def is_under(stored: bytes, parent: int) -> bool:
+    """Whether a change is one of local groups below this group."""
     change = unpack(stored)
     return isinstance(change, Change) and change.parent == parent
 
@@ -87,7 +88,7 @@ def side_by_side(inside: tuple[int, ...], talk: dict[tuple[int, int], int]) -> t
 
 
 def count_talk(talk: dict[tuple[int, int], int], layer: Layer, message: Message) -> None:
-    """Who talks with whom in a local group, at its server."""
+    """Count a message for those who talk with each other in a local group, at its server."""
     if layer.options.evolves and layer.is_server:
         sender = message.id.sender
         for to in members(message.destinations & layer.node.processes):

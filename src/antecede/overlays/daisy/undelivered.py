@@ -1,4 +1,4 @@
-"""What a server that its local group has lost has from the servers for itself.
+"""What a server had for itself from the servers, and did not deliver, when its local group lost it.
 
 It does not deliver that alone: what it sends next would depend on something that its group has not
 had. As a rule the group gets it from the servers, before anything that depends on it. But these may
@@ -13,7 +13,7 @@ from antecede.overlays.daisy.records import Kept, Undelivered
 
 
 def left_undelivered(local: Layer, above: Layer, delivered: dict[int, int]) -> list[Undelivered]:
-    """At a server that is about to leave the servers: what it has to remember."""
+    """The messages that a server which is about to leave the servers has to remember."""
     options, own = local.options, local.process
     is_in_line = options.forward == "stable" and options.local == "broadcast"
     if not local.is_lost or not is_in_line:
@@ -26,9 +26,9 @@ def left_undelivered(local: Layer, above: Layer, delivered: dict[int, int]) -> l
 
 
 def overtaken(layer: Layer, kept: Kept) -> tuple[MessageId, ...]:
-    """In the local group, when it hands over a message: what it does not have, and either counts as
-    had or may precede this one. That comes from other groups, through later servers than those that
-    had what is missing."""
+    """The messages of these that count as had in the local group, though it has not got them, or
+    that may precede this one, which the group hands over. Those come from other groups, through
+    later servers than those that had what is missing."""
     state, memory = layer.state, layer.memory
     left = [one for one in state.undelivered if _item(one).id not in memory.kept]
     late = [
