@@ -712,7 +712,7 @@ EVOLVING = [
     ),
     Mutant(
         name="merges-without-groups-that-may-have-left",
-        old=" or is_under_way or is_part:\n",
+        old=" or is_under_way or is_partial:\n",
         new=" or is_under_way:\n",
     ),
 ]

@@ -92,9 +92,8 @@ class Absence(Part):
     def _unborn(self, layer: Layer) -> ProcessSet:
         """Latecomers that have not come yet."""
         memory = layer.memory
-        return process_set(self.options.latecomers) & ~process_set(
-            (*memory.arrived_latecomers, *memory.away)
-        )
+        come = process_set((*memory.arrived_latecomers, *memory.away))
+        return process_set(self.options.latecomers) & ~come
 
     def look_after(self, layer: Layer, now: float) -> None:
         """Forget those that have been away for too long; wake groups that have no server here, and

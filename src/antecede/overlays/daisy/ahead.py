@@ -61,15 +61,12 @@ class RunningAhead(Part):
         if layer is None or layer.config.group != packet.group or not layer.is_server:
             return
         above, view = self.core.above(layer), layer.view
-        if above is None or above.memory.missing_batches or above.has_unstable_batches():
+        if above is None or not above.has_begun:
             return
         is_calm = layer.member.is_calm and not layer.state.moving.gives_way_by
-        if (
-            not is_calm
-            or layer.memory.missing_batches
-            or view is None
-            or packet.view != view.number
-        ):
+        if not is_calm or layer.memory.missing_batches:
+            return
+        if view is None or packet.view != view.number:
             return
         for item in decode_items(packet.body.payload):
             if isinstance(item, Ahead) and self._may_run(layer, above, item.carry.id):
@@ -108,9 +105,8 @@ class RunningAhead(Part):
         above = None if layer.node.level else self.core.above(layer)
         if above is None:
             return
-        lost = sorted(
-            message for message in above.state.sent_ahead if not layer.has_passed(message)
-        )
+        sent = above.state.sent_ahead
+        lost = sorted(message for message in sent if not layer.has_passed(message))
         if lost:
             above.state.sent_ahead.difference_update(lost)
             self.core.send_word(above, Retract(tuple(lost)), now)

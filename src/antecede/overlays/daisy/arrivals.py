@@ -225,9 +225,9 @@ class Arrivals(Part):
 
     def _is_awaited(self, layer: Layer, below: Layer, now: float) -> bool:
         """Whether a process may yet bring what its own group lacks, and others have had."""
-        return bool(layer.memory.lacking) and self.relay.forwarding.is_awaited_below(
-            layer, below, now
-        )
+        if not layer.memory.lacking:
+            return False
+        return self.relay.forwarding.is_awaited_below(layer, below, now)
 
     def bring_batches(self, now: float) -> None:
         """Bring the batches that this process owes. From below, when nothing is missing from
@@ -252,6 +252,6 @@ class Arrivals(Part):
             if ABOVE not in owes or not layer.is_server or above is None or above.is_lost:
                 continue
             is_last = layer.memory.missing_batches <= {ABOVE}
-            if is_last and not above.memory.missing_batches and not above.has_unstable_batches():
+            if is_last and above.has_begun:
                 owes.discard(ABOVE)
                 self.core.queue(layer, layer.bring(batch_from_above(layer, above), now))

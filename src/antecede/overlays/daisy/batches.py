@@ -104,9 +104,8 @@ def listed(names: dict[int, set[MessageId]]) -> tuple[tuple[int, Ids], ...]:
 
 def batch_from_above(layer: Layer, above: Layer) -> tuple[Item, ...]:
     """What the servers keep for a group, and what its members have missed, as the servers know."""
-    beside = {
-        who: names for who, names in above.memory.missed_beside.items() if is_member(layer, who)
-    }
+    known = above.memory.missed_beside
+    beside = {who: names for who, names in known.items() if is_member(layer, who)}
     return (
         Batch(above=True, beside=listed(beside)),
         *(

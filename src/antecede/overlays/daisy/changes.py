@@ -68,14 +68,11 @@ class Changes(Part):
     def decide(self, layer: Layer, now: float) -> None:
         """At the server of the servers, propose the change that is due, one at a time (C1)."""
         memory = layer.memory
-        is_under_way = (
-            memory.missing_batches
-            or layer.member.queued()
-            or memory.pending_changes
-            or memory.frozen
-        )
-        is_part = not memory.founded_without.isdisjoint(layer.node.children)
-        if layer.view is None or not layer.is_server or is_under_way or is_part:
+        is_under_way = memory.missing_batches or memory.pending_changes or memory.frozen
+        is_partial = not memory.founded_without.isdisjoint(layer.node.children)
+        if layer.view is None or not layer.is_server or is_under_way or is_partial:
+            return
+        if layer.member.queued():
             return
         is_first = self.levels.is_too_large(layer) and not memory.away
         if is_first or is_asking(layer) or not self.core.stays(layer):
@@ -267,17 +264,17 @@ class Changes(Part):
             self.absence.search.say(brought, 1 << source)
 
     def on_brought(self, word: Brought, now: float) -> None:
+        """Take what a group had that gave way to the local one, if this waits for that (C5)."""
         local = self.core.local
-        if (
-            local is not None
-            and not local.is_lost
-            and last_view_key(word.node) in local.memory.missing_batches
-        ):
-            here = 0 if local.view is None else local.view.processes
-            away = set_from_bytes(word.followers) & local.node.processes & ~here
-            head = Batch(missed=word.missed, away=tuple(members(away)), was_in=word.node)
-            messages = carries(map(unpack, word.messages))
-            self.core.queue(local, local.bring((head, *messages), now))
+        if local is None or local.is_lost:
+            return
+        if last_view_key(word.node) not in local.memory.missing_batches:
+            return
+        here = 0 if local.view is None else local.view.processes
+        away = set_from_bytes(word.followers) & local.node.processes & ~here
+        head = Batch(missed=word.missed, away=tuple(members(away)), was_in=word.node)
+        messages = carries(map(unpack, word.messages))
+        self.core.queue(local, local.bring((head, *messages), now))
 
     def move_if_lost(self, now: float) -> None:
         """Follow a group that has given way, as this process knows, and has lost it (C4)."""

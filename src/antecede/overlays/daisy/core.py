@@ -109,11 +109,9 @@ class Core:
         and is over, unless this process still serves it (`is_server`)."""
         place = self.layers.index(old)
         if not place:
-            above = self.layers[1:2]
-            news = [
-                one for each in above for one in left_undelivered(old, each, self.state.delivered)
-            ]
-            new.state.undelivered = [*old.state.undelivered, *news]
+            new.state.undelivered = [*old.state.undelivered]
+            for above in self.layers[1:2]:
+                new.state.undelivered += left_undelivered(old, above, self.state.delivered)
         if old.config.group == new.config.group:
             new.member.follow(old.member)
         if old.node.index != new.node.index:

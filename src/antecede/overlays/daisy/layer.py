@@ -165,6 +165,11 @@ class Layer:
             self.state.founding.last_batch_place = merged = 0
         return merged != 0
 
+    @property
+    def has_begun(self) -> bool:
+        """Whether the group waits for no batch, and all that came in batches is stable."""
+        return not self.memory.missing_batches and not self.has_unstable_batches()
+
     def stable_with(self, within: GroupMessageId) -> GroupMessageId | None:
         """The group message that has to be stable before a message that came in this one is: after
         a merge all of the batches, for a member that lacks one of these has put everything aside.
@@ -237,11 +242,8 @@ class Layer:
 
     def is_new(self, message: MessageId) -> bool:
         """Whether the group has not had this message, nor was it sent from here."""
-        sender, number = message
-        state = self.state
-        return number > state.out.last_sent.get(sender, 0) and number > state.memory.passed.get(
-            sender, 0
-        )
+        last_sent = self.state.out.last_sent.get(message.sender, 0)
+        return message.number > last_sent and not self.has_passed(message)
 
     def tell(self, item: Item, now: float) -> None:
         """Put word into the next payload, which is sent after `tidy_s` at the latest."""

@@ -169,11 +169,7 @@ class PointToPoint(Broadcast):
         above, handover = self.core.above(layer), layer.state.handover
         if layer.node.parent is None:
             return False
-        is_begun = (
-            above is not None
-            and not above.memory.missing_batches
-            and not above.has_unstable_batches()
-        )
+        is_begun = above is not None and above.has_begun
         if is_begun or (above is not None and not above.is_lost):
             handover.without_servers_since = -1.0
             return not is_begun

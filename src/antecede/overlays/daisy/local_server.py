@@ -94,10 +94,7 @@ class ThroughServer(PointToPoint):
             return
         self._merge_if_ready(layer, now)
         for message, numbers in list(layer.state.handover.told.items()):
-            missing = [
-                who for who, number in numbers.items() if not layer.has_received(who, number)
-            ]
-            if not missing:
+            if all(layer.has_received(who, number) for who, number in numbers.items()):
                 del layer.state.handover.told[message]
                 kept = layer.memory.kept.get(message)
                 if kept is not None:

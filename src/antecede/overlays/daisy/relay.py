@@ -392,10 +392,8 @@ class Relay(Part):
         told when they are back. A process may be away for too long, or others may have forgotten it
         before a merge. It may be asleep, and not know that it is out."""
         for who in sorted({*layer.memory.forgotten, *layer.memory.away}):
-            if (
-                kept.message.destinations & self.core.processes_of(layer, who)
-                and who not in kept.done_by
-            ):
+            is_for = kept.message.destinations & self.core.processes_of(layer, who)
+            if is_for and who not in kept.done_by:
                 word = Missed(who, (kept.message.id,))
                 if not self.transport(layer).reaches_all:
                     layer.tell_once(word, now)  # others may never have had it
@@ -404,13 +402,12 @@ class Relay(Part):
                 self.tell_beside(layer, Missed(who, (kept.message.id,), beside=True), now)
 
     def tell_beside(self, layer: Layer, word: Missed, now: float) -> None:
-        """The groups beside a group know what it has missed, when they let go of that."""
+        """Tell the group below what one beside it has missed: it is to know when it lets go of
+        that."""
         below = self.core.below(layer)
-        if (
-            below is not None
-            and below.is_server
-            and (word.ids or word.who in below.memory.missed_beside)
-        ):
+        if below is None or not below.is_server:
+            return
+        if word.ids or word.who in below.memory.missed_beside:
             below.tell(word, now)
 
     def on_release(self, layer: Layer, ids: Ids, now: float) -> None:
