@@ -503,8 +503,8 @@ FENCE = [
     ),
     Mutant(
         name="has-stopped-for-ever",
-        old="        if layer.state.stopped:\n            number",
-        new="        if not layer:\n            number",
+        old="        if layer.state.stopped:\n            self.emit",
+        new="        if not layer:\n            self.emit",
     ),
     Mutant(
         name="has-stopped-where-it-never-comes-back",

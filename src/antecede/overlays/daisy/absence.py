@@ -16,7 +16,7 @@ from antecede.message import MessageId, ProcessSet, members, process_set
 from antecede.order import Wake
 from antecede.overlays.daisy.batches import is_member, known_beside
 from antecede.overlays.daisy.core import Core, Part
-from antecede.overlays.daisy.items import Bind, Forget, Ids, Missed, process_key
+from antecede.overlays.daisy.items import Bind, Forget, Ids, Missed, message_ids, process_key
 from antecede.overlays.daisy.layer import ABOVE, Layer, last_view_key
 from antecede.overlays.daisy.records import MOST_NAMED, NEVER
 from antecede.overlays.daisy.relay import Relay
@@ -147,7 +147,7 @@ class Absence(Part):
         is_watching = any(who >= 0 for who in memory.missed_beside) and not layer.is_server
         is_watching |= layer.node.level > 0 and any(who < 0 for who in memory.missed_beside)
         if is_watching:
-            sleep.busy_until = now + 2 * self.options.suspect_after_s
+            layer.look_around(now)
         if absent or is_watching:
             wait_s = 2 * sleep.call_after_s if sleep.call_at >= 0 else self.options.suspect_after_s
             sleep.call_after_s, sleep.call_at = wait_s, now + wait_s
@@ -215,8 +215,7 @@ class Absence(Part):
             return self.core.beyond(layer)
         if who > ABOVE:
             return self.core.processes_of(layer, who)
-        here = 0 if layer.view is None else layer.view.processes
-        return self.core.plan.nodes[last_view_key(who)].processes & ~here
+        return self.core.plan.nodes[last_view_key(who)].processes & ~layer.here
 
     def tell_missed(self, layer: Layer, now: float, had: Mapping[int, int] = NOTHING) -> None:
         """Tell the application what was let go that is for this process or its group, which has
@@ -315,13 +314,13 @@ class Absence(Part):
             if word.ids:
                 self.on_missed(layer, process_key(word.who), word.ids, now)
             return
-        layer.memory.note_missed_beside(word.who, [MessageId(*id_) for id_ in word.ids])
+        layer.memory.note_missed_beside(word.who, message_ids(word.ids))
         layer.state.sleep.call_at = -1.0
         self.relay.tell_beside(layer, word, now)
 
     def on_missed(self, layer: Layer, who: int, ids: Ids, now: float) -> None:
         if who < 0:
-            layer.memory.note_missed_beside(who, [MessageId(*id_) for id_ in ids])
+            layer.memory.note_missed_beside(who, message_ids(ids))
             self.relay.tell_beside(layer, Missed(who, ids, beside=True), now)
             return
         if not ids:  # it has been told
@@ -329,7 +328,7 @@ class Absence(Part):
             self._tell_above_that_it_knows(layer, who, now)
             self.relay.tell_beside(layer, Missed(who, (), beside=True), now)
             return
-        names = [MessageId(*id_) for id_ in ids]
+        names = message_ids(ids)
         if layer.memory.missed.get(who, set()).issuperset(names):
             return  # it comes from several sides: nothing is told again
         layer.memory.note_missed(who, names)

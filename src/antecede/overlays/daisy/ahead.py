@@ -17,7 +17,15 @@ from antecede import groups
 from antecede.groups.packets import Data as GroupData
 from antecede.message import MessageId, process_set
 from antecede.overlays.daisy.core import Core, Part
-from antecede.overlays.daisy.items import Ahead, Carry, Ids, Retract, decode_items, pack
+from antecede.overlays.daisy.items import (
+    Ahead,
+    Carry,
+    Ids,
+    Retract,
+    decode_items,
+    message_ids,
+    pack,
+)
 from antecede.overlays.daisy.layer import Layer
 from antecede.overlays.daisy.records import CameAhead
 from antecede.overlays.daisy.relay import Relay
@@ -166,8 +174,8 @@ class RunningAhead(Part):
         return is_known or all(layer.has_passed(MessageId(*id_)) for id_ in item.after)
 
     def on_retract(self, layer: Layer, ids: Ids) -> None:
-        for id_ in ids:
-            layer.memory.came_ahead.pop(MessageId(*id_), None)
+        for message in message_ids(ids):
+            layer.memory.came_ahead.pop(message, None)
 
 
 def _missing(layer: Layer, survivors: list[MessageId]) -> tuple[MessageId, ...]:

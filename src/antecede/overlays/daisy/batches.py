@@ -20,6 +20,7 @@ from antecede.overlays.daisy.items import (
     carries,
     carry,
     causal,
+    message_ids,
     pack,
     process_key,
     unpack,
@@ -154,9 +155,9 @@ def _note_batch(
         memory.passed_below[head.of] = dict(head.had)
     founding.absent |= process_set(head.absent)
     for who, ids in head.missed:
-        memory.note_missed(who, [MessageId(*id_) for id_ in ids])
+        memory.note_missed(who, message_ids(ids))
     for who, ids in head.beside:
-        _note_beside(layer, who, [MessageId(*id_) for id_ in ids])
+        _note_beside(layer, who, message_ids(ids))
     for who in head.away:
         # One of the servers may know of groups that never came about.
         is_below = who in layer.node.children and who not in present

@@ -251,7 +251,7 @@ class Changes(Part):
             self._move(now, is_last=is_among)
         elif not local.is_lost:  # it gives way as one; whoever sleeps looks around
             self._give_notice(local, now)
-            local.state.sleep.busy_until = now + 2 * self.options.suspect_after_s
+            local.look_around(now)
 
     def on_wanted(self, source: int, word: Wanted) -> None:
         """Bring what a group had in whose last view this process was: one begins in its place (C5).
@@ -270,8 +270,7 @@ class Changes(Part):
             return
         if last_view_key(word.node) not in local.memory.missing_batches:
             return
-        here = 0 if local.view is None else local.view.processes
-        away = set_from_bytes(word.followers) & local.node.processes & ~here
+        away = set_from_bytes(word.followers) & local.node.processes & ~local.here
         head = Batch(missed=word.missed, away=tuple(members(away)), was_in=word.node)
         messages = carries(map(unpack, word.messages))
         self.core.queue(local, local.bring((head, *messages), now))
@@ -349,5 +348,4 @@ def _kept_from(layer: Layer, processes: ProcessSet) -> list[bytes]:
 
 def _followers(layer: Layer) -> ProcessSet:
     """Who comes along when a group gives way: all who are in it, and who may come back."""
-    here = 0 if layer.view is None else layer.view.processes
-    return here | process_set(layer.memory.away)
+    return layer.here | process_set(layer.memory.away)

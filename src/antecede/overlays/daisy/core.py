@@ -210,8 +210,7 @@ class Core:
         if layer.node.level:
             self.state.next_incarnations[layer.node.index] = layer.state.incarnation + layer.is_in
         if layer.state.stopped:
-            number = 0 if layer.view is None else layer.view.number
-            self.emit(Notice(Event.RESUMED, layer.node.name, number))
+            self.emit(Notice(Event.RESUMED, layer.node.name, layer.view_number))
 
     def new_number(self, is_taken: bool = True) -> int:
         """A number that no group has, nor the one after it; none other is given until it is

@@ -359,6 +359,11 @@ _decoder = msgspec.msgpack.Decoder(tuple[Item, ...])
 encode_items = _encoder.encode
 
 
+def message_ids(ids: Ids) -> list[MessageId]:
+    """The ids of messages, as they travelled."""
+    return [MessageId(*id_) for id_ in ids]
+
+
 def pack(item: Item) -> bytes:
     """An item as it is stored, with its tag."""
     return encode_items((item,))

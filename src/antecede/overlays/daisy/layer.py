@@ -114,6 +114,18 @@ class Layer:
         return self.member.core.view
 
     @property
+    def view_number(self) -> int:
+        """The number of the present view; 0 if this process is in none."""
+        view = self.view
+        return 0 if view is None else view.number
+
+    @property
+    def here(self) -> ProcessSet:
+        """Who is in the present view."""
+        view = self.view
+        return 0 if view is None else view.processes
+
+    @property
     def is_in(self) -> bool:
         return self.member.core.view is not None
 
@@ -360,6 +372,10 @@ class Layer:
         """Whether the others have to be awake. Members report to the server alone, which keeps the
         rest awake for a busy one."""
         return self.is_awake(now) if self.member.core.is_senior else self.is_busy(now)
+
+    def look_around(self, now: float) -> None:
+        """Be busy for a while, to see whether all is well."""
+        self.state.sleep.busy_until = now + 2 * self.options.suspect_after_s
 
     def hear_busy(self, now: float) -> None:
         """Note that another member is busy."""

@@ -128,7 +128,7 @@ class Levels(Part):
     ) -> None:
         """Send word of a change into a group, once in each of its views: it may be lost with the
         view."""
-        number = 0 if within.view is None else within.view.number
+        number = within.view_number
         name = type(item).__name__
         if isinstance(item, Freeze) and item.is_over:
             name = "Thaw"
@@ -275,7 +275,7 @@ class Levels(Part):
         if not word.is_over:
             layer.memory.frozen = True
             moving.freezes = word.number
-            moving.frozen_in = 0 if layer.view is None else layer.view.number
+            moving.frozen_in = layer.view_number
         elif layer.memory.frozen:
             self._go_on_as_before(layer, layer.memory)
             self.relay.reconcile(layer, now)

@@ -104,7 +104,7 @@ class ToRecipients(PointToPoint):
     # Receiving.
 
     def on_told(self, layer: Layer, sender: groups.MemberId, payload: bytes, now: float) -> None:
-        epochs, number = layer.state.epochs, 0 if layer.view is None else layer.view.number
+        epochs, number = layer.state.epochs, layer.view_number
         for item in decode_items(payload)[:1]:
             if not isinstance(item, Direct | Word | Hand) or item.view != number:
                 continue  # of an earlier view: whoever said it has handed it over

@@ -28,6 +28,7 @@ from antecede.overlays.daisy.items import (
     Release,
     Reshape,
     carry,
+    message_ids,
     process_key,
     unpack,
 )
@@ -335,22 +336,22 @@ class Relay(Part):
 
     def on_has(self, layer: Layer, node: int, ids: Ids, now: float) -> None:
         """A group below has these messages."""
-        for id_ in ids:
-            kept = layer.memory.kept.get(MessageId(*id_))
+        for message in message_ids(ids):
+            kept = layer.memory.kept.get(message)
             if kept is not None:
                 kept.held_by.add(node)
                 self.check_done(layer, kept, now)
 
     def on_own(self, layer: Layer, ids: Ids, now: float) -> None:
         """Nobody above knows of these messages any more."""
-        layer.memory.unknown_above.update(MessageId(*id_) for id_ in ids)
+        layer.memory.unknown_above.update(message_ids(ids))
         self.check_all(layer, now)
 
     def on_done(self, layer: Layer, node: int, ids: Ids, now: float) -> None:
         """A group below is done, whichever process serves it. If it has given way to others, these
         are done."""
-        for id_ in ids:
-            kept = layer.memory.kept.get(MessageId(*id_))
+        for message in message_ids(ids):
+            kept = layer.memory.kept.get(message)
             if kept is not None:
                 kept.done_by.add(node)
                 for stored in layer.memory.changes:
@@ -414,7 +415,7 @@ class Relay(Part):
         """Nobody above keeps these any more. Nor do servers, unless a group below was forgotten
         when they said that they are done, and is back since: what that has yet to get stays until
         it is done."""
-        for message in [MessageId(*id_) for id_ in ids]:
+        for message in message_ids(ids):
             kept = layer.memory.kept.get(message)
             if layer.node.level and kept is not None and not self.is_done(layer, kept):
                 layer.memory.unknown_above.add(message)

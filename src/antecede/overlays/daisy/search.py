@@ -160,8 +160,7 @@ class Search(Part):
     def _leave(self, layer: Layer, epoch: int, now: float) -> None:
         """The groups of this process are bound to a later epoch, as others have brought along (F8):
         it looks for that one, or for one that is later still."""
-        here = 0 if layer.view is None else layer.view.processes
-        others = tuple(members((here | layer.node.processes) & ~(1 << self.process)))
+        others = tuple(members((layer.here | layer.node.processes) & ~(1 << self.process)))
         self._adopt(layer, Found(layer.node.index, epoch, others, again=False), now)
 
     def ask(self, layer: Layer, now: float) -> None:
@@ -288,7 +287,7 @@ class Search(Part):
     def _look_around(self, now: float) -> None:
         """Look whether all is well in the groups of this process."""
         for layer in self.core.layers:
-            layer.state.sleep.busy_until = now + 2 * layer.options.suspect_after_s
+            layer.look_around(now)
 
     def _pass_on_call(self, source: int, node: int, now: float, repeated_after_s: float) -> None:
         """This group is called for long, or its server is sought, which does not hear that over a
