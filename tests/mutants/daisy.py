@@ -298,13 +298,13 @@ DIRECT = [
     ),
     Mutant(
         name="nothing-handed-over",
-        old="        return (Hand(view, epoch.view, len(firm), safe), *firm, *loose)\n",
-        new="        return (Hand(view, epoch.view, 0, safe),)\n",
+        old="        return (HandedOver(view, epoch.view, len(firm), safe), *firm, *loose)\n",
+        new="        return (HandedOver(view, epoch.view, 0, safe),)\n",
     ),
     Mutant(
         name="only-what-was-delivered",
-        old="        return (Hand(view, epoch.view, len(firm), safe), *firm, *loose)\n",
-        new="        return (Hand(view, epoch.view, len(firm), safe), *firm)\n",
+        old="        return (HandedOver(view, epoch.view, len(firm), safe), *firm, *loose)\n",
+        new="        return (HandedOver(view, epoch.view, len(firm), safe), *firm)\n",
     ),
     Mutant(
         name="merged-as-it-comes",

@@ -33,17 +33,17 @@ from antecede.overlays.daisy.items import (
     Done,
     Forget,
     Freeze,
-    Has,
+    Holds,
     Item,
     Merged,
     Missed,
-    Own,
     Proposal,
     Ready,
     Release,
     Reshape,
     Retract,
     Roll,
+    UnknownAbove,
     Void,
     decode_items,
 )
@@ -157,10 +157,10 @@ class Arrivals(Part):
                     self.ahead.on_retract(layer, ids)
                 case Done(node, ids):
                     self.relay.on_done(layer, node, ids, now)
-                case Has(node, ids):
-                    self.relay.on_has(layer, node, ids, now)
-                case Own(ids):
-                    self.relay.on_own(layer, ids, now)
+                case Holds(node, ids):
+                    self.relay.on_holds(layer, node, ids, now)
+                case UnknownAbove(ids):
+                    self.relay.on_unknown_above(layer, ids, now)
                 case Release(ids):
                     self.relay.on_release(layer, ids, now)
                 case Forget():

@@ -13,7 +13,7 @@ import msgspec
 from antecede.errors import BrokenInvariant
 from antecede.groups import GroupMessageId
 from antecede.message import Message, MessageId, ProcessSet, process_set
-from antecede.overlays.daisy.items import Carry, Copy, Direct, Hand, Item, unpack
+from antecede.overlays.daisy.items import Carry, Copy, Direct, HandedOver, Item, unpack
 from antecede.overlays.daisy.matrix import decode_matrix
 
 Key = tuple[int, int]
@@ -132,7 +132,8 @@ class Epochs(msgspec.Struct, array_like=True):
     epoch: Epoch = msgspec.field(default_factory=Epoch)
     """The present epoch; in a new view, the one that ends."""
     hands: dict[int, bytes] = {}
-    """By member of the present view, the payload that it has handed to this server (`Hand`)."""
+    """By member of the present view, what it has handed to this server: a payload with
+    `HandedOver`."""
     is_sorted: bool = False
     """Whether this server has sorted out what it was handed."""
     takes_over: bool = False
@@ -148,7 +149,7 @@ class Epochs(msgspec.Struct, array_like=True):
 
 
 def sort_out(
-    hands: Iterable[tuple[Hand, list[Item]]], safe: dict[int, dict[int, int]], is_gap: bool
+    hands: Iterable[tuple[HandedOver, list[Item]]], safe: dict[int, dict[int, int]], is_gap: bool
 ) -> list[Carry]:
     """What is to be delivered of all that was handed over. `safe`: by epoch, how many messages of
     each member are known to have been safe in it.

@@ -100,15 +100,15 @@ class Batch(msgspec.Struct, frozen=True, array_like=True, tag=5):
     above: bool = False
     """Whether they are all that the servers above keep for that group."""
     missed: tuple[tuple[Count, Ids], ...] = ()
-    """As in `Memory`."""
+    """By process or group that is away, the messages for it that were let go (`Memory.missed`)."""
     away: tuple[Count, ...] = ()
-    """As in `Memory`."""
+    """Who is away from the group that I found (`Memory.away`)."""
     bound: Ids = ()
-    """As in `Memory`."""
+    """The epochs that my groups are bound to (`Memory.bound`)."""
     beside: tuple[tuple[int, Ids], ...] = ()
-    """As `Memory.missed_beside`."""
+    """What others have missed, as my groups know (`Memory.missed_beside`)."""
     changes: tuple[bytes, ...] = ()
-    """As in `Memory`."""
+    """The changes that my group remembers (`Memory.changes`)."""
     was_in: Count | None = None
     """The local group that gave way to this one, if I was in it to the end."""
     of: Count | None = None
@@ -180,7 +180,7 @@ class Direct(msgspec.Struct, frozen=True, array_like=True, tag=11):
     """Who has sent whom how many, as far as I know."""
 
 
-class Word(msgspec.Struct, frozen=True, array_like=True, tag=12):
+class Progress(msgspec.Struct, frozen=True, array_like=True, tag=12):
     """What has become of the messages that I have sent in this view."""
 
     view: Count
@@ -190,7 +190,7 @@ class Word(msgspec.Struct, frozen=True, array_like=True, tag=12):
     """How many of them have reached all whom they are for, from the first on."""
 
 
-class Hand(msgspec.Struct, frozen=True, array_like=True, tag=13):
+class HandedOver(msgspec.Struct, frozen=True, array_like=True, tag=13):
     """What follows in this payload is all that I bring into this view: first the messages that I
     have sent or delivered, then those that I merely have."""
 
@@ -297,7 +297,7 @@ def succession(change: Change | Reshape) -> tuple[tuple[int, ...], tuple[int, ..
     return (change.gone,), tuple(group.index for group in change.made or change.below)
 
 
-class Has(msgspec.Struct, frozen=True, array_like=True, tag=19):
+class Holds(msgspec.Struct, frozen=True, array_like=True, tag=19):
     """A group has these messages for all in it or below it whom they are for, though some of these
     are away."""
 
@@ -306,7 +306,7 @@ class Has(msgspec.Struct, frozen=True, array_like=True, tag=19):
     ids: Ids
 
 
-class Own(msgspec.Struct, frozen=True, array_like=True, tag=20):
+class UnknownAbove(msgspec.Struct, frozen=True, array_like=True, tag=20):
     """All groups that these messages are for have them, and nobody above knows of them any more:
     each group lets go of them when it is done itself."""
 
@@ -350,7 +350,20 @@ class Void(msgspec.Struct, frozen=True, array_like=True, tag=23):
 
 Item = (
     (Carry | Done | Release | Forget | Above | Batch | Roll | Change | Proposal | Void | Ready)
-    | (Ahead | Retract | Direct | Word | Hand | Copy | Merged | Bind | Freeze | Reshape | Has | Own)
+    | (
+        Ahead
+        | Retract
+        | Direct
+        | Progress
+        | HandedOver
+        | Copy
+        | Merged
+        | Bind
+        | Freeze
+        | Reshape
+        | Holds
+        | UnknownAbove
+    )
     | Missed
 )
 

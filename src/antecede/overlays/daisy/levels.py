@@ -32,9 +32,9 @@ from antecede.overlays.daisy.items import (
     Freeze,
     Group,
     Missed,
-    Own,
     Ready,
     Reshape,
+    UnknownAbove,
     pack,
     shorter,
     unpack,
@@ -325,13 +325,13 @@ class Levels(Part):
         moving.ended_by = stored
         below = self.core.below(layer)
         if below is not None and pack(change) not in below.memory.changes:
-            own = Own(tuple(self._own(layer, below)))
+            own = UnknownAbove(tuple(self._known_here_alone(layer, below)))
             lacked = {} if layer.is_lost else self._lacked_by_forgotten(layer)
             missed = [Missed(who, tuple(ids), beside=True) for who, ids in lacked.items()]
             self.core.send_words(below, (own, *missed, change), now)
         self._leave_if_bound(layer, now)
 
-    def _own(self, layer: Layer, below: Layer) -> list[MessageId]:
+    def _known_here_alone(self, layer: Layer, below: Layer) -> list[MessageId]:
         """The messages that have come by in this group alone, and are where they are to be: nobody
         above knows of them. A process that was lost to the group does not know that of all. Nor may
         all groups have them where others have decided this end, and these servers were founded anew

@@ -1,8 +1,8 @@
 """What becomes of messages that go straight to their recipients (`local_recipients`) when the view
 of their group changes.
 
-All members hand what they have to the server (`Hand`). It waits for all of these and, if it is a
-new server, for what the group of servers keeps for its group. It drops what nobody can have
+All members hand what they have to the server (`HandedOver`). It waits for all of these and, if it
+is a new server, for what the group of servers keeps for its group. It drops what nobody can have
 delivered because something before it is lost, and broadcasts the rest in the order of Lamport time
 (`Merged`). With this an *epoch* begins, whose matrix counts from zero.
 
@@ -19,7 +19,7 @@ from antecede.overlays.daisy.core import Core, Part
 from antecede.overlays.daisy.epochs import first_of, sort_out
 from antecede.overlays.daisy.items import (
     Copy,
-    Hand,
+    HandedOver,
     Item,
     Merged,
     carries,
@@ -82,7 +82,7 @@ class HandingOver(Part):
         others = [key for key in sorted(epoch.waiting) if key[0] != self.process]
         loose += [Copy(*key, epoch.direct(key).carry) for key in others]
         safe = tuple(sorted(epoch.safe.items()))
-        return (Hand(view, epoch.view, len(firm), safe), *firm, *loose)
+        return (HandedOver(view, epoch.view, len(firm), safe), *firm, *loose)
 
     def merge(self, layer: Layer, now: float) -> None:
         """At the server: begin the epoch, when all is here that comes before it."""
@@ -109,12 +109,12 @@ class HandingOver(Part):
     def _sort_out(self, layer: Layer) -> None:
         epochs, memory = layer.state.epochs, layer.memory
         epoch, epochs.is_sorted = epochs.epoch, True
-        hands: list[tuple[Hand, list[Item]]] = []
+        hands: list[tuple[HandedOver, list[Item]]] = []
         here = 0
         safe = memory.safe_at_end.setdefault(epoch.view, {})
         for who, payload in sorted(epochs.hands.items()):
             hand, *items = decode_items(payload)
-            if isinstance(hand, Hand):
+            if isinstance(hand, HandedOver):
                 hands.append((hand, items))
                 if hand.epoch == epoch.view:
                     here |= 1 << who

@@ -42,7 +42,7 @@ class Kept(msgspec.Struct, array_like=True):
     done_by: set[int] = set()
     """The groups below that are done with it (`Done`)."""
     held_by: set[int] = set()
-    """The groups below that have it, though some members whom it is for are away (`Has`)."""
+    """The groups below that have it, though some members whom it is for are away (`Holds`)."""
 
 
 class CameAhead(msgspec.Struct, array_like=True):

@@ -3,7 +3,8 @@ them and lets them go.
 
 A message goes on when it has come by in a group and all members have it (`forwarding` says what
 else it may wait for). It is kept in a group until all groups are done with it, as word from below
-(`Done`, `Has`) and from above (`Release`, `Own`) says: so no crash takes away what is still needed.
+(`Done`, `Holds`) and from above (`Release`, `UnknownAbove`) says: so no crash takes away what is
+still needed.
 
 How a message travels inside of a group is a matter of that group: between servers it is broadcast,
 in a local group the option `local` decides (`Broadcast`).
@@ -21,7 +22,7 @@ from antecede.overlays.daisy.items import (
     Carry,
     Change,
     Done,
-    Has,
+    Holds,
     Ids,
     Item,
     Missed,
@@ -332,9 +333,9 @@ class Relay(Part):
         is_for = kept.message.destinations & node.processes
         if is_for and node.index not in known.held_by and self.is_held_below(layer, kept):
             above.state.out.reported_held.add(id_)
-            above.tell(Has(node.index, (id_,)), now)
+            above.tell(Holds(node.index, (id_,)), now)
 
-    def on_has(self, layer: Layer, node: int, ids: Ids, now: float) -> None:
+    def on_holds(self, layer: Layer, node: int, ids: Ids, now: float) -> None:
         """A group below has these messages."""
         for message in message_ids(ids):
             kept = layer.memory.kept.get(message)
@@ -342,7 +343,7 @@ class Relay(Part):
                 kept.held_by.add(node)
                 self.check_done(layer, kept, now)
 
-    def on_own(self, layer: Layer, ids: Ids, now: float) -> None:
+    def on_unknown_above(self, layer: Layer, ids: Ids, now: float) -> None:
         """Nobody above knows of these messages any more."""
         layer.memory.unknown_above.update(message_ids(ids))
         self.check_all(layer, now)
