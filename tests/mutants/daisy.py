@@ -702,8 +702,8 @@ EVOLVING = [
     ),
     Mutant(
         name="waits-for-the-servers-for-ever",
-        old=" or missing <= lines | {ABOVE})",
-        new=" or missing <= lines)",
+        old=" or missing <= last_views | {ABOVE})",
+        new=" or missing <= last_views)",
     ),
     Mutant(
         name="keeps-to-itself-what-others-missed",
@@ -736,7 +736,7 @@ CONSENT = [
     ),
     Mutant(
         name="a-line-is-awaited-for-ever",
-        old=" or missing <= lines | {ABOVE})",
+        old=" or missing <= last_views | {ABOVE})",
         new=" or missing <= {ABOVE})",
     ),
     Mutant(

@@ -156,8 +156,8 @@ class Absence(Part):
     def _groups_of_those_beside(self, layer: Layer) -> set[int]:
         """The groups below, members of which have missed something as these servers know: all of
         the group who know it may have died."""
-        strangers = (process_key(who) for who in layer.memory.missed_beside if who < 0)
-        groups = (self.core.plan.child_of(layer.node, process) for process in strangers)
+        processes = (process_key(who) for who in layer.memory.missed_beside if who < 0)
+        groups = (self.core.plan.child_of(layer.node, process) for process in processes)
         return {group for group in groups if group is not None}
 
     def call_for_batches(self, layer: Layer, now: float) -> None:
@@ -169,13 +169,13 @@ class Absence(Part):
             memory.batches_missing_since = NEVER
             return
         missing = set(memory.missing_batches)
-        lines = {who for who in missing if who < ABOVE}
+        last_views = {who for who in missing if who < ABOVE}
         above = self.core.above(layer)
         if ABOVE in missing and (len(missing) > 1 or (above is not None and not above.is_lost)):
             missing.discard(ABOVE)
         if not layer.is_server:
             missing.discard(ABOVE)
-        if not missing or not (layer.node.level or missing <= lines | {ABOVE}):
+        if not missing or not (layer.node.level or missing <= last_views | {ABOVE}):
             memory.batches_missing_since = NEVER
         elif memory.batches_missing_since == NEVER:
             memory.batches_missing_since = now
@@ -236,6 +236,7 @@ class Absence(Part):
             self.core.send_word(below, word, now)
 
     def _tell_names(self, layer: Layer, names: set[MessageId]) -> None:
+        """Tell a gap, with the names of the messages if these are all."""
         are_all = len(names) < MOST_NAMED
         self.core.tell_gap(layer, messages=tuple(sorted(names)) if are_all else ())
 
@@ -298,8 +299,8 @@ class Absence(Part):
         memory, below = layer.memory, self.core.below(layer)
         beside = {} if below is None else known_beside(below)
         words: list[Missed] = []
-        strangers = {who for who in beside if who < 0}
-        for who in sorted({*known, *(beside.keys() & {*layer.node.children}), *strangers}):
+        here = {who for who in beside if who < 0 or who in layer.node.children}
+        for who in sorted({*known, *here}):
             names = known.get(who, set()) | beside.get(who, set())
             had = memory.missed_beside if who < 0 else memory.missed
             news = tuple(sorted(names - had.get(who, set())))
@@ -309,6 +310,8 @@ class Absence(Part):
         self.hand_down_missed(layer, now)
 
     def on_missed_beside(self, layer: Layer, word: Missed, now: float) -> None:
+        """One that may be beside this group has missed something, or has been told what, as the
+        servers above say: note it, and pass it on downwards."""
         if is_member(layer, word.who):
             layer.memory.missed_beside.pop(word.who, None)
             if word.ids:
@@ -319,6 +322,7 @@ class Absence(Part):
         self.relay.tell_beside(layer, word, now)
 
     def on_missed(self, layer: Layer, who: int, ids: Ids, now: float) -> None:
+        """A member, or a group below, has missed something, or has been told what (no messages)."""
         if who < 0:
             layer.memory.note_missed_beside(who, message_ids(ids))
             self.relay.tell_beside(layer, Missed(who, ids, beside=True), now)
