@@ -87,7 +87,7 @@ RULES = [
     ),
     Mutant(
         name="two-servers-leave-and-nobody-asks",
-        old="            layer.memory.batches |= bereft\n",
+        old="            layer.memory.missing_batches |= bereft\n",
         new="            pass\n",
     ),
     Mutant(
@@ -103,8 +103,9 @@ RULES = [
     ),
     Mutant(
         name="away-is-done",
-        old="            child in kept.done or (child in memory.forgotten",
-        new="            child in kept.done or child in memory.away or (child in memory.forgotten",
+        old="            child in kept.done_by or (child in memory.forgotten",
+        new="            child in kept.done_by or child in memory.away or (child in "
+        "memory.forgotten",
     ),
     Mutant(
         name="nobody-poked",
@@ -150,18 +151,19 @@ AHEAD = [
     ),
     Mutant(
         name="comes-back-at-once",
-        old="        if layer.state.ahead:  # these are still on their way below, and this may be "
-        "an answer\n            return\n",
+        old="        if layer.state.sent_ahead:  # these are still on their way below, and "
+        "this may be an answer\n"
+        "            return\n",
         new="",
     ),
     Mutant(
         name="overtaken-by-its-answer",
-        old="        if layer.state.ahead:  # these are",
-        new="        if message.id in layer.state.ahead:  # these are",
+        old="        if layer.state.sent_ahead:  # these are",
+        new="        if message.id in layer.state.sent_ahead:  # these are",
     ),
     Mutant(
         name="never-retracted",
-        old="            self.core.do(above, above.send_word(Retract(tuple(lost)), now))\n",
+        old="            self.core.send_word(above, Retract(tuple(lost)), now)\n",
         new="",
     ),
 ]
@@ -181,8 +183,8 @@ STAR = [
     ),
     Mutant(
         name="waits-for-servers-that-never-come",
-        old="        if now - handover.alone_since <= 2 * self.options.forget_after_s:\n",
-        new="        if now >= handover.alone_since:\n",
+        old="        if now - handover.without_servers_since <= 2 * self.options.forget_after_s:\n",
+        new="        if now >= handover.without_servers_since:\n",
     ),
     Mutant(
         name="a-server-dies-in-silence",
@@ -196,7 +198,7 @@ STAR = [
     ),
     Mutant(
         name="leaves-behind-what-it-put-in-order",
-        old="            if own.seen\n            or id_.sender",
+        old="            if own.passed\n            or id_.sender",
         new="            if id_.sender",
     ),
     Mutant(
@@ -240,12 +242,12 @@ LEVELS = [
     ),
     Mutant(
         name="not-awaited-from-who-is-away",
-        old="        if self.is_awaited_below(layer, below, now):\n",
+        old="        if self.forwarding.is_awaited_below(layer, below, now):\n",
         new="        if not kept:\n",
     ),
     Mutant(
         name="comes-before-what-is-awaited",
-        old="            memory.last_of(who) > had.get(who, 0) and self._may_bring",
+        old="            memory.last_passed(who) > had.get(who, 0) and self._may_bring",
         new="            any(one.sender == who for one in layer.memory.kept if below.is_new(one))\n"
         "            and self._may_bring",
     ),
@@ -291,18 +293,18 @@ DIRECT = [
     ),
     Mutant(
         name="above-a-hole",
-        old="sort_out(hands, memory.ended, is_gap)",
-        new="sort_out(hands, memory.ended, True)",
+        old="sort_out(hands, memory.safe_at_end, is_gap)",
+        new="sort_out(hands, memory.safe_at_end, True)",
     ),
     Mutant(
         name="nothing-handed-over",
-        old="        return (Hand(view, epoch.view, len(firm), safe), *firm, *loose)\n",
-        new="        return (Hand(view, epoch.view, 0, safe),)\n",
+        old="        return (HandedOver(view, epoch.view, len(firm), safe), *firm, *loose)\n",
+        new="        return (HandedOver(view, epoch.view, 0, safe),)\n",
     ),
     Mutant(
         name="only-what-was-delivered",
-        old="        return (Hand(view, epoch.view, len(firm), safe), *firm, *loose)\n",
-        new="        return (Hand(view, epoch.view, len(firm), safe), *firm)\n",
+        old="        return (HandedOver(view, epoch.view, len(firm), safe), *firm, *loose)\n",
+        new="        return (HandedOver(view, epoch.view, len(firm), safe), *firm)\n",
     ),
     Mutant(
         name="merged-as-it-comes",
@@ -366,7 +368,7 @@ FOUND_BY_CHANCE = [
     ),
     Mutant(
         name="from-above-is-not-last",
-        old="            is_last = layer.memory.batches <= {ABOVE}\n",
+        old="            is_last = layer.memory.missing_batches <= {ABOVE}\n",
         new="            is_last = True\n",
     ),
 ]
@@ -375,10 +377,10 @@ FOUND_BY_CHANCE = [
 STOPS = [
     Mutant(
         name="the-junior-goes-on",
-        old="        present = [self.core.whom(layer, member.process) for member "
-        "in layer.view.members]\n"
+        old="        present = [self.core.stands_for(layer, member.process) for member in "
+        "layer.view.members]\n"
         "        rolls",
-        new="        present = [self.core.whom(layer, one.process) for one in "
+        new="        present = [self.core.stands_for(layer, one.process) for one in "
         "layer.view.members[::-1]]\n"
         "        rolls",
     ),
@@ -394,19 +396,19 @@ FENCE = [
     ),
     Mutant(
         name="the-batch-dies-with-its-founder",
-        old="    if not layer.waits_for_groups:\n        layer.memory.batches = {",
-        new="    if layer.node.level >= 0:\n        layer.memory.batches = {",
+        old="    if not layer.waits_for_groups:\n        layer.memory.missing_batches = {",
+        new="    if layer.node.level >= 0:\n        layer.memory.missing_batches = {",
     ),
     Mutant(
         name="the-fence-waits-for-batches",
         old="        for sender, within, item in arrivals:\n"
         "            if isinstance(item, Bind):\n",
-        new="        if not layer.memory.ended:\n            return arrivals\n"
+        new="        if not layer.memory.safe_at_end:\n            return arrivals\n"
         "        for sender, within, item in arrivals:\n            if isinstance(item, Bind):\n",
     ),
     Mutant(
         name="waits-for-a-batch-for-ever",
-        old="            if now - memory.waits_since > limit_s:\n",
+        old="            if now - memory.batches_missing_since > limit_s:\n",
         new="            if now < 0:\n",
     ),
     Mutant(
@@ -418,13 +420,12 @@ FENCE = [
     ),
     Mutant(
         name="forgets-though-lost-at-home",
-        old="        if not layer.is_told(word) and not self.core.is_home_lost(layer):\n",
-        new="        if not layer.is_told(word):\n",
+        old="        if not self.core.is_home_lost(layer):\n            layer.tell_once(",
+        new="        if layer:\n            layer.tell_once(",
     ),
     Mutant(
         name="newcomers-are-not-missed",
-        old="            memory.come.update("
-        "who for who in self.options.latecomers if who in present)\n",
+        old="            memory.arrived_latecomers |= {*self.options.latecomers} & present\n",
         new="",
     ),
     Mutant(
@@ -466,8 +467,7 @@ FENCE = [
     Mutant(
         name="strangers-are-not-asked",
         old="            if layer.is_lost:\n"
-        "                self.core.do(layer, "
-        "layer.member.show(layer.node.processes, now))\n",
+        "                self.core.queue(layer, layer.member.show(layer.node.processes, now))\n",
         new="",
     ),
     Mutant(
@@ -498,14 +498,13 @@ FENCE = [
     ),
     Mutant(
         name="speaks-for-a-group-that-goes-on",
-        old="        return any(lower.is_lost for lower in self.layers[: "
-        "self.layers.index(layer)])\n",
+        old="        return any(lower.is_lost for lower in self.all_below(layer))\n",
         new="        return False\n",
     ),
     Mutant(
         name="has-stopped-for-ever",
-        old="        if layer.state.stopped:\n            number",
-        new="        if not layer:\n            number",
+        old="        if layer.state.stopped:\n            self.emit",
+        new="        if not layer:\n            self.emit",
     ),
     Mutant(
         name="has-stopped-where-it-never-comes-back",
@@ -514,8 +513,8 @@ FENCE = [
     ),
     Mutant(
         name="forgotten-for-good",
-        old="wanted |= memory.forgotten | self._groups_of_strangers(layer)",
-        new="wanted |= self._groups_of_strangers(layer)",
+        old="wanted |= memory.forgotten | self._groups_of_those_beside(layer)",
+        new="wanted |= self._groups_of_those_beside(layer)",
     ),
     Mutant(
         name="calls-only-for-what-is-kept",
@@ -553,7 +552,7 @@ RESHAPE = [
     ),
     Mutant(
         name="leaves-before-it-is-drained",
-        old="        if not self._are_had(layer):\n            return\n",
+        old="        if not self._have_all_below(layer):\n            return\n",
         new="",
     ),
     Mutant(
@@ -569,13 +568,13 @@ RESHAPE = [
     ),
     Mutant(
         name="waits-for-who-is-away",
-        old="            self._report_had(layer, kept, now)\n            return\n",
+        old="            self._report_held(layer, kept, now)\n            return\n",
         new="            return\n",
     ),
     Mutant(
         name="a-lone-group-waits-for-who-waits",
-        old="not layer.node.level or (not memory.away and present == {*layer.node.children})",
-        new="not memory.away and (not layer.node.level or present == {*layer.node.children})",
+        old="not layer.node.level or (not memory.away and is_complete)",
+        new="not memory.away and (not layer.node.level or is_complete)",
     ),
 ]
 """Groups of servers that come and go: `tests/overlays/test_daisy_reshape.py`."""
@@ -588,7 +587,7 @@ BACK = [
     ),
     Mutant(
         name="strays-in-a-handover",
-        old="            self.relay.note_stray(layer, item.id, now)\n",
+        old="            self.relay.forwarding.note_stray(layer, item.id, now)\n",
         new="",
     ),
     Mutant(
@@ -598,8 +597,8 @@ BACK = [
     ),
     Mutant(
         name="runs-ahead-of-a-stray",
-        old="        if memory.batches or memory.strays:",
-        new="        if memory.batches:",
+        old="        if memory.missing_batches or memory.strays:",
+        new="        if memory.missing_batches:",
     ),
     Mutant(
         name="lets-go-of-what-a-group-lacks",
@@ -608,7 +607,7 @@ BACK = [
     ),
     Mutant(
         name="sends-down-though-replaced",
-        old="        if self._is_replaced(layer, kept, now):\n",
+        old="        if self.forwarding.is_replaced(layer, kept, now):\n",
         new="        if not kept:\n",
     ),
     Mutant(
@@ -618,8 +617,8 @@ BACK = [
     ),
     Mutant(
         name="keeps-to-itself-what-one-missed",
-        old="reaches_all and not layer.is_told(word):\n",
-        new="reaches_all and not word.ids:\n",
+        old="reaches_all:\n                    layer.tell_once(word",
+        new="reaches_all and not word.ids:\n                    layer.tell_once(word",
     ),
     Mutant(
         name="loses-what-waited-in-silence",
@@ -628,8 +627,10 @@ BACK = [
     ),
     Mutant(
         name="comes-without-its-batch",
-        old="            layer.memory.batches |= {group for group in come if group is not None}\n",
-        new="            layer.memory.batches |= {group for group in come if group == ABOVE}\n",
+        old="            layer.memory.missing_batches |= {group for group in come if group "
+        "is not None}\n",
+        new="            layer.memory.missing_batches |= {group for group in come if group "
+        "== ABOVE}\n",
     ),
     Mutant(
         name="has-brought-its-batch-for-ever",
@@ -648,8 +649,8 @@ BACK = [
     ),
     Mutant(
         name="founds-before-it-is-brought",
-        old="        if layer.memory.had and not layer.memory.batches:\n",
-        new="        if layer.memory.had and layer.memory.batches:\n",
+        old="        if layer.memory.passed_below and not layer.memory.missing_batches:\n",
+        new="        if layer.memory.passed_below and layer.memory.missing_batches:\n",
     ),
     Mutant(
         name="gives-up-in-silence",
@@ -658,9 +659,9 @@ BACK = [
     ),
     Mutant(
         name="batches-tell-of-nothing-lost",
-        old="            layer.state.founding.merged = layer.memory.places\n"
+        old="            layer.state.founding.last_batch_place = layer.memory.places\n"
         "            self.ahead.tell_lost(layer)\n",
-        new="            layer.state.founding.merged = layer.memory.places\n",
+        new="            layer.state.founding.last_batch_place = layer.memory.places\n",
     ),
     Mutant(
         name="an-epoch-ends-unsafe",
@@ -695,23 +696,23 @@ EVOLVING = [
     ),
     Mutant(
         name="stays-in-a-group-that-gives-way",
-        old="        self.absence.pass_on(layer, known, now)\n"
+        old="        self.absence.pass_on_missed(layer, known, now)\n"
         "        self.changes.give_way(layer, now)\n",
-        new="        self.absence.pass_on(layer, known, now)\n",
+        new="        self.absence.pass_on_missed(layer, known, now)\n",
     ),
     Mutant(
         name="waits-for-the-servers-for-ever",
-        old=" or missing <= lines | {ABOVE})",
-        new=" or missing <= lines)",
+        old=" or missing <= last_views | {ABOVE})",
+        new=" or missing <= last_views)",
     ),
     Mutant(
         name="keeps-to-itself-what-others-missed",
-        old="        self.absence.pass_on(layer, known, now)\n",
+        old="        self.absence.pass_on_missed(layer, known, now)\n",
         new="",
     ),
     Mutant(
         name="merges-without-groups-that-may-have-left",
-        old=" or is_under_way or is_part:\n",
+        old=" or is_under_way or is_partial:\n",
         new=" or is_under_way:\n",
     ),
 ]
@@ -719,22 +720,23 @@ EVOLVING = [
 CONSENT = [
     Mutant(
         name="agrees-before-all-know",
-        old="            if within in layer.state.founding.settled:\n",
+        old="            if within in layer.state.founding.stable_aside:\n",
         new="            if within is not None:\n",
     ),
     Mutant(
         name="splits-before-all-know",
-        old="        if layer.node.level or change.raised:\n            layer.memory.pending",
-        new="        if layer.node.level:\n            layer.memory.pending",
+        old="        if layer.node.level or change.raised:\n"
+        "            layer.memory.pending_changes",
+        new="        if layer.node.level:\n            layer.memory.pending_changes",
     ),
     Mutant(
         name="goes-on-without-a-line",
-        old="    layer.memory.batches.update(map(line, gone))\n",
+        old="    layer.memory.missing_batches.update(map(last_view_key, gone))\n",
         new="",
     ),
     Mutant(
         name="a-line-is-awaited-for-ever",
-        old=" or missing <= lines | {ABOVE})",
+        old=" or missing <= last_views | {ABOVE})",
         new=" or missing <= {ABOVE})",
     ),
     Mutant(
@@ -749,7 +751,7 @@ CONSENT = [
     ),
     Mutant(
         name="says-again-what-not-all-know",
-        old="unpack(stored), stored not in below.state.moving.asked.values()",
+        old="unpack(stored), stored not in below.state.moving.asked_changes.values()",
         new="unpack(stored), True",
     ),
     Mutant(
@@ -765,7 +767,7 @@ CONSENT = [
     Mutant(
         name="agrees-only-once",
         old="            word = Proposal(change, below.node.index, agrees=True)\n"
-        "            self.core.do(layer, layer.send_word(word, now))\n",
+        "            self.core.send_word(layer, word, now)\n",
         new="            pass\n",
     ),
     Mutant(
@@ -785,7 +787,7 @@ GIVING_WAY = [
     ),
     Mutant(
         name="agreed-for-ever",
-        old="            if layer.memory.agreed == stored:\n",
+        old="            if layer.memory.agreed_to == stored:\n",
         new="            if not stored:\n",
     ),
 ]
@@ -816,9 +818,10 @@ STAYING = [
     ),
     Mutant(
         name="only-who-serves-counts",
-        old="        if not memory.batches:\n            memory.waits_since = NEVER\n",
-        new="        if not memory.batches or not layer.is_server:\n"
-        "            memory.waits_since = NEVER\n",
+        old="        if not memory.missing_batches:\n"
+        "            memory.batches_missing_since = NEVER\n",
+        new="        if not memory.missing_batches or not layer.is_server:\n"
+        "            memory.batches_missing_since = NEVER\n",
     ),
     Mutant(
         name="begun-when-they-meet",
@@ -853,7 +856,7 @@ STAYING = [
     ),
     Mutant(
         name="nobody-watches-who-is-to-tell",
-        old=" = any(who >= 0 for who in memory.beside) and not layer.is_server\n",
+        old=" = any(who >= 0 for who in memory.missed_beside) and not layer.is_server\n",
         new=" = False\n",
     ),
     Mutant(
@@ -868,8 +871,8 @@ STAYING = [
     ),
     Mutant(
         name="waits-for-servers-no-longer-than-they-do",
-        old="alone_since <= 2 * self.options.forget_after_s:",
-        new="alone_since <= self.options.forget_after_s:",
+        old="without_servers_since <= 2 * self.options.forget_after_s:",
+        new="without_servers_since <= self.options.forget_after_s:",
     ),
     Mutant(
         name="waits-for-servers-that-have-stopped",
@@ -884,18 +887,18 @@ STAYING = [
     ),
     Mutant(
         name="servers-call-nobody-who-lacks-it",
-        old="memory.forgotten | self._groups_of_strangers(layer)",
+        old="memory.forgotten | self._groups_of_those_beside(layer)",
         new="memory.forgotten",
     ),
     Mutant(
         name="servers-sleep-though-one-lacks-it",
         old="        is_watching |= layer.node.level > 0 and any(who < 0 for who in "
-        "memory.beside)\n",
+        "memory.missed_beside)\n",
         new="",
     ),
     Mutant(
         name="learns-last-what-it-has-missed-itself",
-        old="                if stranger(who) == self.process:\n",
+        old="                if process_key(who) == self.process:\n",
         new="                if who == self.process:\n",
     ),
 ]
@@ -955,23 +958,23 @@ LOCAL_GROUPS = [
     ),
     Mutant(
         name="moves-empty-handed",
-        old="        new.state.out.resend = old.everything()\n",
+        old="        new.state.out.resend = old.all_messages()\n",
         new="        new.state.out.resend = []\n",
     ),
     Mutant(
         name="told-to-one-that-was-replaced",
-        old="        is_told = not memory.batches and not layer.node.level\n",
-        new="        is_told = not memory.batches\n",
+        old="        is_told = not memory.missing_batches and not layer.node.level\n",
+        new="        is_told = not memory.missing_batches\n",
     ),
     Mutant(
         name="serves-though-nobody-hears-it",
-        old="            self.core.do(layer, layer.member.leave(now))\n",
+        old="            self.core.queue(layer, layer.member.leave(now))\n",
         new="            pass\n",
     ),
     Mutant(
         name="serves-until-its-group-begins",
-        old="self.core.above(layer), layer.memory.batches <= {ABOVE}\n",
-        new="self.core.above(layer), not layer.memory.batches\n",
+        old="self.core.above(layer), layer.memory.missing_batches <= {ABOVE}\n",
+        new="self.core.above(layer), not layer.memory.missing_batches\n",
     ),
     Mutant(
         name="only-the-server-gives-notice",
@@ -996,7 +999,7 @@ LOCAL_GROUPS = [
     Mutant(
         name="keeps-to-itself-who-lacks-it",
         old="            for who in self._who_lack(layer, kept):\n"
-        "                above.tell(Missed(stranger(who), (message,)), now, self.options.tidy_s)\n",
+        "                above.tell(Missed(process_key(who), (message,)), now)\n",
         new="",
     ),
 ]
@@ -1016,7 +1019,7 @@ ONE_BY_ONE = [
     ),
     Mutant(
         name="agrees-again-to-what-is-void",
-        old="                layer.memory.refused.append(stored)  # it does not",
+        old="                layer.memory.refused_changes.append(stored)  # it does not",
         new="                pass  # it does not",
     ),
     Mutant(
@@ -1048,8 +1051,8 @@ ONE_BY_ONE = [
     ),
     Mutant(
         name="ready-though-its-group-gives-way",
-        old="not (below.memory.batches or agreement(below) or self.core.gives_way(below))",
-        new="not (below.memory.batches or agreement(below) or below.state.moving.change)",
+        old="not (agreement(below) or self.core.gives_way(below))",
+        new="not (agreement(below) or below.state.moving.gives_way_by)",
     ),
     Mutant(
         name="remembers-half-of-its-past",
@@ -1068,8 +1071,9 @@ ONE_BY_ONE = [
     ),
     Mutant(
         name="agrees-twice",
-        old="        if not agreement(layer) and not memory.batches and _suits(layer, change):",
-        new="        if not memory.batches and _suits(layer, change):",
+        old="        if not agreement(layer) and not memory.missing_batches and "
+        "_suits(layer, change):",
+        new="        if not memory.missing_batches and _suits(layer, change):",
     ),
     Mutant(
         name="agrees-for-who-is-not-there",
@@ -1078,18 +1082,19 @@ ONE_BY_ONE = [
     ),
     Mutant(
         name="nobody-asks-the-others",
-        old="        if stored not in moving.agreed and stored != moving.proposed:\n",
+        old="        if stored not in moving.agreed_groups and stored != moving.proposed:\n",
         new="        if stored is None:\n",
     ),
     Mutant(
         name="ready-though-it-has-agreed",
-        old="not (below.memory.batches or agreement(below) or self.core.gives_way(below))",
-        new="not (below.memory.batches or self.core.gives_way(below))",
+        old="not (agreement(below) or self.core.gives_way(below))",
+        new="not self.core.gives_way(below)",
     ),
     Mutant(
         name="freezes-while-it-asks",
-        old=" or layer.is_merging() or is_asking(layer):\n            return False",
-        new=" or layer.is_merging():\n            return False",
+        old="        if self._is_changing(layer):\n            return False\n",
+        new="        is_under_way = memory.missing_batches or memory.pending_changes\n"
+        "        if is_under_way or layer.has_unstable_batches():\n            return False\n",
     ),
     Mutant(
         name="believes-servers-that-were",
@@ -1098,13 +1103,13 @@ ONE_BY_ONE = [
     ),
     Mutant(
         name="leaves-what-came-before",
-        old="self.node.processes | (self.state.before if self.memory.batches else 0)",
+        old="self.node.processes | (self.state.predecessors if self.memory.missing_batches else 0)",
         new="self.node.processes",
     ),
     Mutant(
         name="misses-groups-that-never-were",
-        old="                if not layer.node.level or is_below:\n",
-        new="                if who >= 0:\n",
+        old="        if not layer.node.level or is_below:\n",
+        new="        if who >= 0:\n",
     ),
     Mutant(
         name="frozen-for-ever",
@@ -1118,8 +1123,9 @@ ONE_BY_ONE = [
     ),
     Mutant(
         name="moves-before-all-know",
-        old="        if layer.node.level or change.raised:\n            layer.memory.pending",
-        new="        if change.raised:\n            layer.memory.pending",
+        old="        if layer.node.level or change.raised:\n"
+        "            layer.memory.pending_changes",
+        new="        if change.raised:\n            layer.memory.pending_changes",
     ),
     Mutant(
         name="dissolves-in-silence",
@@ -1167,11 +1173,9 @@ MOMENTS = [
     ),
     Mutant(
         name="founds-with-one-alone",
-        old="        speakers |= {child: process for child, (process, _) in "
-        "self._looking(layer, now).items()}\n",
-        new="        looking = self._looking(layer, now)\n"
-        "        speakers |= {child: who for child, (who, at) in "
-        "looking.items() if at == now}\n",
+        old="        speakers |= {child: process for child, (process, _) in looking.items()}\n",
+        new="        speakers |= {child: one for child, (one, at) in looking.items() "
+        "if at == now}\n",
     ),
     Mutant(
         name="stays-in-an-earlier-epoch",
@@ -1201,7 +1205,7 @@ MOMENTS = [
     ),
     Mutant(
         name="stable-before-all-have-merged",
-        old="            awaited = min(layer.state.founding.batched, default=None)\n",
+        old="            awaited = min(layer.state.founding.unstable_batches, default=None)\n",
         new="            awaited = None\n",
     ),
     Mutant(
@@ -1225,7 +1229,7 @@ MOMENTS = [
         name="tells-founders-alone",
         old="            self.say(word, layer.node.processes)\n",
         new="            self.say(word, process_set(who for who in "
-        "layer.memory.batches if who > ABOVE))\n",
+        "layer.memory.missing_batches if who > ABOVE))\n",
     ),
     Mutant(
         name="done-though-it-gives-way",
@@ -1234,9 +1238,9 @@ MOMENTS = [
     ),
     Mutant(
         name="relabelled-in-silence",
-        old="            self.absence.note(layer, layer.view, now)\n"
+        old="            self.absence.note_away(layer, layer.view, now)\n"
         "        self.absence.tell_missed(layer, now)\n",
-        new="            self.absence.note(layer, layer.view, now)\n",
+        new="            self.absence.note_away(layer, layer.view, now)\n",
     ),
     Mutant(
         name="ends-in-a-view-that-is-not-told",
@@ -1250,29 +1254,29 @@ MOMENTS = [
     ),
     Mutant(
         name="freezes-again-at-once",
-        old="        return now - moving.frozen_at > self._limit_s and self._are_had(layer)\n",
+        old="        return now - moving.frozen_at > self._limit_s and "
+        "self._have_all_below(layer)\n",
         new="        return True\n",
     ),
     Mutant(
         name="told-to-those-who-are-there",
         old="            for who in sorted({*below.memory.away, *below.memory.forgotten}):\n"
-        "                below.tell(Missed(who, tuple(sorted(names))), now, "
-        "self.options.tidy_s)\n",
+        "                below.tell(Missed(who, tuple(sorted(names))), now)\n",
         new="",
     ),
     Mutant(
         name="held-up-for-ever",
-        old="                    self._consent.go_on_all(now)\n",
+        old="                    self._consent.announce_all_agreed(now)\n",
         new="                    pass\n",
     ),
     Mutant(
         name="keeps-what-a-group-has-let-go",
-        old="            self._catch_up(layer, below, kept, now)\n        if below",
+        old="            self._report_passed(layer, below, kept, now)\n        if below",
         new="            pass\n        if below",
     ),
     Mutant(
         name="changes-below-what-is-about-to-end",
-        old="        told = (*above.memory.changes, *above.memory.pending.values())\n",
+        old="        told = (*above.memory.changes, *above.memory.pending_changes.values())\n",
         new="        told = above.memory.changes\n",
     ),
     Mutant(
@@ -1289,7 +1293,7 @@ MOMENTS = [
     Mutant(
         name="frees-nobody-when-servers-end",
         old="            if isinstance(change, Change) and not _is_decided(layer, pack(change)):\n"
-        "                self.core.do(layer, layer.send_word(Void(change), now))\n",
+        "                self.core.send_word(layer, Void(change), now)\n",
         new="            pass\n",
     ),
     Mutant(
@@ -1299,7 +1303,7 @@ MOMENTS = [
     ),
     Mutant(
         name="what-was-handed-over-is-with-all",
-        old="            is_with_all = kept.stable and not layer.state.is_handed\n",
+        old="            is_with_all = kept.stable and not layer.state.others_may_lack\n",
         new="            is_with_all = kept.stable\n",
     ),
     Mutant(
@@ -1309,7 +1313,7 @@ MOMENTS = [
     ),
     Mutant(
         name="servers-keep-to-themselves-who-lacks-it",
-        old="            self.absence.hand_down(above, now)\n",
+        old="            self.absence.hand_down_missed(above, now)\n",
         new="            pass\n",
     ),
     Mutant(
@@ -1324,12 +1328,12 @@ MOMENTS = [
     ),
     Mutant(
         name="new-servers-keep-to-themselves-who-lacks-it",
-        old="        found[stranger(who)] = names | found.get(stranger(who), set())\n",
+        old="        found[process_key(who)] = names | found.get(process_key(who), set())\n",
         new="        pass\n",
     ),
     Mutant(
         name="forgets-before-it-is-told",
-        old="        is_told = not memory.batches and not layer.node.level\n",
+        old="        is_told = not memory.missing_batches and not layer.node.level\n",
         new="        is_told = not layer.node.level\n",
     ),
 ]

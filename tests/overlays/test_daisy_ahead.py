@@ -95,7 +95,7 @@ def complaints(lab: Lab) -> list[str]:
 def put_aside(lab: Lab, *processes: int) -> list[str]:
     """What these have sent on early and have never settled."""
     layers = [layer for process in processes for layer in lab.orders[process].layers()]
-    return [f"{message} is aside" for layer in layers for message in layer.memory.early]
+    return [f"{message} is aside" for layer in layers for message in layer.memory.came_ahead]
 
 
 def server_dies_with_a_message_aside(order: type[Order]) -> list[str]:

@@ -436,7 +436,7 @@ def is_told(lab: Lab) -> bool:
 def remembered(order: type[Order] | None) -> list[Any]:
     """What groups still remember of what others have missed, and have been told."""
     layers = [layer for one in let_go(order).orders for layer in one.layers()]
-    return [layer for layer in layers if layer.memory.beside or layer.memory.missed]
+    return [layer for layer in layers if layer.memory.missed_beside or layer.memory.missed]
 
 
 def drawn(fields: dict[str, Any]) -> Callable[[type[Order] | None], Any]:

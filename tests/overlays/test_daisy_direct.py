@@ -12,7 +12,7 @@ from antecede.errors import MalformedStamp, Misuse
 from antecede.groups.packets import Decide, Tell
 from antecede.message import Message, MessageId
 from antecede.order import Awaited, Event, Order, Packet, Scope
-from antecede.overlays.daisy.items import Hand, Item, Merged, decode_items, encode_items
+from antecede.overlays.daisy.items import HandedOver, Item, Merged, decode_items, encode_items
 from antecede.overlays.daisy.matrix import decode_matrix, encode_matrix, integers_in
 from antecede.overlays.daisy.stamp import DaisyStamp
 from antecede.protocols import find
@@ -393,7 +393,7 @@ def test_hands_go_to_the_server_in_every_view() -> None:
     hands: list[tuple[int, int]] = []
 
     def before(copy: Copy) -> None:
-        if any(isinstance(item, Hand) for item in items_of(copy)):
+        if any(isinstance(item, HandedOver) for item in items_of(copy)):
             hands.append(copy[:2])
 
     lab.before = before

@@ -28,8 +28,8 @@ from antecede.overlays.daisy.items import (
     decode_items,
     encode_items,
     pack,
+    process_key,
     shorter,
-    stranger,
 )
 from antecede.overlays.daisy.stamp import DaisyStamp, Found, Moved, Seek, Talk
 from antecede.protocols import find
@@ -68,7 +68,7 @@ def say(lab: Lab, process: int, level: int, *words: Item) -> None:
     """In a group that a process is in, by its level."""
     order = lab.orders[process]
     layer = order.layers()[level]
-    order.core.do(layer, layer.send_words(words, lab.now))
+    order.core.send_words(layer, words, lab.now)
     perform(lab, process, order._settle(lab.now))
 
 
@@ -139,8 +139,8 @@ def one_founds_servers_who_has_not_heard_of_a_merge(order: type[Order]) -> set[i
     one = lab.orders[0]
     for each in (one, other):
         layer = each.layers()[1]
-        layer.memory.batches = {0, 1, 2}
-        layer.state.founding.owes = {0}
+        layer.memory.missing_batches = {0, 1, 2}
+        layer.state.founding.owed_batches = {0}
     sent: list[tuple[Item, ...]] = []
     lab.before = lambda copy: sent.append(said(copy, SERVERS))
     one._arrivals.bring_batches(lab.now)
@@ -148,7 +148,7 @@ def one_founds_servers_who_has_not_heard_of_a_merge(order: type[Order]) -> set[i
     (payload,) = {items for items in sent if any(isinstance(item, Batch) for item in items)}
     message = GroupMessage(MemberId(0, 0), 1, 1, (1, 0, 0), 0, encode_items(payload))
     other._arrivals.on_deliver(other.layers()[1], message, 0.0)
-    awaited: set[int] = other.layers()[1].memory.batches
+    awaited: set[int] = other.layers()[1].memory.missing_batches
     return awaited & {0, 1}
 
 
@@ -179,7 +179,7 @@ def one_is_bound_to_a_later_epoch(order: type[Order]) -> bool:
     lab.run(0.2)
     say(lab, 1, 0, Bind(SERVERS, later))
     lab.run(2.0)
-    assert lab.orders[0].core.bound(SERVERS) == later
+    assert lab.orders[0].core.earliest_epoch(SERVERS) == later
     return any(layer.state.epoch < later for layer in lab.orders[0].layers()[1:])
 
 
@@ -282,7 +282,7 @@ def one_who_is_lost_is_asked(order: type[Order]) -> bool:
 def a_newcomer_asks_a_group_that_has_not_begun(order: type[Order]) -> bool:
     lab = Lab(order, size=10, groups=[[0, 1, 2], [3, 4, 5], [6, 7, 8]], latecomers=[9], **CHANGING)
     for one in (0, 1, 2):
-        lab.orders[one].layers()[0].memory.batches = {1}
+        lab.orders[one].layers()[0].memory.missing_batches = {1}
     lab.join(9)
     lab.run(3.0)
     view = lab.orders[0].layers()[0].view
@@ -315,7 +315,7 @@ def a_group_has_had_what_comes_by(order: type[Order]) -> list[str]:
     """The group of 3 has had what 1 sends, and has let go of it. Do the servers keep it?"""
     lab = Lab(order, quorum="majority")
     for one in (3, 4, 5):
-        lab.orders[one].layers()[0].memory.seen[1] = 1
+        lab.orders[one].layers()[0].memory.passed[1] = 1
     lab.send(1, 4)
     return lab.run(20.0).kept()
 
@@ -365,7 +365,7 @@ def servers_know_what_one_has_missed(order: type[Order]) -> tuple[Lab, MessageId
     back."""
     lab, missed = Lab(order, **CHANGING), MessageId(0, 1)
     for one in (0, 3, 6):
-        lab.orders[one].layers()[1].memory.beside = {stranger(8): {missed}}
+        lab.orders[one].layers()[1].memory.missed_beside = {process_key(8): {missed}}
     lab.lose = lambda copy: 8 in copy[:2]
     lab.send(6, 7, 8)
     lab.run(4.0)
@@ -387,7 +387,7 @@ def one_has_been_told_what_it_missed(order: type[Order]) -> list[object]:
     """Who remembers it still?"""
     lab, _ = servers_know_what_one_has_missed(order)
     memories = [layer.memory for one in lab.orders for layer in one.layers()]
-    return [memory for memory in memories if memory.beside or memory.missed]
+    return [memory for memory in memories if memory.missed_beside or memory.missed]
 
 
 def a_group_begins_with_one_that_has_missed_something(order: type[Order]) -> bool:
@@ -397,7 +397,7 @@ def a_group_begins_with_one_that_has_missed_something(order: type[Order]) -> boo
     missed = lab.send(0, 4)
     lab.run(5.0)
     for one in (0, 3, 6):
-        lab.orders[one].layers()[1].memory.beside = {stranger(8): {missed}}
+        lab.orders[one].layers()[1].memory.missed_beside = {process_key(8): {missed}}
     merge(lab, 1, 2)
     later = lab.send(0, 8)
     lab.run(10.0)
@@ -437,7 +437,7 @@ def servers_come_that_do_not_know(order: type[Order]) -> bool:
     lab.send(9, 10, 0)
     lab.run(20.0)
     assert lab.orders[9].layers()[1].is_in
-    return missed not in lab.orders[1].layers()[0].memory.beside.get(stranger(11), set())
+    return missed not in lab.orders[1].layers()[0].memory.missed_beside.get(process_key(11), set())
 
 
 def one_lacks_a_batch_and_is_cut_off(order: type[Order]) -> list[str]:
@@ -543,7 +543,7 @@ def a_server_dies_when_servers_are_frozen(order: type[Order]) -> bool:
     """Four groups are one too many. 9 does not say that it is ready, and 6 dies. In the next view
     the servers go on: does what 1 sends take long?"""
     lab = Lab(order, size=12, quorum="majority", split_servers_above=3)
-    lab.orders[9].layers()[0].memory.batches = {10}  # its group has not begun
+    lab.orders[9].layers()[0].memory.missing_batches = {10}  # its group has not begun
     lab.send(1, 4)
     until(lab, lambda: lab.orders[0].layers()[1].memory.frozen)
     lab.crash(6)
@@ -659,7 +659,9 @@ def those_above_were_told_a_moment_ago(order: type[Order]) -> bool:
         one = lab.orders[0]
         _, servers, top = one.layers()
         if is_told:
-            top.memory.pending[GroupMessageId(MemberId(0, 0), 1)] = pack(end_of_servers(lab))
+            top.memory.pending_changes[GroupMessageId(MemberId(0, 0), 1)] = pack(
+                end_of_servers(lab)
+            )
         servers.memory.rolls = {0: (0, 1, 2), 1: (3,), 2: (6, 7, 8)}
         one._changes.decide(servers, lab.now)
         are_proposed.append(bool(servers.state.moving.proposed))
@@ -673,7 +675,7 @@ def servers_end_when_a_group_has_agreed(order: type[Order]) -> list[str]:
     lab = Lab(order, **THREE_LEVELS, split_servers_above=6, merge_servers_below=2)
     lab.lose = lambda copy: any(isinstance(item, Proposal) for item in said(copy, 2))
     merge(lab, 1, 2)
-    until(lab, lambda: lab.orders[3].layers()[0].memory.agreed)
+    until(lab, lambda: lab.orders[3].layers()[0].memory.agreed_to)
     say(lab, 0, 2, end_of_servers(lab))
     lab.run(1.0)
     lab.lose = lambda copy: False

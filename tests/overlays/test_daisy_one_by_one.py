@@ -61,7 +61,7 @@ def part(lab: Lab, *sides: tuple[int, ...]) -> None:
 def say(lab: Lab, process: int, level: int, item: Item) -> None:
     """A process says something in one of its groups."""
     core = lab.orders[process].core
-    core.do(core.layers[level], core.layers[level].send_word(item, lab.now))
+    core.send_word(core.layers[level], item, lab.now)
     stamp = DaisyStamp(None, Poke(core.layers[0].node.index), busy=True)
     lab.arrive((process, process, stamp), lab.now)
     lab.run(0.0)
@@ -227,7 +227,7 @@ def has_agreed(order: type[Order]) -> Lab:
     lab.lose = lambda copy: copy[0] == 13 and copy[2].packet is not None and bool(words(copy))
     say(lab, 0, 1, Proposal(merge(100, (2, (10, 11, 12)), (3, (13, 14, 15)))))
     lab.run(1.0)
-    assert lab.orders[10].layers()[0].memory.agreed
+    assert lab.orders[10].layers()[0].memory.agreed_to
     return lab
 
 
@@ -392,7 +392,7 @@ def one_leaves_what_came_before(order: type[Order]) -> bool:
     lab = Lab(order, groups=[[0, 1, 2, 3, 4, 5], [6, 7, 8]], split_above=5, quorum="majority")
     lab.lose = lambda copy: any(isinstance(one, Batch) for one in words(copy))
     lab.send(0, 4)
-    while len(members_of(lab, 4)) > 3 or not lab.orders[4].layers()[0].memory.batches:
+    while len(members_of(lab, 4)) > 3 or not lab.orders[4].layers()[0].memory.missing_batches:
         lab.run(0.01)
     assert 5 not in members_of(lab, 4)
     theirs, others = MessageId(5, 1), MessageId(6, 1)
@@ -555,7 +555,7 @@ def servers_hear_of_a_split(order: type[Order]) -> bool:
     servers = first.layers()[1]
     change = Change(1, SERVERS, (0,), ((1 << 26, (0, 1)), ((1 << 26) + 1, (2, 3))))
     within = GroupMessageId(servers.member.core.me, 1)
-    first._changes.hear(servers, change, within, 0.0)
+    first._changes.on_change(servers, change, within, 0.0)
     return bool(first.core.state.changes)
 
 
@@ -594,7 +594,7 @@ def a_batch_is_given_up_while_one_is_away(order: type[Order]) -> bool:
     lab = Lab(order, quorum="majority")
     first = lab.orders[0]
     servers = first.layers()[1]
-    servers.memory.batches.add(1)
+    servers.memory.missing_batches.add(1)
     servers.state.founding.absent = process_set((2,))
     first._absence.on_forget(servers, Forget(1, batch=True), lab.now)
     told = [one.members for one in first.core.effects if isinstance(one, Notice)]

@@ -19,8 +19,8 @@ from antecede.overlays.daisy.items import (
     decode_items,
     encode_items,
     pack,
+    process_key,
     shorter,
-    stranger,
 )
 from antecede.overlays.daisy.protocol import Daisy
 from antecede.overlays.daisy.stamp import DaisyStamp, Left, Moved
@@ -83,9 +83,9 @@ def test_a_change_that_cannot_be_is_refused(lie: Item) -> None:
     assert daisy.state.changes == []
 
 
-@pytest.mark.parametrize("lie", [Missed(stranger(9), ()), Batch(beside=((stranger(9), ()),))])
+@pytest.mark.parametrize("lie", [Missed(process_key(9), ()), Batch(beside=((process_key(9), ()),))])
 def test_processes_that_there_are_not_have_missed_nothing(lie: Item) -> None:
     """They would be remembered for ever, and nobody could tell them."""
     with pytest.raises(MalformedStamp, match="who"):
         Daisy(0, Membership(9))._check(encode_items((lie,)))
-    Daisy(0, Membership(9))._check(encode_items((Missed(stranger(8), ()),)))
+    Daisy(0, Membership(9))._check(encode_items((Missed(process_key(8), ()),)))

@@ -42,34 +42,40 @@ SERVERS = "servers"
 on at home."""
 
 Telling = tuple[Notice, int]
-"""A notice of a gap, and who told it, where it speaks of the teller alone; else -1."""
+"""A notice of a gap, and the process that told it if it speaks of that process alone; else -1."""
 States = Mapping[int, bytes]
-"""By survivor, its state when a gap was told."""
+"""By survivor, its state at the time when a gap was told."""
 
 
 class Left(NamedTuple):
-    """A message that was not delivered everywhere: who of the living has not received it, who holds
-    it; and who may have delivered it, the dead included."""
+    """A message that was not delivered everywhere."""
 
     message: MessageId
     unreceived: ProcessSet
+    """Who lives and has not received it."""
     held: ProcessSet
+    """Who lives, has received it and holds it."""
     delivered: ProcessSet
+    """Who may have delivered it, the dead included."""
 
 
 def mark(message: MessageId) -> bytes:
-    """Bytes that are found wherever a message is."""
+    """The bytes by which a message is found wherever it is."""
     return blake2b(b"%d:%d" % message, digest_size=MARK_BYTES).digest()
 
 
 def telling(process: int, notice: Notice) -> Telling:
-    """A notice of a gap that several give is told once."""
+    """A notice of a gap as it counts: one that several give is told once."""
     return notice, -1 if notice.members else process
 
 
 class Excuses:
-    """What a run excuses. `states` gives, for every telling of a gap in the same run with a mark in
-    every message, the states of the survivors at that time."""
+    """What a run excuses.
+
+    `dead`, `over_s`: who has crashed, and when the run was over. `states` repeats the run with a
+    mark in every message, and gives the states of the survivors at each telling of a gap. `left`:
+    the messages that were not delivered everywhere.
+    """
 
     def __init__(
         self,
@@ -87,7 +93,7 @@ class Excuses:
         order = scenario.order(0, scenario.membership, scenario.order_options)
         self._lost_with = order.lost_with(dead)
         self._lacking = 0
-        """Who lives and lacks something that is lost with its sender."""
+        """Who lives and lacks a message that may be lost with its sender."""
         for one in left if self._lost_with else ():
             if self._lost_with >> one.message.sender & 1:
                 self._lacking |= (one.unreceived | one.held) & self._living
@@ -112,9 +118,9 @@ class Excuses:
         return bool(has_come and self._lacking >> process & 1)
 
     def outside(self, process: int, others: ProcessSet) -> bool:
-        """Whether one who is never let in, like others, has said so, and all it asked are dead, or
-        cut off from it for good. Who looks for servers, and lives, can found them with others who
-        do, unless most groups are lost."""
+        """Whether a process that is never let in has said so, and all it asked are dead, cut off
+        from it for good, or outside like it (`others`). Who looks for servers, and lives, can found
+        them with others who do, unless most groups are lost."""
         asked = self._chronicle.asked.get(process)
         if asked is None:
             return False
@@ -137,14 +143,15 @@ class Excuses:
         return not (2 * len(alive) > len(groups) and 2 * here > whole)
 
     def _are_most_lost_below(self, servers: ProcessSet) -> bool:
-        """The same of the groups that these serve, and of all that were made of these."""
+        """Whether that is so of the groups that these servers serve, and of all that were made of
+        these."""
         below = [one for one in _united(self._homes.values()) if one & servers]
         lost = [self._are_most_lost(who, sum(below)) for who in members(servers & self._living)]
         return all(lost)
 
     def _weight(self, processes: ProcessSet) -> Fraction:
-        """How many of the groups that a system began with these make up: exactly, since half of
-        them are not most."""
+        """How many of the local groups that there were at first these processes make up. It is
+        exact, since half of the groups are not most of them."""
         founding = self._chronicle.founding.items()
         first = [view.members for where, view in founding if not where.startswith(SERVERS)]
         parts = (Fraction((those & processes).bit_count(), those.bit_count()) for those in first)
@@ -152,7 +159,7 @@ class Excuses:
 
     @cached_property
     def _groups(self) -> dict[str, ProcessSet]:
-        """All groups there were, and all who have been in them."""
+        """By group that there was, all who have been in it."""
         groups = {where: view.members for where, view in self._chronicle.founding.items()}
         for notice in self._chronicle.notices:
             if notice.event is Event.VIEW:
@@ -161,7 +168,7 @@ class Excuses:
 
     @cached_property
     def _homes(self) -> dict[str, ProcessSet]:
-        """The local ones of these."""
+        """By local group that there was, all who have been in it."""
         groups = self._groups.items()
         return {where: those for where, those in groups if not where.startswith(SERVERS)}
 
@@ -196,7 +203,7 @@ class Excuses:
         return self._movers(lambda notice: where in notice.where.split(" and "))
 
     def _movers(self, counts: Callable[[Notice], bool]) -> ProcessSet:
-        """Who has told that a group has given way, of those notices that count."""
+        """Who has told that a group has given way, in a notice that counts."""
         told = [
             seen.processes
             for notice, seen in self._chronicle.notices.items()
@@ -247,18 +254,20 @@ class Excuses:
         return 0
 
     def _moved_since(self, view: Notice) -> ProcessSet:
-        """Who was in a group that gave way after this view was installed, be it in the same moment:
-        notices are in the order in which they were told first."""
+        """Who has told that a group gave way after this view was installed, be it in the same
+        moment: notices are in the order in which they were told first."""
         later = set(self._later_than(view))
         return self._movers(lambda notice: notice in later)
 
     def _later_than(self, view: Notice) -> list[Notice]:
+        """The notices that were told first after this one."""
         told = list(self._chronicle.notices)
         return told[told.index(view) + 1 :] if view in self._chronicle.notices else told
 
     def _replaced_since(self, view: Notice) -> ProcessSet:
-        """Whose local group has told of another server since, not of this one again, and has not
-        given way. Where views do not form one line, several may serve."""
+        """Who has been replaced as a server since this view: the local group has told of another
+        one, and has not given way. Where views do not form one line, several may serve, and nobody
+        counts."""
         last = {}
         for notice in self._later_than(view) if self._is_one_line else ():
             if notice.event is Event.SERVER and notice.where in self._homes:
@@ -267,8 +276,8 @@ class Excuses:
         return reduce(or_, (self._homes[where] & ~one for where, one in last.items()), 0)
 
     def _out_of(self, where: str = "") -> ProcessSet:
-        """Who takes no part in a group, or in any. Who has stopped among servers alone goes on with
-        those of its own group."""
+        """Who has stopped and takes no part in a group, or (without `where`) in any local one. Who
+        has stopped among servers alone goes on with those of its own group."""
         if where.startswith(SERVERS):
             return self.stopped
         chronicle = self._chronicle
@@ -290,7 +299,8 @@ class Excuses:
         return self._holders(message, process) is not None
 
     def let_go(self, message: MessageId, process: int) -> bool:
-        """Whether that excuses it though somebody had it: it was let go after `forget_after_s`."""
+        """Whether a gap excuses it though somebody had the message: it was let go after
+        `forget_after_s`."""
         return bool(self._holders(message, process))
 
     def _holders(self, message: MessageId, process: int) -> ProcessSet | None:
@@ -321,9 +331,9 @@ class Excuses:
         return found
 
     def _is_behind(self, teller: int, notice: Notice, process: int) -> bool:
-        """Whether what this one has missed in a group that process may have missed: it is the same;
-        or it was not in that group itself when this was told, by one that had not stopped: who has
-        speaks for nobody."""
+        """Whether a process may have missed what the teller of a gap has missed in a group. It is
+        the teller; or it was not in that group itself at the time, and the teller had not stopped:
+        who has stopped speaks for nobody."""
         if teller == process:
             return True
         told_s = self._chronicle.notices[notice].last_s
@@ -332,7 +342,8 @@ class Excuses:
         return not is_inside and not self._chronicle.is_stopped(teller, told_s)
 
     def _last_views(self, until_s: float, seen_by: ProcessSet = -1) -> dict[str, Notice]:
-        """By group, the view that one of these has installed last; founders, at the start."""
+        """By group, the last view that one of these processes had installed by then; at the start,
+        that of the founders."""
         last: dict[str, tuple[float, int]] = {}
         founding = self._chronicle.founding.items()
         found = {where: notice for where, notice in founding if notice.members & seen_by}
@@ -346,6 +357,7 @@ class Excuses:
 
     @cached_property
     def _told(self) -> Mapping[Telling, States]:
+        """By telling of a gap, the states of the survivors: the run is repeated once."""
         return self._states()
 
 
@@ -368,7 +380,7 @@ def _outlasts(scenario: Scenario, limit_s: float) -> bool:
 
 
 def _lasting_cuts(scenario: Scenario, over_s: float) -> list[tuple[ProcessSet, ...]]:
-    """The sides of the cuts that have not healed when a run is over."""
+    """The cuts that have not healed when a run is over, each as its sides."""
     everybody = (1 << len(scenario.process_names)) - 1
     cuts = []
     for cut in scenario.network.partitions:
@@ -379,13 +391,14 @@ def _lasting_cuts(scenario: Scenario, over_s: float) -> list[tuple[ProcessSet, .
 
 
 def _parts(processes: ProcessSet, cuts: Iterable[tuple[ProcessSet, ...]]) -> list[ProcessSet]:
-    """Those who can reach each other, through others of them where a link is cut."""
+    """The parts of these processes in which all can reach each other, through others where a link
+    is cut."""
     cuts = list(cuts)
     return _united(processes & _reach(process, cuts) for process in members(processes))
 
 
 def _reach(process: int, cuts: Iterable[tuple[ProcessSet, ...]]) -> ProcessSet:
-    """To whom a process has a link that is not cut."""
+    """The processes to which a process has a link that is not cut."""
     reached: ProcessSet = -1
     for sides in cuts:
         own = sum(side for side in sides if side >> process & 1)
@@ -395,7 +408,7 @@ def _reach(process: int, cuts: Iterable[tuple[ProcessSet, ...]]) -> ProcessSet:
 
 
 def _united(sets: Iterable[ProcessSet]) -> list[ProcessSet]:
-    """Sets that share a member are one."""
+    """These sets, those that share a member joined into one."""
     found: list[ProcessSet] = []
     for one in sets:
         joined = one

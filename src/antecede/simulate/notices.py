@@ -37,13 +37,15 @@ class Stop(Noticed):
 
 
 class Fault(NamedTuple):
-    """A crash, a return as another process, or (as the same one) a first arrival. `is_late`:
-    nothing was left to happen then."""
+    """A crash, a return, or a first arrival."""
 
     time_s: float
     process: int
     back_as: int | None
+    """The process as which it is back: itself if it comes for the first time; none if it crashes.
+    """
     is_late: bool
+    """Whether nothing was left to happen then."""
 
 
 class Chronicle:
@@ -55,15 +57,16 @@ class Chronicle:
         self.notices: dict[Notice, Noticed] = {}
         self.faults: list[Fault] = []
         self.asked: dict[int, ProcessSet] = {}
-        """Who said that nobody lets it in, and has not been since; and whom it had asked."""
+        """By process that said that nobody lets it in, and has not been let in since: whom it had
+        asked."""
         self.asked_at: dict[int, str] = {}
-        """Into which group, for the last time."""
+        """By process that said so, the group that it asked for last."""
         self._stopped: dict[tuple[int, str], float] = {}
-        """Since when a process is cut off from most of a group."""
+        """By process and group, since when the process is cut off from most of the group."""
         self._stops: dict[Notice, Stop] = {}
-        """Of those that have gone on since, by the notice with which they did."""
+        """By notice with which processes have gone on, when they had stopped."""
         self._spells: list[tuple[int, float, float]] = []
-        """The same by process: from when until when it had stopped."""
+        """The spans of time for which processes had stopped, each with its process."""
 
     def add(self, process: int, notice: Notice, now: float) -> None:
         self.notices.setdefault(notice, Noticed(now, now, 0)).add(process, now)

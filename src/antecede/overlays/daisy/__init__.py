@@ -37,14 +37,15 @@ The core and the parts over it:
 `core`, `records`    what every part uses; all that a process knows
 `layer`              one group at one process
 `relay`              messages: delivered, sent on from group to group, kept and let go
+`forwarding`         when a message may be sent on, up or down
 `local`              how they travel in a group; optimised: `local_server`, `local_recipients`
 `local_handover`     what becomes of messages of `local_recipients` when a view changes
 `ahead`              messages that are sent on before they are delivered
 `arrivals`           what groups deliver; `batches`: how groups begin that are founded anew
 `views`, `absence`   when views change; who is away, and who is back
-`due`                what a server that its group has lost has for itself from the others
+`undelivered`        what a server had for itself, and did not deliver, when its group lost it
 `search`, `fence`    how servers find each other and found their group anew, bound to its epoch
-`changes`, `splits`  local groups that split and merge; `load`: because of what they carry
+`changes`, `splits`  local groups that split and merge; `load`: what they carry
 `consent`, `history` how groups agree to a change; all changes that a process knows of
 `levels`             groups of servers that split and dissolve: levels come and go
 `plan`, `options`    the tree of groups; what can be chosen; `draws`: what the fuzzer chooses

@@ -2,7 +2,9 @@
 back.
 
 A process that is silent may be dead or merely slow. Its group keeps what is for it for
-`forget_after_s`. A group of servers does the same for a group below that has no server in it.
+`forget_after_s`. A group of servers does the same for a group below that has no server in it (claim
+4 of docs/daisy-argument.md). What is let go is remembered by name, and told to whoever is back,
+until all members of its group are known to have been told.
 """
 
 from collections.abc import Iterable, Mapping
@@ -14,8 +16,8 @@ from antecede.message import MessageId, ProcessSet, members, process_set
 from antecede.order import Wake
 from antecede.overlays.daisy.batches import is_member, known_beside
 from antecede.overlays.daisy.core import Core, Part
-from antecede.overlays.daisy.items import Bind, Forget, Ids, Missed, stranger
-from antecede.overlays.daisy.layer import ABOVE, Layer, line
+from antecede.overlays.daisy.items import Bind, Forget, Ids, Missed, message_ids, process_key
+from antecede.overlays.daisy.layer import ABOVE, Layer, last_view_key
 from antecede.overlays.daisy.records import MOST_NAMED, NEVER
 from antecede.overlays.daisy.relay import Relay
 from antecede.overlays.daisy.search import Search
@@ -32,14 +34,14 @@ class Absence(Part):
         self.relay = relay
         self.search = search
 
-    def note(self, layer: Layer, view: groups.View, now: float) -> None:
-        """A process or group that has left may come back: remember since when it has been away."""
+    def note_away(self, layer: Layer, view: groups.View, now: float) -> None:
+        """Remember since when those have been away that are not in the view: they may come back."""
         memory, node = layer.memory, layer.node
-        present = {self.core.whom(layer, member.process) for member in view.members}
+        present = {self.core.stands_for(layer, member.process) for member in view.members}
         if node.level:
             expected: Iterable[int] = node.children
         else:
-            memory.come.update(who for who in self.options.latecomers if who in present)
+            memory.arrived_latecomers |= {*self.options.latecomers} & present
             expected = members(node.processes & ~self._unborn(layer))
         for who in expected:
             if who not in present:
@@ -48,19 +50,19 @@ class Absence(Part):
             elif node.level:
                 memory.away.pop(who, None)
                 memory.forgotten.discard(who)
-                memory.unheard.discard(who)
+                memory.founded_without.discard(who)
 
     def note_return(self, layer: Layer, now: float) -> None:
-        """A member that is back has got what was kept for it as soon as it speaks in the new view.
-        A group says itself when it has been told what it missed (`on_served`)."""
+        """Note which members are back: one that speaks in the new view has got what was kept for
+        it. A group says itself when it has been told what it missed (`on_served`)."""
         memory = layer.memory
-        if layer.state.is_handed and layer.member.are_all_present:
-            layer.state.is_handed = False
+        if layer.state.others_may_lack and layer.member.are_all_present:
+            layer.state.others_may_lack = False
             self.relay.check_all(layer, now)
         if not (memory.away or memory.forgotten or memory.missed) or not layer.is_in:
             return
-        heard = [self.core.whom(layer, process) for process in layer.member.present()]
-        is_told = not memory.batches and not layer.node.level
+        heard = [self.core.stands_for(layer, process) for process in layer.member.present()]
+        is_told = not memory.missing_batches and not layer.node.level
         for who in sorted(memory.missed.keys() & heard) if is_told else ():
             del memory.missed[who]
         back = [who for who in heard if who in memory.away or who in memory.forgotten]
@@ -72,33 +74,33 @@ class Absence(Part):
             self.relay.check_all(layer, now)
 
     def give_up_waiting(self, layer: Layer, now: float) -> None:
-        """A member that has been back for a while, or away for long, has had the time to bring what
-        its group lacks of its messages: whatever else there is comes from the servers."""
+        """Wait no more for members that have been back for a while, or away for long. They have had
+        the time to bring what their group lacks of their messages; the rest comes from the servers.
+        """
         returned = layer.state.returned
-        late: list[int] = []
-        if returned:
-            limit_s = self.options.suspect_after_s
-            late = [who for who, at in returned.items() if now - at > limit_s]
-            for who in late:
-                del returned[who]
+        limit_s = self.options.suspect_after_s
+        late = [who for who, at in returned.items() if now - at > limit_s]
+        for who in late:
+            del returned[who]
         below = self.core.below(layer) if layer.node.level else None
         if layer.state.memory.strays:
             self.relay.give_up_strays(layer, now)
-        is_waiting = layer.state.replaced_at >= 0
+        is_waiting = layer.state.replaced_since >= 0
         if late or (below is not None and below.is_server and (below.memory.away or is_waiting)):
             self.relay.reconcile(layer, now)
 
     def _unborn(self, layer: Layer) -> ProcessSet:
         """Latecomers that have not come yet."""
         memory = layer.memory
-        return process_set(self.options.latecomers) & ~process_set((*memory.come, *memory.away))
+        come = process_set((*memory.arrived_latecomers, *memory.away))
+        return process_set(self.options.latecomers) & ~come
 
     def look_after(self, layer: Layer, now: float) -> None:
         """Forget those that have been away for too long; wake groups that have no server here, and
         members that may not know that they are out. Those whose time has run out while these
         servers slept, and called nobody, get some more time to come."""
         memory, limit_s = layer.memory, self._limit_s(layer)
-        for who, since in sorted(memory.away.items()) if memory.away else ():
+        for who, since in sorted(memory.away.items()):
             is_held_up = memory.kept or memory.frozen
             if now > self._until(layer, since, limit_s) and is_held_up:
                 self._forget(layer, Forget(who), now)
@@ -130,7 +132,7 @@ class Absence(Part):
             return
         memory, wanted = layer.memory, {*layer.memory.missed}
         if layer.node.level:  # one of the servers may know of groups that never came about
-            wanted |= memory.forgotten | self._groups_of_strangers(layer)
+            wanted |= memory.forgotten | self._groups_of_those_beside(layer)
             wanted &= {*layer.node.children}
         elif memory.forgotten:  # something may still be kept, for others, that it lacks
             kept = 0
@@ -142,62 +144,63 @@ class Absence(Part):
         for who in absent:
             self.search.call(layer, who)
             self.search.call_through_others(layer, who)
-        is_watching = any(who >= 0 for who in memory.beside) and not layer.is_server
-        is_watching |= layer.node.level > 0 and any(who < 0 for who in memory.beside)
+        is_watching = any(who >= 0 for who in memory.missed_beside) and not layer.is_server
+        is_watching |= layer.node.level > 0 and any(who < 0 for who in memory.missed_beside)
         if is_watching:
-            sleep.busy_until = now + 2 * self.options.suspect_after_s
+            layer.look_around(now)
         if absent or is_watching:
             wait_s = 2 * sleep.call_after_s if sleep.call_at >= 0 else self.options.suspect_after_s
             sleep.call_after_s, sleep.call_at = wait_s, now + wait_s
             self.core.emit(Wake(sleep.call_at))
 
-    def _groups_of_strangers(self, layer: Layer) -> set[int]:
+    def _groups_of_those_beside(self, layer: Layer) -> set[int]:
         """The groups below, members of which have missed something as these servers know: all of
         the group who know it may have died."""
-        strangers = (stranger(who) for who in layer.memory.beside if who < 0)
-        groups = (self.core.plan.child_of(layer.node, process) for process in strangers)
+        processes = (process_key(who) for who in layer.memory.missed_beside if who < 0)
+        groups = (self.core.plan.child_of(layer.node, process) for process in processes)
         return {group for group in groups if group is not None}
 
-    def hurry_batches(self, layer: Layer, now: float) -> None:
+    def call_for_batches(self, layer: Layer, now: float) -> None:
         """Wake the groups whose batches are missing; give up those that do not come. The one from
         above is awaited for as long as there is somebody above, as the server alone knows. All
         members count the time, for whoever serves next."""
         memory, limit_s = layer.memory, self._limit_s(layer)
-        if not memory.batches:
-            memory.waits_since = NEVER
+        if not memory.missing_batches:
+            memory.batches_missing_since = NEVER
             return
-        missing = set(memory.batches)
-        lines = {who for who in missing if who < ABOVE}
+        missing = set(memory.missing_batches)
+        last_views = {who for who in missing if who < ABOVE}
         above = self.core.above(layer)
         if ABOVE in missing and (len(missing) > 1 or (above is not None and not above.is_lost)):
             missing.discard(ABOVE)
         if not layer.is_server:
             missing.discard(ABOVE)
-        if not missing or not (layer.node.level or missing <= lines | {ABOVE}):
-            memory.waits_since = NEVER
-        elif memory.waits_since == NEVER:
-            memory.waits_since = now
+        if not missing or not (layer.node.level or missing <= last_views | {ABOVE}):
+            memory.batches_missing_since = NEVER
+        elif memory.batches_missing_since == NEVER:
+            memory.batches_missing_since = now
         decides = layer.is_server or layer.node.level
-        for who in sorted(missing) if memory.waits_since != NEVER and decides else ():
-            if now - memory.waits_since > limit_s:
+        for who in sorted(missing) if memory.batches_missing_since != NEVER and decides else ():
+            if now - memory.batches_missing_since > limit_s:
                 self._forget(layer, Forget(who, batch=True), now)
             elif who > ABOVE and layer.is_server:
                 self.search.call(layer, who)
 
     def _forget(self, layer: Layer, word: Forget, now: float) -> None:
-        """A process that is lost at home decides nothing of the kind: its group may be away no
-        longer, through another server, and nobody would be told of what it lets go."""
-        if not layer.is_told(word) and not self.core.is_home_lost(layer):
-            layer.tell(word, now, self.options.tidy_s)
+        """Tell the group that one is forgotten, or a batch given up. A process that is lost at home
+        decides nothing of the kind: its group may be away no longer, through another server, and
+        nobody would be told of what it lets go."""
+        if not self.core.is_home_lost(layer):
+            layer.tell_once(word, now)
 
     def on_forget(self, layer: Layer, word: Forget, now: float) -> None:
-        """A group whose batch is given up may have been there a moment ago, and come back: what is
-        for it is kept. Who is away from the others may have served with it, and have the
-        message."""
+        """One that is away is forgotten, or a batch is given up, as all members hear. A group whose
+        batch is given up may have been there a moment ago, and come back: what is for it is kept.
+        Who is away from the others may have served with it, and have the message."""
         memory, who = layer.memory, word.who
-        if word.batch and who in memory.batches:
-            memory.batches.discard(who)
-            layer.state.founding.owes.discard(who)
+        if word.batch and who in memory.missing_batches:
+            memory.missing_batches.discard(who)
+            layer.state.founding.owed_batches.discard(who)
             absent = layer.state.founding.absent if layer.node.level else 0
             self.core.tell_gap(layer, self._bringing(layer, who) | absent)
         if not word.batch and who in memory.away:
@@ -207,77 +210,80 @@ class Absence(Part):
             self.relay.reconcile(layer, now)
 
     def _bringing(self, layer: Layer, who: int) -> ProcessSet:
-        """Whose messages are missing where a batch is given up."""
+        """The processes whose messages are missing where a batch is given up."""
         if who == ABOVE:
             return self.core.beyond(layer)
         if who > ABOVE:
-            return self.core.those(layer, who)
-        here = 0 if layer.view is None else layer.view.processes
-        return self.core.plan.nodes[line(who)].processes & ~here
+            return self.core.processes_of(layer, who)
+        return self.core.plan.nodes[last_view_key(who)].processes & ~layer.here
 
     def tell_missed(self, layer: Layer, now: float, had: Mapping[int, int] = NOTHING) -> None:
-        """Back after so long that something for this process or its group has been let go. `had`:
-        of each process the last number that was delivered here before. A server may have been
-        replaced and not know: it tells for itself, and again when all of its group hear it."""
-        whose = self.core.whom(layer, self.process)
+        """Tell the application what was let go that is for this process or its group, which has
+        been away for so long. `had`: by process, the last number that was delivered here before. A
+        server may have been replaced and not know: it tells for itself, and again when all of its
+        group hear it."""
+        whose = self.core.stands_for(layer, self.process)
         missed = layer.memory.missed.get(whose, set()) if whose is not None else set()
         names = {name for name in missed if name.number > had.get(name.sender, 0)}
         if missed and not layer.node.level:
-            self.core.do(layer, layer.send_word(Missed(self.process, ()), now))
+            self.core.send_word(layer, Missed(self.process, ()), now)
         if not names:
             return
         self._tell_names(layer, names)
         below = self.core.below(layer)
         if below is not None:
             word = Bind(layer.node.index, layer.state.epoch)
-            self.core.do(below, below.send_word(word, now))
+            self.core.send_word(below, word, now)
 
     def _tell_names(self, layer: Layer, names: set[MessageId]) -> None:
+        """Tell a gap, with the names of the messages if these are all."""
         are_all = len(names) < MOST_NAMED
         self.core.tell_gap(layer, messages=tuple(sorted(names)) if are_all else ())
 
     def on_served(self, node: int, now: float) -> None:
-        """All members of its group hear this process, as one of these servers. If the group has
-        missed something, it is told so through this process; the other servers may forget it."""
+        """All members of its group are known to hear this process, as one of these servers (F2). If
+        the group has missed something, it is told so through this process; the other servers may
+        forget it."""
         layer = self.core.layer_of(node)
-        if layer is None or not layer.is_in or layer.memory.batches:
+        if layer is None or not layer.is_in or layer.memory.missing_batches:
             return
-        whose, below = self.core.whom(layer, self.process), self.core.below(layer)
+        whose, below = self.core.stands_for(layer, self.process), self.core.below(layer)
         if whose not in layer.memory.missed or below is None or not below.is_server:
             return
         if not self.core.is_home_lost(layer):
             names = layer.memory.missed[whose]
             self._tell_names(layer, names)
             for who in sorted({*below.memory.away, *below.memory.forgotten}):
-                below.tell(Missed(who, tuple(sorted(names))), now, self.options.tidy_s)
-            self.core.do(layer, layer.send_word(Missed(whose, ()), now))
+                below.tell(Missed(who, tuple(sorted(names))), now)
+            self.core.send_word(layer, Missed(whose, ()), now)
 
-    def hand_down(self, layer: Layer, now: float) -> None:
-        """At a server: what those of its local group have missed, as the servers know. What it has
-        missed itself it knows before anything is sent down: its group may have another server and
-        not hear it, and with `local=recipients` word in the group overtakes no message."""
+    def hand_down_missed(self, layer: Layer, now: float) -> None:
+        """At a server, tell the local group what its members have missed, as the servers know. What
+        it has missed itself it knows before it sends anything down: its group may have another
+        server and not hear it, and with `local=recipients` word in the group overtakes nothing."""
         below = self.core.below(layer)
         if below is None or below.node.level or not below.is_server:
             return
-        for who, names in sorted(layer.memory.beside.items()):
-            news = names - below.memory.missed.get(stranger(who), set())
+        for who, names in sorted(layer.memory.missed_beside.items()):
+            news = names - below.memory.missed.get(process_key(who), set())
             if is_member(below, who) and news:
                 word = Missed(who, tuple(sorted(news)), beside=True)
-                if stranger(who) == self.process:
+                if process_key(who) == self.process:
                     self.on_missed_beside(below, word, now)
                 else:
-                    below.tell(word, now, self.options.tidy_s)
+                    below.tell(word, now)
 
     def tell_doubtful(self, layer: Layer, now: float) -> None:
-        """At a server of a group that was given up when the servers were founded anew: it is not
-        bound to that epoch yet. Others have brought some messages of its processes, perhaps not all
-        before those; what it keeps besides and would be taken for had counts as missed."""
+        """At a server of a group that was given up when the servers were founded anew, tell what
+        counts as missed. Its group is not bound to that epoch yet. Others have brought some
+        messages of its processes, perhaps not all before those; what it keeps besides and would be
+        taken for had counts as missed."""
         below, node, epoch = self.core.below(layer), layer.node.index, layer.state.epoch
-        if below is None or self.options.quorum is Quorum.SURVIVORS or layer.memory.batches:
+        if below is None or self.options.quorum is Quorum.SURVIVORS or layer.memory.missing_batches:
             return
         if epoch <= below.memory.bound.get(node, 0):
             return
-        self.core.do(below, below.send_word(Bind(node, epoch), now))
+        self.core.send_word(below, Bind(node, epoch), now)
         doubtful = [
             kept.message
             for kept in below.in_order()
@@ -286,41 +292,44 @@ class Absence(Part):
         words = [
             Missed(child, tuple(sorted(one.id for one in doubtful if one.destinations & those)))
             for child in layer.node.children
-            if (those := self.core.those(layer, child)) and child != below.node.index
+            if (those := self.core.processes_of(layer, child)) and child != below.node.index
         ]
         words = [word for word in words if word.ids]
         if words:
-            self.core.do(layer, layer.send_words(words, now))
+            self.core.send_words(layer, words, now)
 
-    def pass_on(self, layer: Layer, known: Mapping[int, set[MessageId]], now: float) -> None:
-        """Whoever comes in may know what others have missed, from where it was before or from its
-        group."""
+    def pass_on_missed(self, layer: Layer, known: Mapping[int, set[MessageId]], now: float) -> None:
+        """Tell a group that this process has come into what others have missed, as it knows from
+        where it was before, or from its group."""
         memory, below = layer.memory, self.core.below(layer)
         beside = {} if below is None else known_beside(below)
         words: list[Missed] = []
-        strangers = {who for who in beside if who < 0}
-        for who in sorted({*known, *(beside.keys() & {*layer.node.children}), *strangers}):
+        here = {who for who in beside if who < 0 or who in layer.node.children}
+        for who in sorted({*known, *here}):
             names = known.get(who, set()) | beside.get(who, set())
-            had = memory.beside if who < 0 else memory.missed
+            had = memory.missed_beside if who < 0 else memory.missed
             news = tuple(sorted(names - had.get(who, set())))
             words += [Missed(who, news)] if news else []
         if words:
-            self.core.do(layer, layer.send_words(words, now))
-        self.hand_down(layer, now)
+            self.core.send_words(layer, words, now)
+        self.hand_down_missed(layer, now)
 
     def on_missed_beside(self, layer: Layer, word: Missed, now: float) -> None:
+        """One that may be beside this group has missed something, or has been told what, as the
+        servers above say: note it, and pass it on downwards."""
         if is_member(layer, word.who):
-            layer.memory.beside.pop(word.who, None)
+            layer.memory.missed_beside.pop(word.who, None)
             if word.ids:
-                self.on_missed(layer, stranger(word.who), word.ids, now)
+                self.on_missed(layer, process_key(word.who), word.ids, now)
             return
-        layer.memory.note_beside(word.who, [MessageId(*id_) for id_ in word.ids])
+        layer.memory.note_missed_beside(word.who, message_ids(word.ids))
         layer.state.sleep.call_at = -1.0
         self.relay.tell_beside(layer, word, now)
 
     def on_missed(self, layer: Layer, who: int, ids: Ids, now: float) -> None:
+        """A member, or a group below, has missed something, or has been told what (no messages)."""
         if who < 0:
-            layer.memory.note_beside(who, [MessageId(*id_) for id_ in ids])
+            layer.memory.note_missed_beside(who, message_ids(ids))
             self.relay.tell_beside(layer, Missed(who, ids, beside=True), now)
             return
         if not ids:  # it has been told
@@ -328,17 +337,17 @@ class Absence(Part):
             self._tell_above_that_it_knows(layer, who, now)
             self.relay.tell_beside(layer, Missed(who, (), beside=True), now)
             return
-        names = [MessageId(*id_) for id_ in ids]
+        names = message_ids(ids)
         if layer.memory.missed.get(who, set()).issuperset(names):
             return  # it comes from several sides: nothing is told again
         layer.memory.note_missed(who, names)
         layer.state.sleep.call_at = -1.0
-        if who == self.core.whom(layer, self.process):
+        if who == self.core.stands_for(layer, self.process):
             had = NOTHING if layer.node.level else self.core.state.delivered
             self.tell_missed(layer, now, had)
 
     def _tell_above_that_it_knows(self, layer: Layer, who: int, now: float) -> None:
-        """A member of a local group has been told what it has missed."""
+        """Tell the servers that a member of the local group has been told what it has missed."""
         above = None if layer.node.level else self.core.above(layer)
-        if above is not None and layer.is_server and stranger(who) in above.memory.beside:
-            above.tell(Missed(stranger(who), ()), now, self.options.tidy_s)
+        if above is not None and layer.is_server and process_key(who) in above.memory.missed_beside:
+            above.tell(Missed(process_key(who), ()), now)

@@ -17,9 +17,17 @@ from antecede import groups
 from antecede.groups.packets import Data as GroupData
 from antecede.message import MessageId, process_set
 from antecede.overlays.daisy.core import Core, Part
-from antecede.overlays.daisy.items import Ahead, Carry, Ids, Retract, decode_items, pack
+from antecede.overlays.daisy.items import (
+    Ahead,
+    Carry,
+    Ids,
+    Retract,
+    decode_items,
+    message_ids,
+    pack,
+)
 from antecede.overlays.daisy.layer import Layer
-from antecede.overlays.daisy.records import Early
+from antecede.overlays.daisy.records import CameAhead
 from antecede.overlays.daisy.relay import Relay
 
 
@@ -37,17 +45,17 @@ class RunningAhead(Part):
         beyond = ~layer.node.processes
         if not item.message.destinations & beyond:
             return item
-        number, self.core.state.beyond = self.core.state.beyond, item.number
+        number, self.core.state.last_beyond = self.core.state.last_beyond, item.number
         memory = layer.memory
-        if self.options.forward != "received" or not layer.is_in:
+        if not self.core.runs_ahead or not layer.is_in:
             return item
-        if memory.batches or memory.strays:  # it has to wait for more than what is listed
+        if memory.missing_batches or memory.strays:  # it has to wait for more than what is listed
             return item
         last: dict[int, int] = {}
         for id_, kept in layer.memory.kept.items():
             if kept.message.destinations & beyond and layer.node.processes >> id_.sender & 1:
                 last[id_.sender] = max(last.get(id_.sender, 0), id_.number)
-        if number > layer.memory.seen.get(self.process, 0):  # it waits to be issued
+        if number > layer.memory.passed.get(self.process, 0):  # it waits to be issued
             last[self.process] = number
         return Ahead(item, tuple(sorted(last.items())))
 
@@ -55,24 +63,26 @@ class RunningAhead(Part):
 
     def run_ahead(self, packet: groups.Packet, now: float) -> None:
         """Send on what has come and is not delivered."""
-        if self.options.forward != "received" or not isinstance(packet.body, GroupData):
+        if not isinstance(packet.body, GroupData):
             return
         layer = self.core.local
         if layer is None or layer.config.group != packet.group or not layer.is_server:
             return
         above, view = self.core.above(layer), layer.view
-        if above is None or above.memory.batches or above.is_merging():
+        if above is None or not above.has_begun:
             return
-        is_calm = layer.member.is_calm and not layer.state.moving.change
-        if not is_calm or layer.memory.batches or view is None or packet.view != view.number:
+        is_calm = layer.member.is_calm and not layer.state.moving.gives_way_by
+        if not is_calm or layer.memory.missing_batches:
+            return
+        if view is None or packet.view != view.number:
             return
         for item in decode_items(packet.body.payload):
             if isinstance(item, Ahead) and self._may_run(layer, above, item.carry.id):
-                above.state.ahead.add(item.carry.id)
-                self.core.do(above, above.send_word(item, now))
+                above.state.sent_ahead.add(item.carry.id)
+                self.core.send_word(above, item, now)
 
     def _may_run(self, layer: Layer, above: Layer, message: MessageId) -> bool:
-        is_ahead = message in above.state.ahead
+        is_ahead = message in above.state.sent_ahead
         return not is_ahead and not layer.has_passed(message) and above.is_new(message)
 
     def catch_up(self, now: float) -> None:
@@ -80,31 +90,34 @@ class RunningAhead(Part):
         otherwise it is sent on in its turn."""
         layer = self.core.local
         above = None if layer is None else self.core.above(layer)
-        if layer is None or above is None or layer.is_merging():  # what came in batches goes first
+        if layer is None or above is None:
             return
-        was_ahead = bool(above.state.ahead)
-        for message in sorted(above.state.ahead):
+        if layer.has_unstable_batches():  # these go first
+            return
+        was_ahead = bool(above.state.sent_ahead)
+        for message in sorted(above.state.sent_ahead):
             if layer.has_passed(message):
-                above.state.ahead.discard(message)
+                above.state.sent_ahead.discard(message)
                 kept = layer.memory.kept.get(message)
-                if kept is not None and self.relay.may_rise(layer, above, kept):
+                if kept is not None and self.relay.forwarding.may_rise(layer, above, kept):
                     self.relay.pass_if_new(above, kept, now)
-        if was_ahead and not above.state.ahead:
+        if was_ahead and not above.state.sent_ahead:
             self.relay.reconcile(layer, now)  # what came from above meanwhile
 
     def settle_early(self, layer: Layer, event: groups.ViewInstalled, now: float) -> None:
         """In a new view: of who has left the servers, nothing is aside; what the group has lost is
         not ahead of anything."""
-        early = layer.memory.early
+        early = layer.memory.came_ahead
         for message in [m for m in early if early[m].within.sender not in event.view.members]:
             del early[message]
         above = None if layer.node.level else self.core.above(layer)
         if above is None:
             return
-        lost = sorted(message for message in above.state.ahead if not layer.has_passed(message))
+        sent = above.state.sent_ahead
+        lost = sorted(message for message in sent if not layer.has_passed(message))
         if lost:
-            above.state.ahead.difference_update(lost)
-            self.core.do(above, above.send_word(Retract(tuple(lost)), now))
+            above.state.sent_ahead.difference_update(lost)
+            self.core.send_word(above, Retract(tuple(lost)), now)
         survivors = [message for message in lost if above.has_passed(message)]
         if survivors:
             departed = process_set(member.process for member in event.departed)
@@ -117,12 +130,12 @@ class RunningAhead(Part):
         well, unless it comes back. Where not all of a group have its messages, nobody knows yet;
         the handover finds out."""
         below = self.core.below(layer)
-        if below is None or below.node.level or not self.relay.local.reaches_all:
+        if below is None or below.node.level or not self.relay.in_local_group.reaches_all:
             return
         if self.options.evolves:  # sent on is what all have; and before a split others had it
             return
         absent, memory = {*below.memory.away, *below.memory.forgotten}, layer.memory
-        ahead = [MessageId(who, memory.last_of(who)) for who in sorted(absent)]
+        ahead = [MessageId(who, memory.last_passed(who)) for who in sorted(absent)]
         ahead = [message for message in ahead if not below.has_passed(message)]
         if ahead:
             senders = process_set(message.sender for message in ahead)
@@ -138,13 +151,13 @@ class RunningAhead(Part):
         if not layer.node.level:
             self.relay.arrive(layer, item.carry, within, now)
         elif not layer.has_passed(item.carry.id):
-            layer.memory.early[item.carry.id] = Early(pack(item), within)
+            layer.memory.came_ahead[item.carry.id] = CameAhead(pack(item), within)
             self.take_early(layer, within, now)
 
     def take_early(self, layer: Layer, within: groups.GroupMessageId, now: float) -> None:
         """Take what waits for nothing any more since this came. Only when this is stable, too, may
         it be called so: what it had waited for goes on before it."""
-        early = layer.memory.early
+        early = layer.memory.came_ahead
         while early:
             free = [message for message in sorted(early) if self._is_free(layer, early[message])]
             if not free:
@@ -155,14 +168,14 @@ class RunningAhead(Part):
                 came_in = within if is_one_stream else one.within
                 self.relay.arrive(layer, one.item.carry, came_in, now)
 
-    def _is_free(self, layer: Layer, one: Early) -> bool:
+    def _is_free(self, layer: Layer, one: CameAhead) -> bool:
         item = one.item
         is_known = layer.has_passed(item.carry.id)
         return is_known or all(layer.has_passed(MessageId(*id_)) for id_ in item.after)
 
     def on_retract(self, layer: Layer, ids: Ids) -> None:
-        for id_ in ids:
-            layer.memory.early.pop(MessageId(*id_), None)
+        for message in message_ids(ids):
+            layer.memory.came_ahead.pop(message, None)
 
 
 def _missing(layer: Layer, survivors: list[MessageId]) -> tuple[MessageId, ...]:
@@ -171,6 +184,6 @@ def _missing(layer: Layer, survivors: list[MessageId]) -> tuple[MessageId, ...]:
     names = {
         MessageId(sender, earlier)
         for sender, number in survivors
-        for earlier in range(layer.memory.seen.get(sender, 0) + 1, number)
+        for earlier in range(layer.memory.passed.get(sender, 0) + 1, number)
     }
     return tuple(sorted(names.difference(survivors)))

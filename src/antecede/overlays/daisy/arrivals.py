@@ -1,4 +1,10 @@
-"""What a process does with what its groups deliver: messages, batches, and word of all kinds."""
+"""What a process does with what its groups deliver: messages, batches, and word of all kinds.
+
+Each item of a payload goes to the part that answers it, in the order in which the group delivers.
+A group that is founded anew puts items aside until it has the batches that it waits for (`batches`;
+F1, C5), but for the words that must not wait (F5). This process brings the batches that it owes as
+soon as its groups are bound (F2), first upwards, then downwards.
+"""
 
 from collections.abc import Iterable
 
@@ -12,7 +18,7 @@ from antecede.overlays.daisy.batches import (
     batch_from_above,
     gather,
     note_lacking,
-    ready,
+    take_aside,
 )
 from antecede.overlays.daisy.changes import Changes
 from antecede.overlays.daisy.core import Core, Part
@@ -27,17 +33,17 @@ from antecede.overlays.daisy.items import (
     Done,
     Forget,
     Freeze,
-    Has,
+    Holds,
     Item,
     Merged,
     Missed,
-    Own,
     Proposal,
     Ready,
     Release,
     Reshape,
     Retract,
     Roll,
+    UnknownAbove,
     Void,
     decode_items,
 )
@@ -67,13 +73,14 @@ class Arrivals(Part):
         self.fencing = fencing
 
     def on_deliver(self, layer: Layer, message: groups.GroupMessage, now: float) -> None:
+        """A group has delivered a payload."""
         sender = message.sender.process
         items = decode_items(message.payload)
         arrivals = [(sender, message.id, item) for item in items]
-        whose = self.core.whom(layer, sender)
+        whose = self.core.stands_for(layer, sender)
         if items and isinstance(items[0], Merged):
-            self.relay.spreading(layer).on_merged(layer, message, now)
-        elif layer.memory.batches:
+            self.relay.transport(layer).on_merged(layer, message, now)
+        elif layer.memory.missing_batches:
             self._note_groups(layer, items)
             left = self._take_at_once(layer, arrivals, now)
             gather(layer, left, whose, self.core.present(layer), now)
@@ -82,57 +89,61 @@ class Arrivals(Part):
             self._take(layer, arrivals, now)
 
     def _note_groups(self, layer: Layer, items: Iterable[Item]) -> None:
-        """Which groups bring a batch into one of servers. They may have given way to others since
-        it was founded."""
+        """Note which groups bring their batch into this group of servers (F3). They may have given
+        way to others since it was founded."""
         memory = layer.memory
         for item in items:
             if isinstance(item, Batch) and item.of is not None:
                 self.changes.history.learn(item.changes)
                 memory.brought.add(item.of)
-                here = [who for who in memory.batches if who >= 0]
-                memory.batches -= {who for who in here if self.core.is_brought(who, memory.brought)}
+                here = [who for who in memory.missing_batches if who >= 0]
+                memory.missing_batches -= {
+                    who for who in here if self.core.is_brought(who, memory.brought)
+                }
 
     def take_batches(self, layer: Layer, now: float) -> None:
-        """When all batches are here, or will not come: these first, then what came meanwhile."""
-        if layer.memory.had and not layer.memory.batches:
+        """Begin, when all batches are here or given up: first these, then what came since."""
+        if layer.memory.passed_below and not layer.memory.missing_batches:
             self._await_those_behind(layer)
-        if not layer.memory.batches:
+        if not layer.memory.missing_batches:
             if layer.node.level:
                 self.changes.go_by_batches(layer, now)
             self._tell_gap(layer)
             self.absence.tell_missed(layer, now)
-            batches, others = ready(layer)
-            layer.state.founding.merged = TAKING_BATCHES
+            batches, others = take_aside(layer)
+            layer.state.founding.last_batch_place = TAKING_BATCHES
             self._take(layer, batches, now)
-            layer.state.founding.merged = layer.memory.places
+            layer.state.founding.last_batch_place = layer.memory.places
             self.ahead.tell_lost(layer)
             layer.memory.lacking = {}
-            self.absence.hand_down(layer, now)
+            self.absence.hand_down_missed(layer, now)
             self.relay.reconcile(layer, now)
             self._take(layer, others, now)
 
     def _await_those_behind(self, layer: Layer) -> None:
-        """A group brings another batch that lacks what others have had of a process of its own."""
+        """Wait for another batch of each group that lacks what others have had of a process of its
+        own."""
         nodes = self.core.plan.nodes
-        had = [one for one in layer.memory.had if one in nodes]
+        had = [one for one in layer.memory.passed_below if one in nodes]
         behind = note_lacking(layer, {one: nodes[one].processes for one in had})
-        layer.memory.batches |= behind
+        layer.memory.missing_batches |= behind
         layer.memory.brought -= behind
-        layer.state.founding.owes |= behind & {self.core.whom(layer, self.process)}
+        layer.state.founding.owed_batches |= behind & {self.core.stands_for(layer, self.process)}
 
     def _take_at_once(self, layer: Layer, arrivals: list[Arrival], now: float) -> list[Arrival]:
-        """Word that does not wait for batches; what is left."""
+        """Take the words that do not wait for batches (F5), and return what is left."""
         for sender, within, item in arrivals:
             if isinstance(item, Bind):
                 self.fencing.on_bind(layer, item, within)
             elif isinstance(item, Forget):
                 self._forget(layer, item, now)
             elif isinstance(item, Reshape):
-                self.changes.hear_reshape(layer, item, sender, within, now)
+                self.changes.on_reshape(layer, item, sender, within)
         return [one for one in arrivals if not isinstance(one[2], Bind | Forget | Reshape)]
 
     def _take(self, layer: Layer, arrivals: Iterable[Arrival], now: float) -> None:
-        """Word that may be the end of the group comes last."""
+        """Hand each item to the part that answers it. `Ready` comes last, since it may be the end
+        of the group."""
         for sender, within, item in sorted(arrivals, key=lambda one: isinstance(one[2], Ready)):
             if layer not in self.core.layers:
                 return
@@ -146,10 +157,10 @@ class Arrivals(Part):
                     self.ahead.on_retract(layer, ids)
                 case Done(node, ids):
                     self.relay.on_done(layer, node, ids, now)
-                case Has(node, ids):
-                    self.relay.on_had(layer, node, ids, now)
-                case Own(ids):
-                    self.relay.on_own(layer, ids, now)
+                case Holds(node, ids):
+                    self.relay.on_holds(layer, node, ids, now)
+                case UnknownAbove(ids):
+                    self.relay.on_unknown_above(layer, ids, now)
                 case Release(ids):
                     self.relay.on_release(layer, ids, now)
                 case Forget():
@@ -167,14 +178,14 @@ class Arrivals(Part):
                     layer.memory.rolls[node], layer.memory.loads[node] = processes, load
                     self.changes.decide(layer, now)
                 case Proposal():
-                    self.changes.consent.hear(layer, item, within, now)
+                    self.changes.consent.on_proposal(layer, item, within, now)
                 case Void():
                     self.changes.consent.on_void(layer, item, now)
                     self.changes.decide(layer, now)
                 case Change():
-                    self.changes.hear(layer, item, within, now)
+                    self.changes.on_change(layer, item, within, now)
                 case Reshape():
-                    self.changes.hear_reshape(layer, item, sender, within, now)
+                    self.changes.on_reshape(layer, item, sender, within)
                 case Freeze():
                     self.changes.levels.on_freeze(layer, item, now)
                 case Ready(number):
@@ -188,9 +199,9 @@ class Arrivals(Part):
             processes = set_from_bytes(word.processes)
             layer.state.above = Servers(word.epoch, processes, word.first)
         if word.processes and word.begun:
-            memory.alone_since = NEVER
-        elif not word.processes and memory.alone_since == NEVER:
-            memory.alone_since = now
+            memory.without_servers_since = NEVER
+        elif not word.processes and memory.without_servers_since == NEVER:
+            memory.without_servers_since = now
 
     def _forget(self, layer: Layer, word: Forget, now: float) -> None:
         self.absence.on_forget(layer, word, now)
@@ -207,37 +218,40 @@ class Arrivals(Part):
             silent = [child for child in node.children if child not in present]
             is_one_line = self.options.quorum is groups.Quorum.MAJORITY
             if self.core.reshapes and is_one_line and layer.state.epoch:
-                layer.memory.unheard.update(silent)
+                layer.memory.founded_without.update(silent)
             lost = sum(self.core.plan.nodes[child].processes for child in silent)
             if lost:
                 self.core.tell_gap(layer, lost | layer.state.founding.absent)
 
     def _is_awaited(self, layer: Layer, below: Layer, now: float) -> bool:
-        """Whether one may yet bring what its own group lacks, and others have had."""
-        return bool(layer.memory.lacking) and self.relay.is_awaited_below(layer, below, now)
+        """Whether a process may yet bring what its own group lacks, and others have had."""
+        if not layer.memory.lacking:
+            return False
+        return self.relay.forwarding.is_awaited_below(layer, below, now)
 
     def bring_batches(self, now: float) -> None:
-        """Into groups that are founded anew. From below when nothing is missing from further below,
-        from above when nothing is missing from further above: first all is gathered upwards, then
-        it is put in order downwards. What comes from above comes last, for the groups before may
-        have had more from there in the meantime."""
+        """Bring the batches that this process owes. From below, when nothing is missing from
+        further below; from above, when nothing is missing from further above. So all is gathered
+        upwards first, then put in order downwards. The batch from above comes last, for the groups
+        before may have had more from there in the meantime."""
         for layer in self.core.layers:
-            owes = layer.state.founding.owes
+            owes = layer.state.founding.owed_batches
             if not owes:
                 continue
             below, above = self.core.below(layer), self.core.above(layer)
             is_gathered = below is None or (
-                below.memory.batches <= {ABOVE} and self.relay.spreading(below).is_gathered(below)
+                below.memory.missing_batches <= {ABOVE}
+                and self.relay.transport(below).is_gathered(below)
             )
             own = owes - {ABOVE}
             is_awaited = below is not None and self._is_awaited(layer, below, now)
-            if own and is_gathered and not is_awaited and self.fencing.holds(layer, now):
+            if own and is_gathered and not is_awaited and self.fencing.bind_below(layer, now):
                 owes -= own
                 absent = self.core.absent_below(layer)
-                self.core.do(layer, layer.bring(batch(layer, below, absent), now))
+                self.core.queue(layer, layer.bring(batch(layer, below, absent), now))
             if ABOVE not in owes or not layer.is_server or above is None or above.is_lost:
                 continue
-            is_last = layer.memory.batches <= {ABOVE}
-            if is_last and not above.memory.batches and not above.is_merging():
+            is_last = layer.memory.missing_batches <= {ABOVE}
+            if is_last and above.has_begun:
                 owes.discard(ABOVE)
-                self.core.do(layer, layer.bring(batch_from_above(layer, above), now))
+                self.core.queue(layer, layer.bring(batch_from_above(layer, above), now))

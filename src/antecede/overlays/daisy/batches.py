@@ -1,4 +1,4 @@
-"""How a group begins that is founded in the place of others.
+"""How a group begins that is founded in the place of others (F1, F3, C5).
 
 Its founders have no common past. Each of them first sends all that its group keeps (`Batch`), and
 puts aside whatever comes until the batches of all are there. Then it takes the batches in the order
@@ -20,11 +20,12 @@ from antecede.overlays.daisy.items import (
     carries,
     carry,
     causal,
+    message_ids,
     pack,
-    stranger,
+    process_key,
     unpack,
 )
-from antecede.overlays.daisy.layer import ABOVE, Layer, line
+from antecede.overlays.daisy.layer import ABOVE, Layer, last_view_key
 
 
 def batch(layer: Layer, below: Layer | None, absent: ProcessSet = 0) -> tuple[Item, ...]:
@@ -42,7 +43,7 @@ def batch(layer: Layer, below: Layer | None, absent: ProcessSet = 0) -> tuple[It
     for node, epoch in below.memory.bound.items() if below is not None else ():
         if node != layer.node.index:
             bound[node] = max(epoch, bound.get(node, 0))
-    beside = dict(memory.beside)
+    beside = dict(memory.missed_beside)
     for who, names in ({} if below is None else known_beside(below)).items():
         beside[who] = names | beside.get(who, set())
     head = Batch(
@@ -60,24 +61,25 @@ def batch(layer: Layer, below: Layer | None, absent: ProcessSet = 0) -> tuple[It
 
 
 def known_beside(below: Layer) -> dict[int, set[MessageId]]:
-    """What a group knows others to have missed, and those who are away from it as well: the next
-    group, or the next server, may know nothing of it."""
+    """What others have missed, as a group knows, and what those have who are away from the group:
+    the next group, or the next server, may know nothing of it."""
     if below.node.level:
-        return {who: names for who, names in below.memory.beside.items() if who >= 0}
-    found = dict(below.memory.beside)
+        return {who: names for who, names in below.memory.missed_beside.items() if who >= 0}
+    found = dict(below.memory.missed_beside)
     for who, names in below.memory.missed.items():
-        found[stranger(who)] = names | found.get(stranger(who), set())
+        found[process_key(who)] = names | found.get(process_key(who), set())
     return found
 
 
 def _had(layer: Layer, below: Layer) -> Ids:
-    """What a local group has had. Survivors take those who are away for dead, and where not all
-    members have all messages, nobody knows."""
+    """By process, the last number that a local group has had; nothing where it does not matter or
+    nobody knows. With `survivors`, those who are away are taken for dead; and where not all members
+    have all messages, nobody knows."""
     options = layer.options
     is_early = options.forward != "stable" and options.local == "broadcast"
     if not is_early or options.quorum is Quorum.SURVIVORS or below.node.level:
         return ()
-    return tuple(sorted(below.memory.seen.items()))
+    return tuple(sorted(below.memory.passed.items()))
 
 
 def note_lacking(layer: Layer, inside: Mapping[int, ProcessSet]) -> set[int]:
@@ -86,24 +88,25 @@ def note_lacking(layer: Layer, inside: Mapping[int, ProcessSet]) -> set[int]:
     processes of each group."""
     memory = layer.memory
     behind: set[int] = set()
-    for group, own in memory.had.items():
-        for who, number in [pair for one in memory.had.values() for pair in one.items()]:
-            is_behind = number > max(own.get(who, 0), memory.seen.get(who, 0))
+    for group, own in memory.passed_below.items():
+        for who, number in [pair for one in memory.passed_below.values() for pair in one.items()]:
+            is_behind = number > max(own.get(who, 0), memory.passed.get(who, 0))
             if is_behind and inside.get(group, 0) >> who & 1:
                 memory.lacking[who] = max(number, memory.lacking.get(who, 0))
                 behind.add(group)
-    memory.had = {}
+    memory.passed_below = {}
     return behind
 
 
 def listed(names: dict[int, set[MessageId]]) -> tuple[tuple[int, Ids], ...]:
-    """What was missed, by whom, as it is stored."""
+    """What was missed, by whom, as it travels."""
     return tuple((who, tuple(sorted(ids))) for who, ids in sorted(names.items()))
 
 
 def batch_from_above(layer: Layer, above: Layer) -> tuple[Item, ...]:
-    """What the servers keep for a group, and know that its members have missed."""
-    beside = {who: names for who, names in above.memory.beside.items() if is_member(layer, who)}
+    """What the servers keep for a group, and what its members have missed, as the servers know."""
+    known = above.memory.missed_beside
+    beside = {who: names for who, names in known.items() if is_member(layer, who)}
     return (
         Batch(above=True, beside=listed(beside)),
         *(
@@ -125,47 +128,65 @@ def gather(
     present: set[int | None],
     now: float,
 ) -> None:
-    """Put arrivals aside until all batches are here: `whose` is the one that comes with them.
-    Groups that are `present` by now are away no longer, whatever a founder says of before."""
-    memory = layer.memory
+    """Put arrivals aside until all batches are here. `whose` batch it is that comes with them;
+    `present`: the groups or processes that are here by now."""
     for sender, within, item in arrivals:
         if isinstance(item, Batch):
-            memory.batches -= {ABOVE} if item.above else set() if item.of is not None else {whose}
-            memory.batches -= set() if item.was_in is None else {line(item.was_in)}
-            if item.above:
-                layer.state.founding.owes.discard(ABOVE)
-            if item.of is not None and item.had:
-                memory.had[item.of] = dict(item.had)
-            layer.state.founding.batched.add(within)
-            layer.state.founding.absent |= process_set(item.absent)
-            for who, ids in item.missed:
-                memory.note_missed(who, [MessageId(*id_) for id_ in ids])
-            for who, ids in item.beside:
-                if is_member(layer, who):
-                    memory.note_missed(stranger(who), [MessageId(*id_) for id_ in ids])
-                    continue
-                is_below = layer.node.level and who in layer.node.children
-                note = memory.note_missed if is_below else memory.note_beside
-                note(who, [MessageId(*id_) for id_ in ids])
-            for who in item.away:
-                # One of the servers may know of groups that never came about.
-                is_below = who in layer.node.children and who not in present
-                if not layer.node.level or is_below:
-                    memory.away.setdefault(who, now)
-            memory.changes += [one for one in item.changes if one not in memory.changes]
-            for node, epoch in item.bound:
-                memory.bound[node] = max(epoch, memory.bound.get(node, 0))
+            layer.state.founding.unstable_batches.add(within)
+            _note_batch(layer, item, whose, present, now)
         else:
-            memory.aside.append((sender, within, pack(item)))
+            layer.memory.aside.append((sender, within, pack(item)))
+
+
+def _note_batch(
+    layer: Layer, head: Batch, whose: int | None, present: set[int | None], now: float
+) -> None:
+    """Note that a batch is here, and what its head tells. Groups that are `present` are away no
+    longer, whatever a founder says of before."""
+    memory, founding = layer.memory, layer.state.founding
+    if head.above:
+        memory.missing_batches.discard(ABOVE)
+        founding.owed_batches.discard(ABOVE)
+    elif head.of is None and whose is not None:
+        memory.missing_batches.discard(whose)
+    if head.was_in is not None:
+        memory.missing_batches.discard(last_view_key(head.was_in))
+    if head.of is not None and head.had:
+        memory.passed_below[head.of] = dict(head.had)
+    founding.absent |= process_set(head.absent)
+    for who, ids in head.missed:
+        memory.note_missed(who, message_ids(ids))
+    for who, ids in head.beside:
+        _note_beside(layer, who, message_ids(ids))
+    for who in head.away:
+        # One of the servers may know of groups that never came about.
+        is_below = who in layer.node.children and who not in present
+        if not layer.node.level or is_below:
+            memory.away.setdefault(who, now)
+    memory.changes += [one for one in head.changes if one not in memory.changes]
+    for node, epoch in head.bound:
+        memory.bound[node] = max(epoch, memory.bound.get(node, 0))
+
+
+def _note_beside(layer: Layer, who: int, messages: list[MessageId]) -> None:
+    """Note what one beside the founder's group has missed: it may be a member of this group, or a
+    group below it."""
+    memory = layer.memory
+    if is_member(layer, who):
+        memory.note_missed(process_key(who), messages)
+    elif layer.node.level and who in layer.node.children:
+        memory.note_missed(who, messages)
+    else:
+        memory.note_missed_beside(who, messages)
 
 
 def is_member(layer: Layer, who: int) -> bool:
     """Whether one that has missed something is no group, and lives in this local one."""
-    return who < 0 and not layer.node.level and bool(layer.node.processes >> stranger(who) & 1)
+    return who < 0 and not layer.node.level and bool(layer.node.processes >> process_key(who) & 1)
 
 
-def ready(layer: Layer) -> tuple[list[Arrival], list[Arrival]]:
-    """What was put aside: messages, in the order of Lamport time, and the rest."""
+def take_aside(layer: Layer) -> tuple[list[Arrival], list[Arrival]]:
+    """Take back what was put aside: the messages, in the order of Lamport time, and the rest."""
     aside = [(sender, within, unpack(stored)) for sender, within, stored in layer.memory.aside]
     layer.memory.aside = []
     messages = [arrival for arrival in aside if isinstance(arrival[2], Carry)]
@@ -173,8 +194,9 @@ def ready(layer: Layer) -> tuple[list[Arrival], list[Arrival]]:
     return messages, [arrival for arrival in aside if not isinstance(arrival[2], Carry)]
 
 
-def absent(layer: Layer, present: set[int | None]) -> None:
-    """A member that is not in the view any more brings no batch, unless its group does."""
-    batches = layer.memory.batches
+def drop_absent(layer: Layer, present: set[int | None]) -> None:
+    """Wait no more for batches of members that are not in the view any more, unless their groups
+    bring these."""
+    batches = layer.memory.missing_batches
     if not layer.waits_for_groups:
-        layer.memory.batches = {who for who in batches if who < 0 or who in present}
+        layer.memory.missing_batches = {who for who in batches if who < 0 or who in present}

@@ -1,4 +1,9 @@
-"""What a process does when local groups are split and merged (`splits` says how that works)."""
+"""What a process does when local groups are split and merged (`splits` says how that works).
+
+It tells the servers how large its group is; at the server of the servers, it proposes what is due;
+and it moves from a group that gives way to the one in its place, with all that the old one had (C3
+to C5). Here it also hears of groups of servers that give way; `levels` does the rest.
+"""
 
 from collections.abc import Iterable
 
@@ -20,12 +25,12 @@ from antecede.overlays.daisy.items import (
     succession,
     unpack,
 )
-from antecede.overlays.daisy.layer import Layer, founding_anew, joining, line
+from antecede.overlays.daisy.layer import Layer, founding_anew, joining, last_view_key
 from antecede.overlays.daisy.levels import Levels
 from antecede.overlays.daisy.load import QUIET, measure
 from antecede.overlays.daisy.records import Legacy, Servers
 from antecede.overlays.daisy.relay import Relay
-from antecede.overlays.daisy.splits import decide, is_under, roll
+from antecede.overlays.daisy.splits import due_change, is_under, make_roll
 from antecede.overlays.daisy.stamp import Brought, Moved, Wanted
 
 
@@ -44,7 +49,7 @@ class Changes(Part):
         self.history = History(core)
 
     def call_roll(self, layer: Layer, now: float) -> None:
-        """The servers have to know how large the groups are."""
+        """Tell the servers who is in the local group and how much it carries, if that is news."""
         if not self.core.evolves:
             return
         lower = layer if not layer.node.level else self.core.below(layer)
@@ -57,51 +62,54 @@ class Changes(Part):
             node, memory, load = lower.node.index, above.memory, measure(lower, now)
             known, known_load = memory.rolls.get(node, ()), memory.loads.get(node, QUIET)
             if set(known) != set(processes) or known_load != load:
-                word = roll(node, processes, self.core.state.talk, load)
-                if not above.is_told(word):
-                    above.tell(word, now, self.options.tidy_s)
+                word = make_roll(node, processes, self.core.state.talk, load)
+                above.tell_once(word, now)
 
     def decide(self, layer: Layer, now: float) -> None:
-        """The server of the servers says what is due, one change after the other."""
+        """At the server of the servers, propose the change that is due, one at a time (C1)."""
         memory = layer.memory
-        is_under_way = memory.batches or layer.member.queued() or memory.pending or memory.frozen
-        is_part = not memory.unheard.isdisjoint(layer.node.children)
-        if layer.view is None or not layer.is_server or is_under_way or is_part:
+        is_under_way = memory.missing_batches or memory.pending_changes or memory.frozen
+        is_partial = not memory.founded_without.isdisjoint(layer.node.children)
+        if layer.view is None or not layer.is_server or is_under_way or is_partial:
+            return
+        if layer.member.queued():
             return
         is_first = self.levels.is_too_large(layer) and not memory.away
         if is_first or is_asking(layer) or not self.core.stays(layer):
             return
-        present = [self.core.whom(layer, member.process) for member in layer.view.members]
+        present = [self.core.stands_for(layer, member.process) for member in layer.view.members]
         rolls = {child: memory.rolls[child] for child in present if child in memory.rolls}
         version = 1 + sum(is_under(stored, layer.node.index) for stored in self.core.state.changes)
         first = self.core.new_number(is_taken=False)
-        change = decide(layer.node.index, version, first, rolls, memory.loads, self.options)
+        change = due_change(layer.node.index, version, first, rolls, memory.loads, self.options)
         if change is not None:
-            self.core.state.numbers += 1
+            self.core.state.groups_numbered += 1
             self.consent.propose(layer, change, now)
 
-    def hear(self, layer: Layer, change: Change, within: groups.GroupMessageId, now: float) -> None:
-        """Those that decide on a change act on it when all of them have it: servers, or the members
-        of a lone group that is split. Whoever acts leaves the group, and might otherwise be the
-        only one that has it."""
+    def on_change(
+        self, layer: Layer, change: Change, within: groups.GroupMessageId, now: float
+    ) -> None:
+        """A change has come about. Those that decide on it act on it when all of them have it:
+        servers, or the members of a lone group that is split. Whoever acts leaves the group, and
+        might otherwise be the only one that has it."""
         if layer.node.level or change.raised:
-            layer.memory.pending[within] = pack(change)
+            layer.memory.pending_changes[within] = pack(change)
         else:
-            self._on_change(layer, change, now)
+            self._act_on_change(layer, change, now)
 
-    def hear_reshape(
+    def on_reshape(
         self,
         layer: Layer,
         change: Reshape,
         sender: int,
         within: groups.GroupMessageId,
-        now: float,
     ) -> None:
-        """In the group that ends, or in the one above it; or in one below."""
+        """A group of servers gives way, as is said in that group, in the one above it, or in one
+        below."""
         node, above = layer.node.index, change.above
         if node == change.gone or (above is not None and node == above.index):
             if self.levels.may_say(layer, change, sender):
-                layer.memory.pending[within] = pack(change)
+                layer.memory.pending_changes[within] = pack(change)
         else:
             self.history.learn([pack(change)])
             if any(group.index == node for group in change.below):
@@ -109,17 +117,17 @@ class Changes(Part):
             elif pack(change) not in layer.memory.changes:
                 layer.memory.changes.append(pack(change))
 
-    def apply(self, layer: Layer, stable: Iterable[groups.GroupMessageId], now: float) -> None:
+    def on_stable(self, layer: Layer, stable: Iterable[groups.GroupMessageId], now: float) -> None:
         for within in stable:
-            stored = layer.memory.pending.pop(within, None)
+            stored = layer.memory.pending_changes.pop(within, None)
             change = None if stored is None else unpack(stored)
             if isinstance(change, Change):
-                self._on_change(layer, change, now)
+                self._act_on_change(layer, change, now)
             elif isinstance(change, Reshape):
-                self._on_reshape(layer, change, now)
+                self._act_on_reshape(layer, change, now)
 
-    def _on_reshape(self, layer: Layer, change: Reshape, now: float) -> None:
-        """All who are in the group that ends, or in the one above it, know."""
+    def _act_on_reshape(self, layer: Layer, change: Reshape, now: float) -> None:
+        """Act on it when all members of the group that ends, or of the one above it, know."""
         stored, is_end = pack(change), layer.node.index == change.gone
         if stored in layer.memory.changes or not (is_end or change.gone in layer.node.children):
             return
@@ -128,19 +136,19 @@ class Changes(Part):
         if is_end:
             self.levels.end(layer, stored, now)
             return
-        self._relabel(layer, change, now)
+        self._carry_over(layer, change, now)
         below = self.core.below(layer)
         if below is not None:
-            self.levels.look(below, now)
+            self.levels.advance(below, now)
 
     def tell_servers(self, layer: Layer, now: float) -> None:
-        """A new server says what its group remembers: those who were here before may not know."""
+        """As a new server, say what its group remembers: those who are here may not know."""
         below = self.core.below(layer)
         news = [] if below is None else below.memory.changes
         known, here = layer.memory.changes, layer.node.index
         words = [unpack(one) for one in news if one not in known and is_under(one, here)]
         if words:
-            self.core.do(layer, layer.send_words(words, now))
+            self.core.send_words(layer, words, now)
 
     def announce(self, layer: Layer, now: float) -> None:
         """Tell the group below if it gives way, and all that has changed before: it may be merged
@@ -150,16 +158,16 @@ class Changes(Part):
             self._give_notice(below, now)
 
     def _give_notice(self, below: Layer, now: float) -> None:
-        """That it gives way, if it does and is not known to."""
+        """Tell a group that it gives way, if it does and has not been told (C4)."""
         node, known = below.node.index, below.memory.changes
         news = [unpack(one) for one in self.core.state.changes if one not in known]
         is_over = any(isinstance(change, Change) and node in change.gone for change in news)
         for change in news if is_over else ():
-            self.core.do(below, below.send_word(change, now))
+            self.core.send_word(below, change, now)
 
-    def _on_change(self, layer: Layer, change: Change, now: float) -> None:
-        """Among servers: from now on the plan is another, and the groups that give way hear of it.
-        In a local group: it gives way as soon as nothing is under way in it."""
+    def _act_on_change(self, layer: Layer, change: Change, now: float) -> None:
+        """Act on a change. Among servers: change the plan, and let the groups that give way hear of
+        it. In a local group: give way."""
         stored = pack(change)
         parent = self.core.plan.nodes.get(change.parent)
         is_here = parent is not None and set(change.gone) <= set(parent.children)
@@ -169,23 +177,23 @@ class Changes(Part):
         layer.memory.changes.append(stored)
         self.history.learn([stored])
         if layer.node.level:
-            self.consent.settle(layer, stored)
-            self._relabel(layer, change, now)
+            self.consent.drop_decided(layer, stored)
+            self._carry_over(layer, change, now)
             self.announce(layer, now)
         else:
             self.give_way(layer, now)
 
     def give_way(self, layer: Layer, now: float) -> None:
-        """Send nothing more in a group that gives way to another, and say so."""
+        """Send nothing more in a local group that gives way to another, and say so (C4)."""
         for stored in layer.memory.changes:
             change = unpack(stored)
             is_end = isinstance(change, Change) and layer.node.index in change.gone
-            if is_end and not layer.state.moving.change:
-                layer.state.moving.change = stored
-                self.core.do(layer, layer.send_word(Ready(), now))
+            if is_end and not layer.state.moving.gives_way_by:
+                layer.state.moving.gives_way_by = stored
+                self.core.send_word(layer, Ready(), now)
 
-    def _relabel(self, layer: Layer, change: Change | Reshape, now: float) -> None:
-        """What the old groups were done with, so are the new ones; and what they have missed."""
+    def _carry_over(self, layer: Layer, change: Change | Reshape, now: float) -> None:
+        """Note for new groups what those before them were done with, and have missed."""
         gone, made = succession(change)
         for kept in layer.memory.kept.values():
             self.relay.carry_over(kept, change)
@@ -195,19 +203,19 @@ class Changes(Part):
             layer.memory.loads.pop(index, None)
             layer.memory.away.pop(index, None)
         if layer.view is not None:
-            self.absence.note(layer, layer.view, now)
+            self.absence.note_away(layer, layer.view, now)
         self.absence.tell_missed(layer, now)
 
     def move_if_ready(self, layer: Layer, now: float) -> None:
-        """When all who are in the group have sent all that they send in it."""
+        """Move, when all members of the group have sent all that they send in it."""
         view = layer.view
-        if not layer.state.moving.change or view is None:
+        if not layer.state.moving.gives_way_by or view is None:
             return
         if {member.process for member in view.members} <= layer.state.moving.ready:
             self._move(now, is_last=True)
 
     def go_by_batches(self, layer: Layer, now: float) -> None:
-        """What local groups remember they have brought along."""
+        """Go by what the groups below remember, which their batches have brought along."""
         if layer.view is None:
             return
         remembered = [one for each in self.core.layers for one in each.memory.changes]
@@ -215,10 +223,10 @@ class Changes(Part):
         memory, children = layer.memory, {*layer.node.children}
         memory.away = {who: since for who, since in memory.away.items() if who in children}
         memory.forgotten &= children
-        self.absence.note(layer, layer.view, now)
+        self.absence.note_away(layer, layer.view, now)
 
     def moved_from(self, node: int) -> Moved:
-        """What one is told who asks for a group that has given way."""
+        """The answer to one who asks for a group that has given way."""
         changes, legacy = self.core.changes(), self.core.state.legacies.get(node)
         if legacy is None:
             return Moved(node, changes)
@@ -233,23 +241,22 @@ class Changes(Part):
             for layer in self.core.layers:
                 if layer.node.index == parent:
                     layer.memory.changes.append(pack(change))
-                    self._relabel(layer, change, now)
+                    self._carry_over(layer, change, now)
         local = self.core.local
         if local is None or not self.core.gives_way(local):
             return
         view = 0 if local.view is None or word.node != local.node.index else local.view.number
         if 0 < view <= word.view:
-            self._move(now, is_last=self._is_among(word.members))
+            is_among = bool(set_from_bytes(word.members) >> self.process & 1)
+            self._move(now, is_last=is_among)
         elif not local.is_lost:  # it gives way as one; whoever sleeps looks around
             self._give_notice(local, now)
-            local.state.sleep.busy_until = now + 2 * self.options.suspect_after_s
-
-    def _is_among(self, processes: bytes) -> bool:
-        return bool(set_from_bytes(processes) >> self.process & 1)
+            local.look_around(now)
 
     def on_wanted(self, source: int, word: Wanted) -> None:
-        """A group begins in the place of one in whose last view this process was. It takes all
-        messages, whomever they are for: what is left out would count as had after a later one."""
+        """Bring what a group had in whose last view this process was: one begins in its place (C5).
+        It takes all messages, whomever they are for: what is left out would count as had after a
+        later one."""
         legacy = self.core.state.legacies.get(word.node)
         if legacy is not None:
             followers, messages = set_to_bytes(legacy.followers), tuple(legacy.messages)
@@ -257,25 +264,28 @@ class Changes(Part):
             self.absence.search.say(brought, 1 << source)
 
     def on_brought(self, word: Brought, now: float) -> None:
+        """Take what a group had that gave way to the local one, if this waits for that (C5)."""
         local = self.core.local
-        if local is not None and not local.is_lost and line(word.node) in local.memory.batches:
-            here = 0 if local.view is None else local.view.processes
-            away = set_from_bytes(word.followers) & local.node.processes & ~here
-            head = Batch(missed=word.missed, away=tuple(members(away)), was_in=word.node)
-            messages = carries(map(unpack, word.messages))
-            self.core.do(local, local.bring((head, *messages), now))
+        if local is None or local.is_lost:
+            return
+        if last_view_key(word.node) not in local.memory.missing_batches:
+            return
+        away = set_from_bytes(word.followers) & local.node.processes & ~local.here
+        head = Batch(missed=word.missed, away=tuple(members(away)), was_in=word.node)
+        messages = carries(map(unpack, word.messages))
+        self.core.queue(local, local.bring((head, *messages), now))
 
     def move_if_lost(self, now: float) -> None:
-        """A process that its group has lost, and that knows that the group has given way, follows
-        by itself."""
+        """Follow a group that has given way, as this process knows, and has lost it (C4)."""
         local = self.core.local
         if local is not None and local.is_lost and self.core.gives_way(local):
             self._move(now)
 
     def _move(self, now: float, *, is_last: bool = False) -> None:
-        """From a group that has given way to the one in its place. Who leaves the servers by this
-        brings along what they have from the other groups that do: all of one may have died.
-        `is_last`: from the group's last view, the members of which have all that is stable."""
+        """Move from a group that has given way to the one in its place. Who leaves the servers by
+        this brings along what they have from the other groups that do: all of one may have died.
+        `is_last`: whether this process leaves the last view of the group, the members of which have
+        all that is stable."""
         old, node = self.core.layers[0], self.core.plan.leaf(self.process)
         if self.process in node.founders:
             whose = {founder: founder for founder in node.founders}
@@ -291,9 +301,9 @@ class Changes(Part):
             new.state.memory = old.memory
         if is_last and old.view is not None:
             new.state.founding.was_in = old.node.index
-            self._leave_behind(old, old.view, now)
-        new.state.before = old.node.processes
-        new.state.out.resend = old.everything()
+            self._keep_legacy(old, old.view, now)
+        new.state.predecessors = old.node.processes
+        new.state.out.resend = old.all_messages()
         if self.process not in node.founders:
             new.state.out.resend = old.to_bring(new.state.out.resend)
         new.state.memory.changes = self.history.lineage(node.index, old.memory.changes)
@@ -301,29 +311,29 @@ class Changes(Part):
         above = self.core.above(old)
         is_server = self.process in node.founders[:1]
         if above is not None and above.view is not None:
-            above.state.out.reported.clear()  # that was the old group's word
-            above.state.out.had.clear()
-            new.state.above = Servers(above.state.epoch, *_in(above.view))
+            above.state.out.reported_done.clear()  # that was the old group's word
+            above.state.out.reported_held.clear()
+            new.state.above = Servers(above.state.epoch, *_who_is_in(above.view))
             if self.process in node.founders and not is_server:  # it leaves the servers
                 new.state.out.resend += _kept_from(above, node.processes)
         self.core.replace(old, new, now, is_server and above is not None)
         if is_server and above is not None:  # batches may be missing of which it brings more now
-            above.state.founding.owes |= self.relay.inner.owed(above)
+            above.state.founding.owed_batches |= self.relay.among_servers.owed(above)
 
-    def _leave_behind(self, old: Layer, view: groups.View, now: float) -> None:
-        """Keep what the group had: the group in its place may be founded by processes that were not
-        in its last view."""
+    def _keep_legacy(self, old: Layer, view: groups.View, now: float) -> None:
+        """Keep what the group had (`Legacy`): the group in its place may be founded by processes
+        that were not in its last view."""
         legacies, since_s = self.core.state.legacies, now - self.options.forget_after_s
         for node in [node for node, legacy in legacies.items() if legacy.since < since_s]:
             del legacies[node]
-        everybody, messages = _followers(old), old.everything()
+        everybody, messages = _followers(old), old.all_messages()
         missed = listed(old.memory.missed)
         legacy = Legacy(now, view.number, view.processes, everybody, messages, missed)
         legacies[old.node.index] = legacy
 
 
-def _in(view: groups.View) -> tuple[ProcessSet, int]:
-    """Who is in a view, and the most senior one."""
+def _who_is_in(view: groups.View) -> tuple[ProcessSet, int]:
+    """The members of a view, and the most senior one."""
     return view.processes, view.members[0].process
 
 
@@ -338,5 +348,4 @@ def _kept_from(layer: Layer, processes: ProcessSet) -> list[bytes]:
 
 def _followers(layer: Layer) -> ProcessSet:
     """Who comes along when a group gives way: all who are in it, and who may come back."""
-    here = 0 if layer.view is None else layer.view.processes
-    return here | process_set(layer.memory.away)
+    return layer.here | process_set(layer.memory.away)

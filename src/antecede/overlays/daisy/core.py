@@ -8,15 +8,15 @@ from typing import TypeGuard
 from antecede import groups
 from antecede.message import MessageId, ProcessSet
 from antecede.order import Effect, Event, Notice
-from antecede.overlays.daisy.due import due
 from antecede.overlays.daisy.items import Change, Item, Reshape, succession, unpack
 from antecede.overlays.daisy.layer import Layer
 from antecede.overlays.daisy.options import DaisyOptions
 from antecede.overlays.daisy.plan import Plan
 from antecede.overlays.daisy.records import State
+from antecede.overlays.daisy.undelivered import left_undelivered
 
 _NUMBERED = 1 << 26
-"""Below these are the numbers of the first plan, and of changes under its groups."""
+"""The first number of a group that processes make: those of the first plan are smaller."""
 
 
 class Core:
@@ -31,7 +31,7 @@ class Core:
         self.state = State()
         self.layers: list[Layer] = []
         self.is_start = False
-        """Whether all found the groups of the plan just now."""
+        """Whether this process is founding the groups of the plan, as all do at the start."""
         self.agenda: deque[tuple[Layer, groups.Effect]] = deque()
         """What the groups want done, first in, first out."""
         self.effects: list[Effect] = []
@@ -39,10 +39,18 @@ class Core:
     def emit(self, effect: Effect) -> None:
         self.effects.append(effect)
 
-    def do(self, layer: Layer, effects: Iterable[groups.Effect]) -> None:
-        """Carry out what a group wants, when its turn comes."""
+    def queue(self, layer: Layer, effects: Iterable[groups.Effect]) -> None:
+        """Have what a group wants done, when its turn comes."""
         for effect in effects:
             self.agenda.append((layer, effect))
+
+    def send_word(self, layer: Layer, item: Item, now: float) -> None:
+        """Send word into a group at once."""
+        self.queue(layer, layer.send_words((item,), now))
+
+    def send_words(self, layer: Layer, items: Iterable[Item], now: float) -> None:
+        """Send several words that belong together into a group at once."""
+        self.queue(layer, layer.send_words(items, now))
 
     def tell_gap(
         self,
@@ -72,6 +80,10 @@ class Core:
         place = self.layers.index(layer) - 1
         return self.layers[place] if place >= 0 else None
 
+    def all_below(self, layer: Layer) -> list[Layer]:
+        """The groups of this process below one, from the local one upwards."""
+        return self.layers[: self.layers.index(layer)]
+
     def kept_above(self, layer: Layer) -> Collection[MessageId]:
         """What the group of servers above keeps, as far as this process knows, if it has been in
         it."""
@@ -79,7 +91,7 @@ class Core:
         return self.layers[place].memory.kept if place < len(self.layers) else ()
 
     def neighbours(self, layer: Layer) -> tuple[Layer | None, Layer | None]:
-        """Both of these, above and below."""
+        """The groups above, if this process is in it, and below: both at once, for each message."""
         layers = self.layers
         place = layers.index(layer)
         above = layers[place + 1] if place + 1 < len(layers) else None
@@ -87,19 +99,19 @@ class Core:
         return above if is_in else None, layers[place - 1] if place else None
 
     def add(self, layer: Layer, now: float) -> None:
-        """Be in one more group, above the others."""
+        """Enter one more group, above the others."""
         self.layers.append(layer)
         self.state.layers.append(layer.state)
         self._start(layer, now)
 
     def replace(self, old: Layer, new: Layer, now: float, is_server: bool = False) -> None:
-        """Be in a group in another way. Whatever is above depends on it, and is over, unless this
-        process serves the group still."""
+        """Leave one group for another, or for the same one anew. Whatever is above depends on it,
+        and is over, unless this process still serves it (`is_server`)."""
         place = self.layers.index(old)
         if not place:
-            above = self.layers[1:2]
-            news = [one for each in above for one in due(old, each, self.state.delivered)]
-            new.state.due = [*old.state.due, *news]
+            new.state.undelivered = [*old.state.undelivered]
+            for above in self.layers[1:2]:
+                new.state.undelivered += left_undelivered(old, above, self.state.delivered)
         if old.config.group == new.config.group:
             new.member.follow(old.member)
         if old.node.index != new.node.index:
@@ -119,34 +131,34 @@ class Core:
         effects = layer.member.start(now)
         if self._may_not_ask(layer):
             effects = [one for one in effects if isinstance(one, groups.Wake)]
-        self.do(layer, effects)
+        self.queue(layer, effects)
 
     def wake(self, layer: Layer, now: float) -> None:
         """Let time pass in a group."""
         if self._may_not_ask(layer):
-            self.do(layer, [groups.Wake(now + self.options.tick_s)])
+            self.queue(layer, [groups.Wake(now + self.options.tick_s)])
         else:
-            self.do(layer, layer.member.wake(now))
+            self.queue(layer, layer.member.wake(now))
 
     def _may_not_ask(self, layer: Layer) -> bool:
-        """A server that is lost at home speaks for no group (F4), and does not ask to be let in
-        above: it would be told what the next server has to hear."""
+        """Whether this process is not in the group, and is lost at home. Then it does not ask to be
+        let in: it speaks for no group (F4), and would be told what the next server has to hear."""
         return not layer.is_in and self.is_home_lost(layer)
 
-    def bound(self, node: int) -> int:
+    def earliest_epoch(self, node: int) -> int:
         """The earliest epoch of a group of servers that this process may take part in."""
         return max((layer.memory.bound.get(node, 0) for layer in self.layers), default=0)
 
     def is_home_lost(self, layer: Layer) -> bool:
         """Whether one of the groups below, which this process serves, has lost it."""
-        return any(lower.is_lost for lower in self.layers[: self.layers.index(layer)])
+        return any(lower.is_lost for lower in self.all_below(layer))
 
     def gives_way(self, layer: Layer) -> bool:
         """Whether a local group is about to end, as far as this process knows: its server knows
         before the others do."""
         return not layer.node.level and layer.node.index in self.plan.gone
 
-    def ending(self, layer: Layer) -> Reshape | None:
+    def end_of(self, layer: Layer) -> Reshape | None:
         """The change that ends a group of servers, if the one above it knows of one."""
         above = self.above(layer)
         return None if above is None else _end_of(layer, above.memory.changes)
@@ -157,7 +169,7 @@ class Core:
         above = self.above(layer)
         if above is None:
             return layer.node.parent is None
-        told = (*above.memory.changes, *above.memory.pending.values())
+        told = (*above.memory.changes, *above.memory.pending_changes.values())
         return not (above.is_lost or above.member.queued()) and _end_of(layer, told) is None
 
     def is_brought(self, group: int, brought: set[int]) -> bool:
@@ -169,9 +181,10 @@ class Core:
         )
 
     def changes(self) -> tuple[bytes, ...]:
-        """How the plan has changed. What all groups have agreed to that it ends has come about,
-        whoever says so; of groups of servers, as far as the groups remember that this process is
-        in: those that were may have decided on what never came about."""
+        """The changes of which this process tells others. One to which all groups have agreed that
+        it ends has come about, whoever says so. One of groups of servers counts only if a group of
+        this process remembers it: servers that were replaced may have decided on what never came
+        about."""
         known = {
             stored
             for layer in self.layers
@@ -185,50 +198,49 @@ class Core:
         )
 
     def remove(self, layer: Layer) -> None:
-        """Be in this group no more, though in those above it."""
+        """Leave a group, but not those above it."""
         place = self.layers.index(layer)
         self._end(layer)
         del self.layers[place], self.state.layers[place]
 
     def _end(self, layer: Layer) -> None:
-        """A process that is in a group no more has not stopped in it any more; nor has one that
-        would have come back to it. If it is in these servers again, it is another member: one that
-        has not heard of the later views would let it into an earlier one."""
+        """Note that this process is in a group no more. Then it has not stopped in it any more; nor
+        has one that would have come back to it. If it is in these servers again, it is another
+        member: one that has not heard of the later views would let it into an earlier one."""
         if layer.node.level:
-            self.state.lives[layer.node.index] = layer.state.incarnation + layer.is_in
+            self.state.next_incarnations[layer.node.index] = layer.state.incarnation + layer.is_in
         if layer.state.stopped:
-            number = 0 if layer.view is None else layer.view.number
-            self.emit(Notice(Event.RESUMED, layer.node.name, number))
+            self.emit(Notice(Event.RESUMED, layer.node.name, layer.view_number))
 
     def new_number(self, is_taken: bool = True) -> int:
         """A number that no group has, nor the one after it; none other is given until it is
         taken."""
-        number = _NUMBERED + (self.state.numbers << 17 | self.process << 1)
-        self.state.numbers += is_taken
+        number = _NUMBERED + (self.state.groups_numbered << 17 | self.process << 1)
+        self.state.groups_numbered += is_taken
         return number
 
     # Who stands for whom.
 
-    def whom(self, layer: Layer, process: int) -> int | None:
-        """Whom a process stands for in a group: for itself, or for a group below."""
+    def stands_for(self, layer: Layer, process: int) -> int | None:
+        """For whom a process stands in a group: for itself or, among servers, for a group below."""
         return self.plan.child_of(layer.node, process) if layer.node.level else process
 
     def present(self, layer: Layer) -> set[int | None]:
         """For whom the members of the view stand."""
         members = () if layer.view is None else layer.view.members
-        return {self.whom(layer, member.process) for member in members}
+        return {self.stands_for(layer, member.process) for member in members}
 
-    def those(self, layer: Layer, who: int) -> ProcessSet:
+    def processes_of(self, layer: Layer, who: int) -> ProcessSet:
         """The member of a local group, or the processes of a group below."""
         return self.plan.nodes[who].processes if layer.node.level else 1 << who
 
     def absent_below(self, layer: Layer) -> ProcessSet:
         """Who is away from the groups below, as far as this process knows."""
         absent = 0
-        for lower in self.layers[: self.layers.index(layer)]:
+        for lower in self.all_below(layer):
             for who in (*lower.memory.away, *lower.memory.forgotten):
                 if not lower.node.level or who in self.plan.nodes:
-                    absent |= self.those(lower, who)
+                    absent |= self.processes_of(lower, who)
         return absent
 
     def beyond(self, layer: Layer) -> ProcessSet:
@@ -246,7 +258,7 @@ class Part:
 
 
 def _end_of(layer: Layer, changes: Iterable[bytes]) -> Reshape | None:
-    """That of these changes by which a group of servers ends, if any."""
+    """The change by which a group of servers ends, if it is among these."""
     ends = (one for one in map(unpack, changes) if isinstance(one, Reshape))
     return next((one for one in ends if one.gone == layer.node.index), None)
 

@@ -13,7 +13,7 @@ import msgspec
 from antecede.errors import BrokenInvariant
 from antecede.groups import GroupMessageId
 from antecede.message import Message, MessageId, ProcessSet, process_set
-from antecede.overlays.daisy.items import Carry, Copy, Direct, Hand, Item, unpack
+from antecede.overlays.daisy.items import Carry, Copy, Direct, HandedOver, Item, unpack
 from antecede.overlays.daisy.matrix import decode_matrix
 
 Key = tuple[int, int]
@@ -21,45 +21,46 @@ Key = tuple[int, int]
 
 
 class Sent(msgspec.Struct, array_like=True):
-    """A message of this process on its way: the processes that it is for, and its number in the
-    channel to each process that gets it."""
+    """A message of this process that is on its way."""
 
     to: ProcessSet
+    """The processes that it is for."""
     numbers: dict[int, int] = {}
+    """By process that gets it, its number in the channel to that one."""
 
 
 class Epoch(msgspec.Struct, array_like=True):
-    """What is known in one epoch of a local group, at one member."""
+    """What one member knows of one epoch of a local group."""
 
     view: int = 0
     """The number of the view with which it began."""
     members: tuple[int, ...] = ()
     sent: list[int] = []
-    """Who has sent whom how many messages, as far as is known here, row after row."""
+    """The matrix: who has sent whom how many messages, as far as is known here, row after row."""
     delivered: list[int] = []
-    """How many messages of each member have been delivered here."""
+    """By rank of a member, how many of its messages have been delivered here."""
     safe: dict[int, int] = {}
-    """How many messages of each member are known to be safe."""
+    """By member, how many of its messages are known to be safe."""
     settled: dict[int, int] = {}
-    """How many messages of each member are known to have reached all whom they are for."""
+    """By member, how many of its messages are known to have reached all whom they are for."""
     waiting: dict[Key, bytes] = {}
-    """What has come and is not delivered, as it is stored."""
+    """The messages that have come and are not delivered: packed `Direct`s."""
     placed: dict[MessageId, Key] = {}
-    """The places of what is kept."""
+    """By message that is kept, its key."""
     released: set[MessageId] = set()
-    """What nobody need keep, though it waits here."""
+    """The messages that nobody need keep, though they wait here."""
     count: int = 0
     """How many messages this process has sent."""
     arrived: int = 0
-    """How many of these all recipients have, without a gap."""
+    """How many of its messages all recipients have, from the first on."""
     on_its_way: dict[int, Sent] = {}
-    """The others of these, by number."""
+    """By number, its messages that not all recipients are known to have."""
     told: dict[int, int] = {}
-    """By member, how many of these it knows to be safe."""
+    """By member, how many messages of this process it knows to be safe."""
     keepers: ProcessSet = 0
-    """The members that keep some of these, and are to be told what has arrived."""
+    """The members that keep messages of this process and are to be told which have arrived."""
     word_at: float = -1.0
-    """When they are told."""
+    """When `keepers` are told; below 0 if there are none."""
 
     def recipients(self, message: Message, entry: int, group: ProcessSet) -> ProcessSet:
         """The members that take a message which `entry` sends: those that it is for and, if it goes
@@ -85,12 +86,13 @@ class Epoch(msgspec.Struct, array_like=True):
         return min(wanted, len(self.members) - 1)
 
     def note_sent(self, entry: int, to: ProcessSet) -> None:
+        """A member has sent one more message to each of these."""
         row = self.members.index(entry) * len(self.members)
         for rank, process in enumerate(self.members):
             self.sent[row + rank] += to >> process & 1
 
     def direct(self, key: Key) -> Direct:
-        """What waits, as it came."""
+        """A message that waits, as it came."""
         item = unpack(self.waiting[key])
         if not isinstance(item, Direct):
             raise BrokenInvariant(f"{item} does not wait for anything")
@@ -101,8 +103,8 @@ class Epoch(msgspec.Struct, array_like=True):
         return not self.missing(item, own)
 
     def missing(self, item: Direct, own: int) -> list[tuple[int, int]]:
-        """Of which members how many messages to this process come before it, and are not all
-        delivered."""
+        """The members of which messages to this process come before it and are not all delivered,
+        each with how many come before it."""
         size, rank = len(self.members), self.members.index(own)
         column = decode_matrix(item.matrix)[rank::size]
         pairs = zip(self.members, column, self.delivered, strict=True)
@@ -125,13 +127,15 @@ def first_of(view: int, processes: Iterable[int]) -> Epoch:
 
 
 class Epochs(msgspec.Struct, array_like=True):
-    """All of that in one local group, from epoch to epoch."""
+    """The present epoch of a local group, and how far the handover to the next one is."""
 
     epoch: Epoch = msgspec.field(default_factory=Epoch)
+    """The present epoch; in a new view, the one that ends."""
     hands: dict[int, bytes] = {}
-    """What the members of the present view have handed to this server."""
+    """By member of the present view, what it has handed to this server: a payload with
+    `HandedOver`."""
     is_sorted: bool = False
-    """Whether this server has looked through that."""
+    """Whether this server has sorted out what it was handed."""
     takes_over: bool = False
     """Whether this server was not the server before."""
     is_back: bool = False
@@ -139,13 +143,13 @@ class Epochs(msgspec.Struct, array_like=True):
     merged_in: GroupMessageId | None = None
     """The group message with all that was handed over, once it is here."""
     is_open: bool = False
-    """Whether all members have that: then the epoch goes on."""
-    early: list[tuple[int, bytes]] = []
-    """What was told before it came, by whom."""
+    """Whether all members have that message, so that members send in this epoch."""
+    told_early: list[tuple[int, bytes]] = []
+    """The payloads that were told in this epoch before it has begun here, each with its sender."""
 
 
 def sort_out(
-    hands: Iterable[tuple[Hand, list[Item]]], safe: dict[int, dict[int, int]], is_gap: bool
+    hands: Iterable[tuple[HandedOver, list[Item]]], safe: dict[int, dict[int, int]], is_gap: bool
 ) -> list[Carry]:
     """What is to be delivered of all that was handed over. `safe`: by epoch, how many messages of
     each member are known to have been safe in it.

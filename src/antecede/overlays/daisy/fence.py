@@ -1,5 +1,5 @@
 """How a group leaves servers behind that have been replaced: it is *bound* to an epoch of the group
-above.
+above (F2).
 
 A group of servers that is founded anew may have a predecessor that lives on behind a cut. So a
 founder first makes known, in its own group and in all groups below that, which epoch it takes part
@@ -20,52 +20,57 @@ class Fencing(Part):
     """Binds the groups of this process to epochs of the groups of servers above them, and knows
     when all members know."""
 
-    def holds(self, layer: Layer, now: float) -> bool:
-        """Whether all groups below are bound to the epoch of this one. Those that are not are told
-        of it."""
+    def bind_below(self, layer: Layer, now: float) -> bool:
+        """Bind all groups below to the epoch of this one, and return whether all of their members
+        know."""
         node, epoch = layer.node.index, layer.state.epoch
         if self.options.quorum is Quorum.SURVIVORS:  # who is away is dead
             return True
-        below = self.core.layers[: self.core.layers.index(layer)]
+        below = self.core.all_below(layer)
+        self._bind(below, Bind(node, epoch), now)
+        return _are_bound(below, node, epoch)
+
+    def _bind(self, below: Iterable[Layer], word: Bind, now: float) -> None:
+        """Tell those of these groups of an epoch that do not know it and have not been told."""
         for lower in below:
-            fence = lower.state.fence
-            if fence.holds.get(node, 0) < epoch and fence.asked.get(node, 0) < epoch:
-                fence.asked[node] = epoch
-                self.core.do(lower, lower.send_word(Bind(node, epoch), now))
-        return all(lower.state.fence.holds.get(node, 0) >= epoch for lower in below)
+            fence, node = lower.state.fence, word.node
+            if max(fence.known_to_all.get(node, 0), fence.asked.get(node, 0)) < word.epoch:
+                fence.asked[node] = word.epoch
+                self.core.send_word(lower, word, now)
 
     def on_bind(self, layer: Layer, item: Bind, within: GroupMessageId) -> None:
         bound, binding = layer.memory.bound, layer.state.fence.binding
         bound[item.node] = max(item.epoch, bound.get(item.node, 0))
         binding[within] = (*binding.get(within, ()), (item.node, item.epoch))
 
-    def is_left(self, layer: Layer, now: float) -> bool:
-        """Whether all groups below are bound never to take part in this one again. The next one
-        below hears that with the change itself; the others are told here."""
-        node, below = layer.node.index, self.core.layers[: self.core.layers.index(layer)]
-        for lower in below[:-1]:
-            fence = lower.state.fence
-            if fence.holds.get(node, 0) < LEFT and fence.asked.get(node, 0) < LEFT:
-                fence.asked[node] = LEFT
-                self.core.do(lower, lower.send_word(Bind(node, LEFT), now))
-        return all(lower.state.fence.holds.get(node, 0) >= LEFT for lower in below)
-
-    def note_left(self, layer: Layer, node: int, within: GroupMessageId) -> None:
-        self.on_bind(layer, Bind(node, LEFT), within)
+    def bind_for_good(self, layer: Layer, now: float) -> bool:
+        """Bind all groups below never to take part in this one again (G5), and return whether all
+        of their members know. The next one below hears that with the change itself; the others are
+        told here."""
+        node, below = layer.node.index, self.core.all_below(layer)
+        self._bind(below[:-1], Bind(node, LEFT), now)
+        return _are_bound(below, node, LEFT)
 
     def on_stable(self, layer: Layer, stable: Iterable[GroupMessageId]) -> list[int]:
-        """The groups of servers above for which all members now know the epoch."""
+        """Note that all members have these group messages, and return the groups of servers of
+        which they know the epoch by that."""
         fence, known = layer.state.fence, []
         for within in stable if fence.binding else ():
             for node, epoch in fence.binding.pop(within, ()):
-                fence.holds[node] = max(epoch, fence.holds.get(node, 0))
+                fence.known_to_all[node] = max(epoch, fence.known_to_all.get(node, 0))
                 known.append(node)
         return known
 
     def on_view(self, layer: Layer) -> list[int]:
-        """All members of a new view know what was bound: they have delivered the same, or were
-        handed it."""
+        """Note that all members of a new view know what was bound, and return the same: they have
+        delivered the same, or were handed it."""
         fence = layer.state.fence
         known = [node for bound in fence.binding.values() for node, _ in bound]
-        fence.binding, fence.holds = {}, dict(layer.memory.bound)
+        fence.binding, fence.known_to_all = {}, dict(layer.memory.bound)
         return known
+
+
+def _are_bound(groups: Iterable[Layer], node: int, epoch: int) -> bool:
+    """Whether all members of these groups know that they are bound to this epoch, or to a later
+    one."""
+    return all(group.state.fence.known_to_all.get(node, 0) >= epoch for group in groups)

@@ -1,8 +1,8 @@
 """How the plan of groups has changed, as far as a process knows: what was split, merged, dissolved.
 
 Changes are heard in any order: from servers, from the groups of this process, and from processes
-that have gone on. All that have come about are one history (docs/daisy-argument.md). They are put
-in an order in which they can have happened, and the plan is the first one with these changes made.
+that have gone on. All that have come about are one history (C1 and C2). They are put in an order in
+which they can have happened, and the plan is the first one with these changes made.
 """
 
 from collections.abc import Iterable
@@ -29,8 +29,9 @@ class History(Part):
         return news
 
     def _learn_one(self, stored: bytes, news: list[Change | Reshape]) -> bool:
-        """Whether the change is understood: it may speak of groups that others have to tell of
-        first. A change that is heard after those that take what it made is put before them."""
+        """Take note of one change, and return whether it is understood: it may speak of groups that
+        others have to tell of first. A change that is heard after those that take what it made is
+        put before them."""
         changes = self.core.state.changes
         change = self.replan(stored)
         if change is None:
@@ -50,14 +51,15 @@ class History(Part):
         return True
 
     def _look_up_nodes(self) -> None:
-        """A group goes by what it remembers of the one above it, and by the plan otherwise."""
+        """Look up the groups of this process in the new plan. Each goes by what it remembers of the
+        group above it."""
         plan = self.core.plan
         for layer in self.core.layers:
             if layer.node.index not in plan.gone:
                 parent = layer.node.parent
                 layer.node = plan.nodes.get(layer.node.index, layer.node)
-                if layer.memory.follows:
-                    layer.follow(parent)
+                if layer.memory.came_under:
+                    layer.put_under(parent)
 
     def go_by(self, remembered: Iterable[bytes], present: ProcessSet) -> None:
         """Go by what groups remember, some processes of which are here. Servers that were replaced
@@ -98,13 +100,13 @@ class History(Part):
         return change
 
     def gives_way_to(self, node: int) -> tuple[int, ...]:
-        """The groups in whose place a local one is."""
+        """The local groups that gave way to this one."""
         makers = (unpack(one) for one in self.core.state.changes if node in _makes(one))
         return next((one.gone for one in makers if isinstance(one, Change)), ())
 
     def lineage(self, node: int, known: list[bytes]) -> list[bytes]:
-        """What a group remembers, and the changes by which it came about, in whatever order they
-        were heard: a process that was told of them may be the first to come here."""
+        """The changes that a group remembers, and those by which it came about, in whatever order
+        they were heard: a process that was told of them may be the first to come here."""
         left, wanted, found = set(self.core.state.changes), {node}, set(known)
         while news := {one for one in left if one in found or wanted & _makes(one)}:
             wanted.update(*map(_needs, news))
@@ -126,7 +128,7 @@ class History(Part):
                 found = [heir for one in found for heir in (made if one in gone else (one,))]
         return list(dict.fromkeys(found))
 
-    def update(self, memory: Memory) -> None:
+    def carry_over_missed(self, memory: Memory) -> None:
         """Pass on what groups have missed that have given way, as far as is known here, to those in
         their place."""
         for change in map(unpack, self.core.state.changes):
@@ -160,8 +162,8 @@ def _precedes(first: bytes, second: bytes) -> bool:
 
 
 def _sorted(changes: list[bytes]) -> list[bytes]:
-    """In an order in which they can have come about; as they were heard, where that does not
-    matter."""
+    """The changes in an order in which they can have come about; as they were heard, where that
+    does not matter."""
     makers: dict[int, list[bytes]] = {}
     for stored in changes:
         for group in _makes(stored):

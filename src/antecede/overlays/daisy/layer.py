@@ -45,23 +45,23 @@ EPOCHS = 1 << 32
 """The number of a group is its index plus its epoch times this: a group of servers that is founded
 anew is another group."""
 LEFT = 1 << 48
-"""As an epoch: later than all. A group that is bound to it takes part in that group of servers
-never again (`levels`)."""
+"""As an epoch: later than all. A group that is bound to it never takes part in that group of
+servers again (G5)."""
 _place = attrgetter("place")
 ABOVE = -1
-"""In `Memory.batches`: the batch of the group above, which comes through whoever serves."""
+"""In `Memory.missing_batches`: the batch of the group above, which comes through whoever serves."""
 
 
-def line(group: int) -> int:
-    """In `Memory.batches`: what any member of the last view of `group` brings, a local group that
-    gave way to this one. Of such a number, the group."""
+def last_view_key(group: int) -> int:
+    """In `Memory.missing_batches`: what any member of the last view brings of a local group that
+    gave way to this one (C5). Of such a number, the group."""
     return -2 - group
 
 
 TAKING_BATCHES = -1
-"""As `merged`: not all of what came in batches has been taken."""
+"""As `Founding.last_batch_place`: not all of what came in batches has been taken."""
 _CROWDED = 2
-"""Newcomers wait for the split of a local group that is so many times as large as it should be."""
+"""How many times as large as it should be a local group is when newcomers wait for its split."""
 _AWAKE_TICKS = 4
 _AWAKE_HEARTBEATS = 2.5
 """For how many ticks or heartbeats a member stays awake after it has heard a busy one."""
@@ -114,6 +114,18 @@ class Layer:
         return self.member.core.view
 
     @property
+    def view_number(self) -> int:
+        """The number of the present view; 0 if this process is in none."""
+        view = self.view
+        return 0 if view is None else view.number
+
+    @property
+    def here(self) -> ProcessSet:
+        """Who is in the present view."""
+        view = self.view
+        return 0 if view is None else view.processes
+
+    @property
     def is_in(self) -> bool:
         return self.member.core.view is not None
 
@@ -130,8 +142,8 @@ class Layer:
 
     @property
     def waits_for_groups(self) -> bool:
-        """Whether a batch is the matter of a group, not of the server that leaves: the next one
-        brings it. With `survivors`, those who are away count for dead, unless groups of servers
+        """Whether a batch is the matter of a group, not of the server that leaves (F3): the next
+        one brings it. With `survivors`, those who are away count for dead, unless groups of servers
         come and go: then the groups below are there, whoever serves them."""
         options = self.options
         is_early = options.forward != "stable" or options.reshapes
@@ -141,7 +153,7 @@ class Layer:
     def is_open(self) -> bool:
         """Whether messages of a group below are sent up now: else they come with its batch, or go
         into the group after this one."""
-        return not self.state.founding.owes - {ABOVE} and not self.memory.frozen
+        return not self.state.founding.owed_batches - {ABOVE} and not self.memory.frozen
 
     @property
     def forget_after_s(self) -> float:
@@ -154,34 +166,39 @@ class Layer:
         return options.forget_after_s * (1 + above)
 
     def in_order(self) -> list[Kept]:
-        """What is kept, as it was delivered."""
+        """The messages that the group keeps, in the order of their delivery."""
         kept = self.state.memory.kept
         return sorted(kept.values(), key=_place) if kept else []
 
-    def is_merging(self) -> bool:
-        """Whether some of what came in batches is not stable."""
-        merged = self.state.founding.merged
+    def has_unstable_batches(self) -> bool:
+        """Whether some of what came in batches is not stable: then nothing else is sent on."""
+        merged = self.state.founding.last_batch_place
         if merged > 0 and all(k.stable for k in self.memory.kept.values() if k.place <= merged):
-            self.state.founding.merged = merged = 0
+            self.state.founding.last_batch_place = merged = 0
         return merged != 0
 
-    def awaited(self, within: GroupMessageId) -> GroupMessageId | None:
+    @property
+    def has_begun(self) -> bool:
+        """Whether the group waits for no batch, and all that came in batches is stable."""
+        return not self.memory.missing_batches and not self.has_unstable_batches()
+
+    def stable_with(self, within: GroupMessageId) -> GroupMessageId | None:
         """The group message that has to be stable before a message that came in this one is: after
         a merge all of the batches, for a member that lacks one of these has put everything aside.
         """
-        if within not in self.state.founding.settled:
+        if within not in self.state.founding.stable_aside:
             return within
-        return min(self.state.founding.batched, default=None)
+        return min(self.state.founding.unstable_batches, default=None)
 
     def has_passed(self, message: MessageId) -> bool:
         """Whether the group has had this message."""
-        return message.number <= self.state.memory.seen.get(message.sender, 0)
+        return message.number <= self.state.memory.passed.get(message.sender, 0)
 
     def note_passed(self, message: MessageId) -> None:
-        seen = self.state.memory.seen
+        seen = self.state.memory.passed
         seen[message.sender] = max(seen.get(message.sender, 0), message.number)
 
-    def takes(self, packet: Packet) -> bool:
+    def accepts(self, packet: Packet) -> bool:
         """Whether a packet is one of this group as it is here. Of two parts that suspect each other
         both may have gone on (`Quorum.SURVIVORS`), with views of the same number: a stranger's
         packet is of the other part. Otherwise a stranger may know how this view has ended. What is
@@ -200,13 +217,13 @@ class Layer:
         """Whether a newcomer asks to be let into a group that has not begun: those in whose place
         it is may not know of it, and keep nothing for it. Who has been in such a group is none."""
         memory, process = self.memory, member.process
-        if self.node.level or not memory.batches or process not in self.options.latecomers:
+        if self.node.level or not memory.missing_batches or process not in self.options.latecomers:
             return False
-        is_known = process in memory.come or process in memory.away
+        is_known = process in memory.arrived_latecomers or process in memory.away
         return not member.incarnation and not is_known
 
-    def has_got(self, process: int, number: int) -> bool:
-        """Whether a process has got what it was told under this number, or has left."""
+    def has_received(self, process: int, number: int) -> bool:
+        """Whether a process has received what it was told under this number, or has left."""
         is_here = self.view is not None and self.view.processes >> process & 1
         return not is_here or self.member.acknowledged(process)[0] >= number
 
@@ -216,36 +233,44 @@ class Layer:
         """Send a message into the group, with all that waits for the next payload."""
         carried = plain(item)
         self._note_sent(carried)
-        if not self.is_in or self.state.moving.change:
+        if not self.is_in or self.state.moving.gives_way_by:
             self.state.out.outbox.append(pack(carried))
             return []
         if self.options.pack_s:
-            self.tell(item, now, self.options.pack_s)
+            self._wait_with(item, now + self.options.pack_s)
             return []
         return self._issue([item], now)
 
     def bring(self, items: tuple[Item, ...], now: float) -> list[Effect]:
-        """The first payload in a group that is founded anew."""
+        """Send a batch, the first payload in a group that is founded anew."""
         for item in items:
             if isinstance(item, Carry):
                 self._note_sent(item)
         return self.member.send(encode_items(items), now, EVERYBODY)
 
     def _note_sent(self, item: Carry) -> None:
-        last = self.state.out.last
+        last = self.state.out.last_sent
         last[item.sender] = max(last.get(item.sender, 0), item.number)
 
     def is_new(self, message: MessageId) -> bool:
         """Whether the group has not had this message, nor was it sent from here."""
-        sender, number = message
-        state = self.state
-        return number > state.out.last.get(sender, 0) and number > state.memory.seen.get(sender, 0)
+        last_sent = self.state.out.last_sent.get(message.sender, 0)
+        return message.number > last_sent and not self.has_passed(message)
 
-    def tell(self, item: Item, now: float, within_s: float) -> None:
-        """Put word into the next payload, which is sent after this time at the latest."""
-        at = now + within_s
-        self.state.out.items_at = min(at, self.state.out.items_at) if self.state.out.items else at
-        self.state.out.items.append(pack(item))
+    def tell(self, item: Item, now: float) -> None:
+        """Put word into the next payload, which is sent after `tidy_s` at the latest."""
+        self._wait_with(item, now + self.options.tidy_s)
+
+    def tell_once(self, item: Item, now: float) -> None:
+        """Put word into the next payload, unless it is in it."""
+        if pack(item) not in self.state.out.items:
+            self.tell(item, now)
+
+    def _wait_with(self, item: Item, at: float) -> None:
+        """Put an item into the next payload, which is sent at this time at the latest."""
+        out = self.state.out
+        out.items_due_at = min(at, out.items_due_at) if out.items else at
+        out.items.append(pack(item))
 
     def unsent(self) -> list[bytes]:
         """The messages that wait for a payload or for the process to be in."""
@@ -259,8 +284,8 @@ class Layer:
             items = [item for item in items if isinstance(item, Carry)]
         return carries(items)
 
-    def everything(self) -> list[bytes]:
-        """All messages that it would be a pity to lose, each once: kept, put aside, sent but not
+    def all_messages(self) -> list[bytes]:
+        """All messages that this process has in the group, each once: kept, put aside, sent but not
         issued, and not sent."""
         kept = [pack(carry(kept.message, kept.clock)) for kept in self.in_order()]
         queued = [
@@ -282,7 +307,7 @@ class Layer:
         if self.node.level:
             return list(stored)
         items = self.carries(map(unpack, stored))
-        home = self.node.processes | (self.state.before if self.memory.batches else 0)
+        home = self.node.processes | (self.state.predecessors if self.memory.missing_batches else 0)
         items = [item for item in items if home >> item.sender & 1]
         own = self.process
         return [pack(one) for one in items if one.sender == own or one.id not in from_above]
@@ -292,26 +317,18 @@ class Layer:
         aside = [unpack(stored) for _, _, stored in self.memory.aside]
         return [pack(item) for item in self.carries(aside)]
 
-    def send_word(self, item: Item, now: float) -> list[Effect]:
-        """Word that cannot wait."""
-        return self._issue([item], now)
-
     def send_words(self, items: Iterable[Item], now: float) -> list[Effect]:
-        """The same, of several words that belong together."""
+        """Send words that cannot wait, in one payload."""
         return self._issue(list(items), now)
 
-    def follow(self, parent: int | None) -> None:
-        """Be below another group of servers, or below none."""
+    def put_under(self, parent: int | None) -> None:
+        """Put the group under another group of servers, or under none."""
         self.node = msgspec.structs.replace(self.node, parent=parent)
-
-    def is_told(self, item: Item) -> bool:
-        """Whether this word is already on its way into the next payload."""
-        return pack(item) in self.state.out.items
 
     def flush_items(self, now: float) -> list[Effect]:
         """Send what waits for a payload, if its time has come."""
         out = self.state.out
-        if not out.items or now < out.items_at or not self.is_in:
+        if not out.items or now < out.items_due_at or not self.is_in:
             return []
         return self._issue([], now)
 
@@ -331,13 +348,13 @@ class Layer:
         memory, out = mine.memory, mine.out
         is_busy = (
             memory.kept
-            or memory.batches
+            or memory.missing_batches
             or out.items
             or out.outbox
             or mine.returned
             or now < mine.sleep.busy_until
-            or mine.moving.change
-            or mine.moving.going
+            or mine.moving.gives_way_by
+            or mine.moving.ended_by
             or memory.frozen
             or mine.handover.gathering
             or mine.epochs.epoch.waiting
@@ -356,8 +373,12 @@ class Layer:
         rest awake for a busy one."""
         return self.is_awake(now) if self.member.core.is_senior else self.is_busy(now)
 
+    def look_around(self, now: float) -> None:
+        """Be busy for a while, to see whether all is well."""
+        self.state.sleep.busy_until = now + 2 * self.options.suspect_after_s
+
     def hear_busy(self, now: float) -> None:
-        """Another member is busy."""
+        """Note that another member is busy."""
         self.state.sleep.awake_until = now + self._awake_s
 
     def is_due(self, now: float) -> bool:
@@ -369,13 +390,13 @@ class Layer:
         return not sleep.resting
 
     def be_patient(self, now: float) -> None:
-        """A founder that has not spoken yet in a group that was founded just now may still be held
-        up in its old group."""
+        """Give founders that have not spoken yet more time, in a group that was founded just now:
+        they may still be held up in their old group."""
         if now < self.state.sleep.patient_until:
             self.member.forgive_absence(now)
 
     def rouse(self, now: float) -> float | None:
-        """From rest to work: the time of the next tick, if it was at rest."""
+        """Set to work, and return the time of the next tick, if this member was at rest."""
         if not self.state.sleep.resting:
             return None
         self.state.sleep.resting, self.state.sleep.roused_at = False, now
@@ -430,7 +451,7 @@ def founding_anew(
     by founder, the process or group whose batch it brings."""
     anew = msgspec.structs.replace(node, founders=processes)
     layer = Layer(process, anew, options, LayerState(node.index, 0, epoch, 0))
-    layer.memory.batches = {*whose.values(), *(() if node.parent is None else (ABOVE,))}
-    layer.state.founding.owes = layer.memory.batches & {whose[process], ABOVE}
-    layer.memory.batches.update(map(line, gone))
+    layer.memory.missing_batches = {*whose.values(), *(() if node.parent is None else (ABOVE,))}
+    layer.state.founding.owed_batches = layer.memory.missing_batches & {whose[process], ABOVE}
+    layer.memory.missing_batches.update(map(last_view_key, gone))
     return layer

@@ -27,18 +27,19 @@ from antecede.overlays.daisy.consent import Consent, agreement, is_asking
 from antecede.overlays.daisy.core import Core, Part
 from antecede.overlays.daisy.fence import Fencing
 from antecede.overlays.daisy.items import (
+    Bind,
     Change,
     Freeze,
     Group,
     Missed,
-    Own,
     Ready,
     Reshape,
+    UnknownAbove,
     pack,
     shorter,
     unpack,
 )
-from antecede.overlays.daisy.layer import Layer, founding_anew, joining
+from antecede.overlays.daisy.layer import LEFT, Layer, founding_anew, joining
 from antecede.overlays.daisy.records import NOTHING_SAID, Memory, Servers
 from antecede.overlays.daisy.relay import Relay
 
@@ -62,11 +63,11 @@ class Levels(Part):
 
     # At the server of a group that is to give way.
 
-    def look(self, layer: Layer, now: float) -> None:
-        """Do what can be done for the group to give way, if it has to."""
+    def advance(self, layer: Layer, now: float) -> None:
+        """Do what can be done now for the group to give way, if it has to."""
         if not self.core.reshapes or self.core.is_start or layer not in self.core.layers:
             return
-        if layer.state.moving.going:
+        if layer.state.moving.ended_by:
             self._leave_if_bound(layer, now)
         elif layer.is_server and not layer.is_lost:
             if layer.memory.frozen and self._is_held_up(layer, now):
@@ -79,7 +80,7 @@ class Levels(Part):
             self._split_alone(layer, now)
         elif layer.memory.frozen:
             self._go_if_drained(layer, now)
-        elif self.core.ending(layer) or (
+        elif self.core.end_of(layer) or (
             self._is_calm(layer) and self._is_due(layer) and self._may_freeze(layer, now)
         ):
             self._say_once(layer, layer, Freeze(layer.state.moving.freezes + 1), now)
@@ -89,8 +90,8 @@ class Levels(Part):
         have lost its majority for good. Then it goes on, as in a new view."""
         moving = layer.state.moving
         is_late = now - moving.frozen_at > self._limit_s
-        is_said = moving.asked_in[:2] == (Reshape.__name__, layer.node.index)
-        return is_late and not is_said and self.core.ending(layer) is None
+        is_said = moving.last_word[:2] == (Reshape.__name__, layer.node.index)
+        return is_late and not is_said and self.core.end_of(layer) is None
 
     def _may_freeze(self, layer: Layer, now: float) -> bool:
         """A group that was held up in this view freezes again only when all groups below have what
@@ -98,41 +99,43 @@ class Levels(Part):
         moving = layer.state.moving
         if not moving.freezes:
             return True
-        return now - moving.frozen_at > self._limit_s and self._are_had(layer)
+        return now - moving.frozen_at > self._limit_s and self._have_all_below(layer)
 
-    def go_on(self, now: float) -> None:
-        """Look at all groups that give way, after every input."""
+    def advance_all(self, now: float) -> None:
+        """Advance all groups of servers that give way, after every input."""
         for layer in list(self.core.layers):
-            if layer.memory.frozen or layer.state.moving.going:
-                self.consent.give_up(layer, now)
+            if layer.memory.frozen or layer.state.moving.ended_by:
+                self.consent.void_all(layer, now)
                 self._say_ready(layer, now)
-                self.look(layer, now)
+                self.advance(layer, now)
 
     def _say_ready(self, layer: Layer, now: float) -> None:
-        """Once in every view, since a new member has to hear it. But not while the group that this
-        process serves is being founded, or gives way: other members of it may not know where to go.
-        """
+        """Say that this process is ready, once in every view, since a new member has to hear it.
+        But not while the group that it serves is being founded, has agreed to a change or gives way
+        (G2): other members of that may not know where to go."""
         view, below, moving = layer.view, self.core.below(layer), layer.state.moving
         number = moving.freezes
         if view is None or below is None or moving.ready_in == (view.number, number):
             return
-        is_settled = not (below.memory.batches or agreement(below) or self.core.gives_way(below))
-        if below.is_in and is_settled:
+        is_founded = not below.memory.missing_batches
+        is_to_stay = not (agreement(below) or self.core.gives_way(below))
+        if below.is_in and is_founded and is_to_stay:
             moving.ready_in = (view.number, number)
-            self.core.do(layer, layer.send_word(Ready(number), now))
+            self.core.send_word(layer, Ready(number), now)
 
     def _say_once(
         self, layer: Layer, within: Layer, item: Freeze | Reshape | Change, now: float
     ) -> None:
-        """Once in a view: word may be lost with the view."""
-        number = 0 if within.view is None else within.view.number
+        """Send word of a change into a group, once in each of its views: it may be lost with the
+        view."""
+        number = within.view_number
         name = type(item).__name__
         if isinstance(item, Freeze) and item.is_over:
             name = "Thaw"
         asked_in = (name, within.node.index, within.state.epoch, number)
-        if layer.state.moving.asked_in != asked_in:
-            layer.state.moving.asked_in = asked_in
-            self.core.do(within, within.send_word(item, now))
+        if layer.state.moving.last_word != asked_in:
+            layer.state.moving.last_word = asked_in
+            self.core.send_word(within, item, now)
 
     def _is_calm(self, layer: Layer) -> bool:
         """Whether nothing else is under way in the group, and nobody is away."""
@@ -140,18 +143,25 @@ class Levels(Part):
         if view is None or not layer.member.is_calm or layer.member.queued():
             return False
         below = self.core.below(layer)
-        if below is not None and (below.memory.batches or self.core.gives_way(below)):
+        if below is not None and (below.memory.missing_batches or self.core.gives_way(below)):
             return False
-        present = {self.core.whom(layer, member.process) for member in view.members}
-        if memory.batches or memory.pending or layer.is_merging() or is_asking(layer):
+        if self._is_changing(layer):
             return False
-        return not layer.node.level or (not memory.away and present == {*layer.node.children})
+        is_complete = self.core.present(layer) == {*layer.node.children}
+        return not layer.node.level or (not memory.away and is_complete)
+
+    def _is_changing(self, layer: Layer) -> bool:
+        """Whether the group has yet to begin, or another change is under way in it."""
+        memory = layer.memory
+        if memory.missing_batches or memory.pending_changes or layer.has_unstable_batches():
+            return True
+        return is_asking(layer)
 
     def is_too_large(self, layer: Layer) -> bool:
         return 0 < self.options.split_servers_above < len(layer.node.children)
 
     def _is_due(self, layer: Layer) -> bool:
-        """Whether it is too large, or too small beside the one above."""
+        """Whether the group has to give way: it is too large, or too small beside the one above."""
         count, above = len(layer.node.children), self.core.above(layer)
         limit = self.options.split_servers_above
         if self.is_too_large(layer):
@@ -169,14 +179,12 @@ class Levels(Part):
             return
         if any(member.process not in moving.ready for member in view.members):
             return
-        if memory.pending or memory.batches or memory.aside or layer.is_merging():
+        if memory.aside or self._is_changing(layer):
             return
-        if is_asking(layer):
+        if not self._have_all_below(layer):
             return
-        if not self._are_had(layer):
-            return
-        decided, above = self.core.ending(layer), self.core.above(layer)
-        present = {self.core.whom(layer, member.process) for member in view.members}
+        decided, above = self.core.end_of(layer), self.core.above(layer)
+        present = self.core.present(layer)
         if not {*node.children} <= present | (memory.forgotten if decided else set()):
             return
         if above is not None and not self._has_risen(layer, above):
@@ -186,18 +194,18 @@ class Levels(Part):
         elif node.parent is None:
             if len(present) > 1 or len(node.children) == 1:
                 self._say_once(layer, layer, self._compose(layer, None), now)
-        elif above is not None and not (above.memory.frozen or above.memory.batches):
+        elif above is not None and not (above.memory.frozen or above.memory.missing_batches):
             self._say_once(layer, above, self._compose(layer, above), now)
 
-    def _are_had(self, layer: Layer) -> bool:
-        """Whether all groups below have what is from below the group and for them."""
+    def _have_all_below(self, layer: Layer) -> bool:
+        """Whether all groups below have what is for them from below the group (G3)."""
         own = [kept for kept in layer.memory.kept.values() if layer.node.contains(kept.message)]
-        return all(self.relay.is_had(layer, kept) for kept in own)
+        return all(self.relay.is_held_below(layer, kept) for kept in own)
 
     def _has_risen(self, layer: Layer, above: Layer) -> bool:
-        """Whether all that goes beyond the group is with all members of the one above. What comes
-        after it may be brought there by another group that comes in the place of this one, and must
-        not be the first to come."""
+        """Whether all that goes beyond the group is with all members of the one above (G3). What
+        comes after it may be brought there by another group that comes in the place of this one,
+        and must not be the first to come."""
         known, processes = above.memory.kept, layer.node.processes
         for id_, kept in layer.memory.kept.items():
             is_rising = processes >> id_.sender & 1 and kept.message.destinations & ~processes
@@ -210,7 +218,7 @@ class Levels(Part):
         """What comes in the place of a group of servers. Its server leads the first half; groups
         that are away are in the other."""
         node, limit = layer.node, self.options.split_servers_above
-        serving = {self.core.whom(layer, process): process for process in _in(layer)}
+        serving = {self.core.stands_for(layer, process): process for process in _members_of(layer)}
         here = [child for child in serving if child is not None]
         forgotten = [child for child in node.children if child not in here]
         below = tuple(
@@ -220,7 +228,7 @@ class Levels(Part):
         count = len(node.children)
         parent = None
         if above is not None:
-            parent = self._group(above.node.index, _in(above), above.state.epoch)
+            parent = self._group(above.node.index, _members_of(above), above.state.epoch)
         is_small = not limit or count <= limit or len(here) < 2
         if count == 1 or (parent is not None and is_small):
             return Reshape(node.index, parent, (), below)
@@ -246,9 +254,9 @@ class Levels(Part):
         return Group(index, node.level, members, shorter(node.processes), node.children, epoch)
 
     def _split_alone(self, layer: Layer, now: float) -> None:
-        """A local group that has none beside it decides for itself."""
+        """Split a lone local group that is too large: it decides for itself."""
         view, limit = layer.view, self.options.split_above
-        if layer.node.parent is not None or view is None or layer.state.moving.change:
+        if layer.node.parent is not None or view is None or layer.state.moving.gives_way_by:
             return
         if layer is not self.core.layers[-1]:  # the group of servers that was is not left yet
             return
@@ -267,7 +275,7 @@ class Levels(Part):
         if not word.is_over:
             layer.memory.frozen = True
             moving.freezes = word.number
-            moving.frozen_in = 0 if layer.view is None else layer.view.number
+            moving.frozen_in = layer.view_number
         elif layer.memory.frozen:
             self._go_on_as_before(layer, layer.memory)
             self.relay.reconcile(layer, now)
@@ -275,53 +283,55 @@ class Levels(Part):
     def _go_on_as_before(self, layer: Layer, memory: Memory) -> None:
         memory.frozen = False
         layer.state.moving.ready.clear()
-        layer.state.moving.asked_in = NOTHING_SAID
+        layer.state.moving.last_word = NOTHING_SAID
 
     def unfreeze(self, layer: Layer, memory: Memory) -> None:
-        """A group freezes for the length of a view: when somebody leaves or comes, it goes on, and
-        freezes again when its time has come; unless it has ended."""
-        known = (*memory.pending.values(), *memory.changes)
+        """In a new view, let the group go on, unless it has ended: it freezes for the length of a
+        view, and again when its time has come (G1)."""
+        known = (*memory.pending_changes.values(), *memory.changes)
         if layer.node.level and not any(_ends(stored, layer) for stored in known):
             self._go_on_as_before(layer, memory)
             layer.state.moving.freezes = 0
 
     def on_view(self, layer: Layer, now: float) -> None:
-        """A new member has to hear that the group has ended."""
+        """End the group here, too, if it has ended: a new member has to hear that."""
         for stored in layer.memory.changes if layer.node.level else ():
             if _ends(stored, layer):
                 self.end(layer, stored, now)
                 return
 
     def may_say(self, layer: Layer, change: Reshape, sender: int) -> bool:
-        """In the group above, a server of a group below speaks for it until the next one is there:
-        that one may have decided otherwise, and hears of no change that comes later. In the group
-        itself, what was said in an earlier view is void."""
+        """Whether a member may say what comes in the place of a group of servers (G4). In the group
+        above, a server speaks for it until the next one is there: that one may have decided
+        otherwise, and hears of no change that comes later. In the group itself, what was said in an
+        earlier view is void."""
         if change.gone == layer.node.index:
             return layer.memory.frozen
-        if layer.view is None or layer.memory.batches:
+        if layer.view is None or layer.memory.missing_batches:
             return False
         serving = [
             member.process
             for member in layer.view.members
-            if self.core.whom(layer, member.process) == change.gone
+            if self.core.stands_for(layer, member.process) == change.gone
         ]
         return serving[-1:] == [sender]
 
     def end(self, layer: Layer, stored: bytes, now: float) -> None:
-        """All members know that the group ends: the groups below have to know, too."""
+        """Tell the group below that the group of servers ends, as all its members know, and leave
+        it."""
         moving, change = layer.state.moving, unpack(stored)
-        if moving.going or not isinstance(change, Reshape):
+        if moving.ended_by or not isinstance(change, Reshape):
             return
-        moving.going = stored
+        moving.ended_by = stored
         below = self.core.below(layer)
         if below is not None and pack(change) not in below.memory.changes:
-            own = Own(tuple(self._own(layer, below)))
+            own = UnknownAbove(tuple(self._known_here_alone(layer, below)))
             lacked = {} if layer.is_lost else self._lacked_by_forgotten(layer)
             missed = [Missed(who, tuple(ids), beside=True) for who, ids in lacked.items()]
-            self.core.do(below, below.send_words((own, *missed, change), now))
+            self.core.send_words(below, (own, *missed, change), now)
         self._leave_if_bound(layer, now)
 
-    def _own(self, layer: Layer, below: Layer) -> list[MessageId]:
+    def _known_here_alone(self, layer: Layer, below: Layer) -> list[MessageId]:
         """The messages that have come by in this group alone, and are where they are to be: nobody
         above knows of them. A process that was lost to the group does not know that of all. Nor may
         all groups have them where others have decided this end, and these servers were founded anew
@@ -339,13 +349,13 @@ class Levels(Part):
         kept = layer.memory.kept.get(message)
         if kept is None:
             return True
-        lacking = layer.memory.forgotten - kept.done - kept.had
-        to = sum(self.core.those(layer, who) for who in lacking)
-        return self.relay.is_had(layer, kept) and not kept.message.destinations & to
+        lacking = layer.memory.forgotten - kept.done_by - kept.held_by
+        to = sum(self.core.processes_of(layer, who) for who in lacking)
+        return self.relay.is_held_below(layer, kept) and not kept.message.destinations & to
 
     def _leave_if_bound(self, layer: Layer, now: float) -> None:
-        change = unpack(layer.state.moving.going)
-        is_bound = self.fencing.is_left(layer, now)
+        change = unpack(layer.state.moving.ended_by)
+        is_bound = self.fencing.bind_for_good(layer, now)
         if isinstance(change, Reshape) and is_bound and layer in self.core.layers:
             self._leave(layer, change, now)
 
@@ -354,28 +364,29 @@ class Levels(Part):
         below, above = core.below(old), core.above(old)
         parent = None if below is None else change.parent_of(below.node.index)
         if above is not None:
-            above.state.out.reported.clear()  # that was the old group's word
-            above.state.out.had.clear()
+            above.state.out.reported_done.clear()  # that was the old group's word
+            above.state.out.reported_held.clear()
         if parent is None or (above is not None and above.node.index == parent):
             core.remove(old)
             if above is not None:
-                self.absence.pass_on(above, old.memory.missed, now)
+                self.absence.pass_on_missed(above, old.memory.missed, now)
                 self.relay.reconcile(above, now)
             return
         node, group = plan.nodes[parent], change.group(parent)
         new = self._founder_of(parent, now) if group in change.made else None
         if new is None:
-            epoch = max(group.epoch, core.bound(parent))
+            epoch = max(group.epoch, core.earliest_epoch(parent))
             contacts = process_set(group.founders)
-            life = core.state.lives.get(parent, 0)
+            life = core.state.next_incarnations.get(parent, 0)
             new = joining(self.process, node, self.options, life, epoch, contacts)
         new.state.out.resend = list(old.state.out.resend)
         new.memory.inherit(old.memory)
         self._note_missed(old, new)
         new.memory.forgotten = old.memory.forgotten & {*node.children}
         new.memory.changes = [*old.memory.changes]
-        leads = self.process in node.founders[:1] and above is not None
-        core.replace(old, new, now, leads and above is not None and above.node.index == node.parent)
+        is_first = self.process in node.founders[:1]
+        stays_above = above is not None and above.node.index == node.parent
+        core.replace(old, new, now, is_first and stays_above)
 
     def _note_missed(self, old: Layer, new: Layer) -> None:
         """Note what a forgotten group has not had: those above were told that all groups are done
@@ -387,25 +398,27 @@ class Levels(Part):
         """By forgotten group, what it has not had."""
         lacked: dict[int, list[MessageId]] = {}
         for who in sorted(layer.memory.forgotten):
-            those = self.core.those(layer, who)
+            those = self.core.processes_of(layer, who)
             for id_, kept in sorted(layer.memory.kept.items()):
-                if kept.message.destinations & those and who not in kept.done:
+                if kept.message.destinations & those and who not in kept.done_by:
                     lacked.setdefault(who, []).append(id_)
         return lacked
 
     def _founder_of(self, index: int, now: float) -> Layer | None:
-        """A founder of a group of servers that is made by a change."""
+        """This process as a founder of a group of servers that a change makes; none if it does not
+        found that."""
         node = self.core.plan.nodes[index]
         whose = {one: self.core.plan.child_of(node, one) for one in node.founders}
         batches = {one: child for one, child in whose.items() if child is not None}
-        if self.process not in batches or self.core.bound(index):
+        if self.process not in batches or self.core.earliest_epoch(index):
             return None
         new = founding_anew(self.process, node, self.options, 0, node.founders, batches)
         new.state.sleep.patient_until = now + 3 * self.options.suspect_after_s
         return new
 
     def raised_over(self, layer: Layer, now: float) -> Layer | None:
-        """The new group of servers over a group that has just been made, at its first server."""
+        """The new group of servers over a group that a change has just made with it, at the first
+        server of the group; none if there is no such."""
         parent, view = layer.node.parent, layer.view
         is_first = view is not None and view.number == 1 and not layer.state.epoch
         if parent is None or not is_first:
@@ -417,20 +430,21 @@ class Levels(Part):
     # In a group below.
 
     def follow(self, layer: Layer, change: Reshape, within: GroupMessageId) -> None:
-        """This group is below another one from now on, and never again below that one."""
+        """Note in a group below that it comes under another group, and never again under that which
+        has given way (G5)."""
         stored = pack(change)
         if stored in layer.memory.changes:
             return
         layer.memory.changes.append(stored)
-        self.fencing.note_left(layer, change.gone, within)
+        self.fencing.on_bind(layer, Bind(change.gone, LEFT), within)
         self.come_under(layer, stored)
 
     def come_under(self, layer: Layer, stored: bytes) -> None:
         change = unpack(stored)
         if isinstance(change, Reshape):
             parent = change.parent_of(layer.node.index)
-            layer.memory.follows = stored
-            layer.follow(parent)
+            layer.memory.came_under = stored
+            layer.put_under(parent)
             if parent is not None:
                 group = change.group(parent)
                 layer.state.above = Servers(group.epoch, process_set(group.founders))
@@ -442,5 +456,5 @@ def _ends(stored: bytes, layer: Layer) -> bool:
     return isinstance(change, Reshape) and change.gone == layer.node.index
 
 
-def _in(layer: Layer) -> tuple[int, ...]:
+def _members_of(layer: Layer) -> tuple[int, ...]:
     return () if layer.view is None else tuple(member.process for member in layer.view.members)

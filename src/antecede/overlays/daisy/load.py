@@ -24,12 +24,12 @@ def measure(layer: Layer, now: float) -> int:
         load.since, load.places = now, places
     elapsed_s = now - load.since
     if elapsed_s >= window_s:
-        was, load.last = load.last, _word((places - load.places) / elapsed_s, layer)
-        load.windows = int(elapsed_s / window_s) + (load.windows if load.last == was else 0)
+        was, load.last_window = load.last_window, _word((places - load.places) / elapsed_s, layer)
+        load.windows = int(elapsed_s / window_s) + (load.windows if load.last_window == was else 0)
         load.since, load.places = now, places
         if load.windows >= _ENOUGH:
-            load.word = load.last
-    return load.word
+            load.told = load.last_window
+    return load.told
 
 
 def _word(rate: float, layer: Layer) -> int:

@@ -35,8 +35,8 @@ class Broadcast(Part):
 
     reaches_all = True
     """Whether all members have all messages of the group."""
-    looks = False
-    """Whether there may be something to do after every input (`look`)."""
+    goes_on = False
+    """Whether there may be something to do after every input (`go_on`)."""
 
     def __init__(self, core: Core, relay: "Relay") -> None:
         super().__init__(core)
@@ -44,7 +44,7 @@ class Broadcast(Part):
 
     def send(self, layer: Layer, item: Carry | Ahead, now: float) -> None:
         """Send a message into the group."""
-        self.core.do(layer, layer.send(item, now))
+        self.core.queue(layer, layer.send(item, now))
 
     def may_go_on(self, layer: Layer, kept: Kept) -> bool:
         """Whether a message may be sent on: when it is stable or, with other values of `forward`,
@@ -52,7 +52,7 @@ class Broadcast(Part):
         return kept.stable or self.options.forward != "stable"
 
     def holds_back(self, layer: Layer, kept: Kept) -> bool:
-        """Whether it is here, and not to be sent on yet."""
+        """Whether a message is here, and not to be sent on yet."""
         return False
 
     def knows_done(self, layer: Layer) -> bool:
@@ -64,7 +64,7 @@ class Broadcast(Part):
         self.relay.release(layer, message, now)
 
     def on_let_go(self, layer: Layer, message: MessageId) -> None:
-        """It is about to be let go here."""
+        """A message is about to be let go here."""
 
     def on_release(self, layer: Layer, ids: Ids) -> None:
         """Nobody need keep these."""
@@ -73,7 +73,7 @@ class Broadcast(Part):
         """A member has said something to this one alone."""
 
     def on_merged(self, layer: Layer, message: groups.GroupMessage, now: float) -> None:
-        """Here is all that the members have handed over."""
+        """All that the members have handed over is here."""
 
     def on_stable(self, layer: Layer, stable: Iterable[groups.GroupMessageId], now: float) -> None:
         """All members have these."""
@@ -85,31 +85,35 @@ class Broadcast(Part):
         """Whether what the members keep is known here."""
         return True
 
-    def look(self, layer: Layer, now: float) -> None:
+    def go_on(self, layer: Layer, now: float) -> None:
         """Do what can be done, after every input."""
 
     def held(self, layer: Layer) -> list[Held]:
-        """What has come and waits, apart from what the group itself holds."""
+        """The messages that have come and wait, apart from those that the group itself holds."""
         return []
 
     def absorb(self, layer: Layer, memory: Memory, now: float) -> None:
-        """Deliver what has been missed, and send what the group has missed."""
+        """Take over what the group remembers, deliver what this process has missed, and send what
+        the group has missed."""
         own = [carry(kept.message, kept.clock) for kept in layer.in_order()]
         state, out, founding = layer.state, layer.state.out, layer.state.founding
         state.memory = memory
-        out.last, state.unstable, out.reported, state.ahead = {}, {}, set(), set()
-        out.had = set()
-        founding.settled, founding.batched = {within for _, within, _ in memory.aside}, set()
-        founding.owes = self.owed(layer)
+        out.last_sent, state.unstable, out.reported_done, state.sent_ahead = {}, {}, set(), set()
+        out.reported_held = set()
+        founding.stable_aside, founding.unstable_batches = (
+            {within for _, within, _ in memory.aside},
+            set(),
+        )
+        founding.owed_batches = self.owed(layer)
         for kept in layer.in_order():
             kept.stable = True
             if not layer.node.level:
-                state.is_handed = True
+                state.others_may_lack = True
                 self.relay.deliver(kept)
         waiting = [unpack(stored) for stored in (*out.resend, *out.outbox)]
         resend = {item.id: item for item in (*own, *waiting) if isinstance(item, Carry)}
         out.resend, out.outbox = [], []
-        seen, risen = memory.seen, self._risen(layer)
+        seen, risen = memory.passed, self._risen(layer)
         resend |= {item.id: item for item in risen}
         missing = [item for item in resend.values() if item.number > seen.get(item.sender, 0)]
         if risen:
@@ -124,31 +128,31 @@ class Broadcast(Part):
         below = self.core.below(layer)
         if below is None or below.node.level or self.options.forward == "stable":
             return []
-        kept_below = [] if below.is_merging() else below.in_order()
+        kept_below = [] if below.has_unstable_batches() else below.in_order()
         return [
             carry(kept.message, kept.clock)
             for kept in kept_below
             if kept.message.destinations & ~below.node.processes
-            and self.relay.spreading(below).may_go_on(below, kept)
-            and not self.relay.spreading(below).holds_back(below, kept)
-            and self.relay.may_rise(below, layer, kept)
+            and self.relay.transport(below).may_go_on(below, kept)
+            and not self.relay.transport(below).holds_back(below, kept)
+            and self.relay.forwarding.may_rise(below, layer, kept)
         ]
 
     def owed(self, layer: Layer) -> set[int]:
         """The batches that this process may still have to bring into a group that has not begun:
         that from above, and the one of its group."""
         memory = layer.memory
-        whose = self.core.whom(layer, self.process) if layer.waits_for_groups else None
-        is_due = whose not in memory.brought and any(who > ABOVE for who in memory.batches)
+        whose = self.core.stands_for(layer, self.process) if layer.waits_for_groups else None
+        is_due = whose not in memory.brought and any(who > ABOVE for who in memory.missing_batches)
         own = {whose} if whose is not None and is_due else set()
-        return memory.batches & {ABOVE} | own
+        return memory.missing_batches & {ABOVE} | own
 
 
 class PointToPoint(Broadcast):
     """What both ways have in common in which members send messages to single members."""
 
     reaches_all = False
-    looks = True
+    goes_on = True
 
     def note(self, layer: Layer, item: Carry) -> Kept:
         """Keep a message."""
@@ -165,22 +169,22 @@ class PointToPoint(Broadcast):
         above, handover = self.core.above(layer), layer.state.handover
         if layer.node.parent is None:
             return False
-        is_begun = above is not None and not above.memory.batches and not above.is_merging()
+        is_begun = above is not None and above.has_begun
         if is_begun or (above is not None and not above.is_lost):
-            handover.alone_since = -1.0
+            handover.without_servers_since = -1.0
             return not is_begun
-        if handover.alone_since < 0:
-            handover.alone_since = now
-        if now - handover.alone_since <= 2 * self.options.forget_after_s:
+        if handover.without_servers_since < 0:
+            handover.without_servers_since = now
+        if now - handover.without_servers_since <= 2 * self.options.forget_after_s:
             return True
-        handover.alone_since = -1.0
+        handover.without_servers_since = -1.0
         gone, handover.gone = handover.gone, 0  # it may be lost with both: one gap names all
         self.core.tell_gap(layer, self.core.beyond(layer) | gone)
         return False
 
     def tell(self, layer: Layer, process: int, items: Iterable[Item], now: float) -> int:
-        """The number that this has among what the process was told."""
-        self.core.do(layer, layer.member.tell(process, encode_items(tuple(items)), now))
+        """Send items to one member alone, and return their number in the channel to it."""
+        self.core.queue(layer, layer.member.tell(process, encode_items(tuple(items)), now))
         return layer.member.acknowledged(process)[1]
 
     def absorb(self, layer: Layer, memory: Memory, now: float) -> None:
@@ -193,10 +197,10 @@ class PointToPoint(Broadcast):
         memory.kept = {
             id_: kept
             for id_, kept in own.kept.items()
-            if own.seen
+            if own.passed
             or id_.sender == self.process
             or kept.message.destinations >> self.process & 1
         }
-        memory.seen, memory.places = {}, own.places
-        state.out.last, state.unstable, state.out.reported = {}, {}, set()
+        memory.passed, memory.places = {}, own.places
+        state.out.last_sent, state.unstable, state.out.reported_done = {}, {}, set()
         state.handover.told = {}

@@ -1,8 +1,8 @@
 """What becomes of messages that go straight to their recipients (`local_recipients`) when the view
 of their group changes.
 
-All members hand what they have to the server (`Hand`). It waits for all of these and, if it is a
-new server, for what the group of servers keeps for its group. It drops what nobody can have
+All members hand what they have to the server (`HandedOver`). It waits for all of these and, if it
+is a new server, for what the group of servers keeps for its group. It drops what nobody can have
 delivered because something before it is lost, and broadcasts the rest in the order of Lamport time
 (`Merged`). With this an *epoch* begins, whose matrix counts from zero.
 
@@ -19,7 +19,7 @@ from antecede.overlays.daisy.core import Core, Part
 from antecede.overlays.daisy.epochs import first_of, sort_out
 from antecede.overlays.daisy.items import (
     Copy,
-    Hand,
+    HandedOver,
     Item,
     Merged,
     carries,
@@ -47,7 +47,7 @@ class HandingOver(Part):
         view, state = event.view, layer.state
         epochs = state.epochs
         epochs.is_open = epochs.is_sorted = False
-        epochs.hands, epochs.early, epochs.merged_in = {}, [], None
+        epochs.hands, epochs.told_early, epochs.merged_in = {}, [], None
         is_other = state.handover.led_by != view.members[0]
         state.handover.led_by = view.members[0]
         if view.number == 1:  # all founders know that there is nothing
@@ -59,12 +59,12 @@ class HandingOver(Part):
             kept.stable = False
         hand = encode_items(self._hand(layer, view.number))
         if not layer.is_server:
-            self.core.do(layer, layer.member.tell(view.members[0].process, hand, now))
+            self.core.queue(layer, layer.member.tell(view.members[0].process, hand, now))
             return
         epochs.hands[self.process] = hand
         if is_other:
             epochs.takes_over = True
-            state.out.last, layer.memory.seen = {}, {}
+            state.out.last_sent, layer.memory.passed = {}, {}
 
     def _hand(self, layer: Layer, view: int) -> tuple[Item, ...]:
         """All that this process brings along."""
@@ -82,7 +82,7 @@ class HandingOver(Part):
         others = [key for key in sorted(epoch.waiting) if key[0] != self.process]
         loose += [Copy(*key, epoch.direct(key).carry) for key in others]
         safe = tuple(sorted(epoch.safe.items()))
-        return (Hand(view, epoch.view, len(firm), safe), *firm, *loose)
+        return (HandedOver(view, epoch.view, len(firm), safe), *firm, *loose)
 
     def merge(self, layer: Layer, now: float) -> None:
         """At the server: begin the epoch, when all is here that comes before it."""
@@ -101,20 +101,20 @@ class HandingOver(Part):
         items = {item.id: item for item in (*kept, *carries(map(unpack, state.out.outbox)))}
         state.out.outbox = []
         ended = epochs.epoch.view
-        safe = tuple(sorted(layer.memory.ended.get(ended, {}).items()))
+        safe = tuple(sorted(layer.memory.safe_at_end.get(ended, {}).items()))
         merged = Merged(view.number, ended, safe)
         payload = encode_items((merged, *sorted(items.values(), key=causal)))
-        self.core.do(layer, layer.member.send(payload, now))
+        self.core.queue(layer, layer.member.send(payload, now))
 
     def _sort_out(self, layer: Layer) -> None:
         epochs, memory = layer.state.epochs, layer.memory
         epoch, epochs.is_sorted = epochs.epoch, True
-        hands: list[tuple[Hand, list[Item]]] = []
+        hands: list[tuple[HandedOver, list[Item]]] = []
         here = 0
-        safe = memory.ended.setdefault(epoch.view, {})
+        safe = memory.safe_at_end.setdefault(epoch.view, {})
         for who, payload in sorted(epochs.hands.items()):
             hand, *items = decode_items(payload)
-            if isinstance(hand, Hand):
+            if isinstance(hand, HandedOver):
                 hands.append((hand, items))
                 if hand.epoch == epoch.view:
                     here |= 1 << who
@@ -127,7 +127,7 @@ class HandingOver(Part):
         if is_gap:
             self.core.tell_gap(layer, gone)
         memory.kept = {}
-        for item in sort_out(hands, memory.ended, is_gap):
+        for item in sort_out(hands, memory.safe_at_end, is_gap):
             self._group.note(layer, item)
 
     def on_merged(
@@ -141,17 +141,17 @@ class HandingOver(Part):
             return []  # of a view before: this one has begun, and all hand over again
         self._tell_lost(layer, {item.id for item in carries(items)})
         memory.kept, memory.strays = {}, {}
-        memory.ended = memory.ended if memory.away else {}
-        memory.ended[merged.ended] = dict(merged.safe)
+        memory.safe_at_end = memory.safe_at_end if memory.away else {}
+        memory.safe_at_end[merged.ended] = dict(merged.safe)
         state.unstable[message.id] = [item.id for item in carries(items)]
         for item in carries(items):
             layer.note_passed(item.id)
-            self.relay.note_stray(layer, item.id, now)
+            self.relay.forwarding.note_stray(layer, item.id, now)
             self.relay.deliver(self._group.note(layer, item))
         epochs = state.epochs
         epochs.epoch = first_of(view.number, (member.process for member in view.members))
         epochs.merged_in, epochs.is_back = message.id, False
-        early, epochs.early = epochs.early, []
+        early, epochs.told_early = epochs.told_early, []
         return early
 
     def _tell_lost(self, layer: Layer, merged: set[MessageId]) -> None:

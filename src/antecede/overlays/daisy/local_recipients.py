@@ -5,11 +5,11 @@ A message carries a matrix: who has sent whom how many in the present view, as f
 knows (Raynal, Schiper, Toueg). It goes to its recipients in the view, to the server if it is for
 other groups as well, and to further members where these are fewer than `copies`. Those keep it, and
 so do its sender and all who deliver it, until the sender says that all recipients have it
-(`Word.settled`). From then on it is let go like any other (`relay`).
+(`Progress.settled`). From then on it is let go like any other (`relay`).
 
 It is delivered on two conditions. All that its matrix counts for this process has been delivered.
 And it and *all that its sender has sent before in this view* are safe: `copies` others have them,
-as the sender learns from the channels (`Word.safe`). What depends on a message then exists only
+as the sender learns from the channels (`Progress.safe`). What depends on a message then exists only
 where no `copies` crashes can take the message away. One of the others is the recipient itself: with
 `copies=1` it need not wait for word of its own copy.
 
@@ -27,9 +27,9 @@ from antecede.overlays.daisy.items import (
     Ahead,
     Carry,
     Direct,
-    Hand,
+    HandedOver,
     Ids,
-    Word,
+    Progress,
     carries,
     decode_items,
     pack,
@@ -55,7 +55,7 @@ class ToRecipients(PointToPoint):
         """Whether all have what comes before the epoch, and it goes on."""
         return layer.state.epochs.is_open and not layer.is_lost
 
-    def look(self, layer: Layer, now: float) -> None:
+    def go_on(self, layer: Layer, now: float) -> None:
         """Begin an epoch, if all is here; else deliver what can be, and go on."""
         self._handing_over.merge(layer, now)
         if self._is_running(layer):
@@ -68,7 +68,7 @@ class ToRecipients(PointToPoint):
     # Sending.
 
     def send(self, layer: Layer, item: Carry | Ahead, now: float) -> None:
-        sent, item = layer.state.out.last, plain(item)
+        sent, item = layer.state.out.last_sent, plain(item)
         sent[item.sender] = max(sent.get(item.sender, 0), item.number)
         layer.state.out.outbox.append(pack(item))
         self._empty_outbox(layer, now)
@@ -104,15 +104,15 @@ class ToRecipients(PointToPoint):
     # Receiving.
 
     def on_told(self, layer: Layer, sender: groups.MemberId, payload: bytes, now: float) -> None:
-        epochs, number = layer.state.epochs, 0 if layer.view is None else layer.view.number
+        epochs, number = layer.state.epochs, layer.view_number
         for item in decode_items(payload)[:1]:
-            if not isinstance(item, Direct | Word | Hand) or item.view != number:
+            if not isinstance(item, Direct | Progress | HandedOver) or item.view != number:
                 continue  # of an earlier view: whoever said it has handed it over
-            if isinstance(item, Hand):
+            if isinstance(item, HandedOver):
                 epochs.hands[sender.process] = payload
             elif epochs.epoch.view != number:
-                epochs.early.append((sender.process, payload))
-            elif isinstance(item, Word):
+                epochs.told_early.append((sender.process, payload))
+            elif isinstance(item, Progress):
                 self._on_word(layer, sender.process, item, now)
             else:
                 self._on_direct(layer, sender.process, item)
@@ -126,7 +126,7 @@ class ToRecipients(PointToPoint):
         elif item.number > epoch.settled.get(entry, 0):
             self._keep(layer, key, item.carry)
 
-    def _on_word(self, layer: Layer, entry: int, word: Word, now: float) -> None:
+    def _on_word(self, layer: Layer, entry: int, word: Progress, now: float) -> None:
         epoch = layer.state.epochs.epoch
         epoch.safe[entry] = max(epoch.safe.get(entry, 0), word.safe)
         if word.settled <= epoch.settled.get(entry, 0):
@@ -173,16 +173,16 @@ class ToRecipients(PointToPoint):
             sent = epoch.on_its_way.get(number + (copies == 1))
             for process in members(sent.to if sent else 0):
                 waiting |= (epoch.told[process] < number) << process
-        word = Word(epoch.view, numbers[-1], 0)
+        word = Progress(epoch.view, numbers[-1], 0)
         for process in members(waiting):
             epoch.told[process] = word.safe
             self.tell(layer, process, (word,), now)
 
     def _say_settled(self, layer: Layer, now: float) -> None:
-        """To all who keep it. Word of several messages goes together."""
+        """Tell all who keep messages of this process how many have arrived, of several at once."""
         epoch = layer.state.epochs.epoch
         if 0 <= epoch.word_at <= now:
-            word = Word(epoch.view, epoch.safe.get(self.process, 0), epoch.arrived)
+            word = Progress(epoch.view, epoch.safe.get(self.process, 0), epoch.arrived)
             keepers, epoch.keepers, epoch.word_at = epoch.keepers, 0, -1.0
             for process in members(keepers):
                 epoch.told[process] = word.safe

@@ -59,7 +59,7 @@ class ThroughServer(PointToPoint):
         message, memory, view = item.message, layer.memory, layer.view
         if layer.has_passed(message.id) or view is None:
             return
-        memory.seen[message.id.sender] = message.id.number
+        memory.passed[message.id.sender] = message.id.number
         kept = self.note(layer, item)
         self.relay.deliver(kept)
         others = ~(1 << self.process | 1 << message.id.sender)
@@ -79,7 +79,7 @@ class ThroughServer(PointToPoint):
             for item in carries(items):
                 self._hand_in(layer, item, now)
                 if layer.has_passed(item.id) and item.id not in layer.memory.kept:
-                    layer.tell(Release((item.id,)), now, self.options.tidy_s)  # it was away
+                    layer.tell(Release((item.id,)), now)  # it was away
         elif view.members[0] == sender:
             for item in carries(items):
                 self.relay.deliver(self.note(layer, item))
@@ -88,14 +88,13 @@ class ThroughServer(PointToPoint):
         """What the server has put in order goes on at once."""
         return layer.has_passed(kept.message.id)
 
-    def look(self, layer: Layer, now: float) -> None:
+    def go_on(self, layer: Layer, now: float) -> None:
         """At the server: who has what it was told, and is all here?"""
         if not layer.is_server:
             return
         self._merge_if_ready(layer, now)
         for message, numbers in list(layer.state.handover.told.items()):
-            missing = [who for who, number in numbers.items() if not layer.has_got(who, number)]
-            if not missing:
+            if all(layer.has_received(who, number) for who, number in numbers.items()):
                 del layer.state.handover.told[message]
                 kept = layer.memory.kept.get(message)
                 if kept is not None:
@@ -107,8 +106,7 @@ class ThroughServer(PointToPoint):
         return layer.is_server
 
     def let_go(self, layer: Layer, message: MessageId, now: float) -> None:
-        if not layer.is_told(Release((message,))):
-            layer.tell(Release((message,)), now, self.options.tidy_s)
+        layer.tell_once(Release((message,)), now)
 
     # Views.
 
@@ -136,7 +134,7 @@ class ThroughServer(PointToPoint):
         handover = layer.state.handover
         handover.gathering, handover.told = True, {}
         handover.awaiting = {member.process for member in view.members[1:]}
-        layer.memory.seen = {}
+        layer.memory.passed = {}
         gone = layer.node.processes & ~view.processes & ~process_set(self.options.latecomers)
         handover.gone = gone
 

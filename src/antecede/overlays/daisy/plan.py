@@ -20,15 +20,20 @@ _MOST_ASKED = 64
 
 
 class Node(msgspec.Struct, frozen=True):
-    """A group: `processes` are all that live in it or below it, `founders` its first members, and
-    `children` the groups below it, none if it is a local one."""
+    """A group of the tree."""
 
     index: int
+    """Its number."""
     level: int
+    """How many levels of groups are below it; 0 for a local one."""
     parent: int | None
+    """The group above it; none at the top."""
     children: tuple[int, ...]
+    """The groups below it; none if it is a local one."""
     processes: ProcessSet
+    """All that live in it or below it."""
     founders: tuple[int, ...]
+    """Its first members."""
     counts: float = 1.0
     """Of a local group: for how many of those that there were at first it counts."""
 
@@ -51,12 +56,14 @@ class Node(msgspec.Struct, frozen=True):
 
 
 class Plan(msgspec.Struct, frozen=True):
-    """The tree: its groups by number, and by process its first leaf."""
+    """The tree of groups, as it is by now."""
 
     nodes: dict[int, Node]
+    """Its groups, by number."""
     leaves: tuple[int, ...]
+    """By process, its local group in the first plan."""
     moves: tuple[tuple[int, ProcessSet], ...] = ()
-    """The local groups made since, and who has belonged to each of them from then on."""
+    """The local groups made since, each with those who have belonged to it from then on."""
     gone: frozenset[int] = frozenset()
     """The groups that have given way."""
     raised: dict[int, tuple[int, ...]] = {}
@@ -67,6 +74,7 @@ class Plan(msgspec.Struct, frozen=True):
     """`near` the other way round: by process, the latecomers that will talk with it."""
 
     def leaf(self, process: int) -> Node:
+        """The local group of a process."""
         homes = (index for index, processes in reversed(self.moves) if processes >> process & 1)
         return self.nodes[next(homes, self.leaves[process])]
 

@@ -1,4 +1,8 @@
-"""A process of a daisy: its inputs, and which part of it answers each effect of its groups."""
+"""A process of a daisy: its inputs, and which part of it answers each effect of its groups.
+
+An input may be a message to send, a packet, or time that has passed. It goes to the member of a
+group, whose effects are handled first in, first out, until nothing more follows.
+"""
 
 from types import MappingProxyType
 
@@ -40,7 +44,7 @@ from antecede.overlays.daisy.items import (
     carry,
     check_addresses,
     check_changes,
-    check_strangers,
+    check_process_keys,
     decode_items,
     unpack,
 )
@@ -108,7 +112,7 @@ class Daisy(Order):
         self.core = core = Core(process, chosen, groups_plan)
         self._search = Search(core)
         self._relay = Relay(core, LOCAL[chosen.local])
-        self._looks = self._relay.local.looks
+        self._looks = self._relay.in_local_group.goes_on
         self._ahead = RunningAhead(core, self._relay)
         self._absence = Absence(core, self._relay, self._search)
         self._fencing = Fencing(core)
@@ -135,11 +139,11 @@ class Daisy(Order):
             for layer in self.state.layers
         ]
         for layer in core.layers:
-            if layer.memory.follows:
-                self._levels.come_under(layer, layer.memory.follows)
+            if layer.memory.came_under:
+                self._levels.come_under(layer, layer.memory.came_under)
 
     def _found(self) -> None:
-        """All know the plan: the first views need no word."""
+        """Found the groups of the plan. All know it: the first views need no word."""
         core = self.core
         core.is_start = True
         core.add(founding(self.process, core.plan.leaf(self.process), self.options), 0.0)
@@ -219,12 +223,12 @@ class Daisy(Order):
             self._check(content.payload)
         for layer in self.core.layers:
             if layer.config.group == packet.group:
-                if not layer.takes(packet):
+                if not layer.accepts(packet):
                     return
                 keeps_awake = busy and wants_time(content, layer.is_server)
                 if keeps_awake or type(content) is GroupData:
                     self._rouse(layer, now)
-                self.core.do(layer, layer.member.take(packet, now))
+                self.core.queue(layer, layer.member.take(packet, now))
                 if keeps_awake:
                     layer.hear_busy(now)
                 return
@@ -238,9 +242,9 @@ class Daisy(Order):
                 self._check_matrix(item)
             elif type(item) is Batch:
                 check_changes(map(unpack, item.changes), self.membership.size)
-                check_strangers((who for who, _ in item.beside), self.membership.size)
+                check_process_keys((who for who, _ in item.beside), self.membership.size)
             elif type(item) is Missed:
-                check_strangers([item.who], self.membership.size)
+                check_process_keys([item.who], self.membership.size)
             elif type(item) is Change or type(item) is Reshape:
                 check_changes([item], self.membership.size)
         check_addresses(payload, self.membership.size)
@@ -262,9 +266,9 @@ class Daisy(Order):
                 self._absence.note_return(layer, now)
                 self._absence.give_up_waiting(layer, now)
                 self._changes.call_roll(layer, now)
-                self._levels.look(layer, now)
+                self._levels.advance(layer, now)
                 if layer in self.core.layers:
-                    self._absence.hurry_batches(layer, now)
+                    self._absence.call_for_batches(layer, now)
                     if layer.is_server or layer.node.level:
                         self._absence.look_after(layer, now)
                 if layer not in self.core.layers:
@@ -274,7 +278,7 @@ class Daisy(Order):
                 else:
                     self._search.ask(layer, now)
             if layer.state.out.items:
-                self.core.do(layer, layer.flush_items(now))
+                self.core.queue(layer, layer.flush_items(now))
         return self._settle(now)
 
     # The effects of the groups, first in, first out.
@@ -288,16 +292,16 @@ class Daisy(Order):
             if not agenda:
                 self._arrivals.bring_batches(now)
                 if core.evolves:
-                    self._consent.go_on_all(now)
+                    self._consent.announce_all_agreed(now)
                 if core.reshapes:
-                    self._levels.go_on(now)
+                    self._levels.advance_all(now)
                 if core.runs_ahead:
                     self._ahead.catch_up(now)
 
     def _look(self, now: float) -> bool:
-        """What can be done now in the local group; whether anything follows from it."""
+        """Do what can be done now in the local group, and return whether anything follows."""
         if self.core.local is not None:
-            self._relay.local.look(self.core.local, now)
+            self._relay.in_local_group.go_on(self.core.local, now)
         return bool(self.core.agenda)
 
     def _settle(self, now: float) -> list[Effect]:
@@ -306,14 +310,14 @@ class Daisy(Order):
             self._work(now)
         for layer in core.layers:
             state = layer.state
-            if state.memory.missed or state.memory.beside or state.memory.forgotten:
+            if state.memory.missed or state.memory.missed_beside or state.memory.forgotten:
                 self._absence.call_back(layer, now)
             if state.sleep.resting and layer.is_awake(now):
                 self._rouse(layer, now)
             out = state.out
-            if out.items and out.items_at != out.items_asked:
-                out.items_asked = out.items_at
-                core.emit(Wake(out.items_at))
+            if out.items and out.items_due_at != out.wake_asked_for:
+                out.wake_asked_for = out.items_due_at
+                core.emit(Wake(out.items_due_at))
         effects, core.effects = core.effects, []
         return effects
 
@@ -329,10 +333,10 @@ class Daisy(Order):
             case groups.Deliver(message):
                 self._arrivals.on_deliver(layer, message, now)
             case groups.Told(sender, payload):
-                self._relay.spreading(layer).on_told(layer, sender, payload, now)
+                self._relay.transport(layer).on_told(layer, sender, payload, now)
             case groups.Stable(stable):
                 self._consent.answer(layer, stable, now)
-                self._changes.apply(layer, stable, now)
+                self._changes.on_stable(layer, stable, now)
                 for node in self._fencing.on_stable(layer, stable):
                     self._absence.on_served(node, now)
                 self._relay.on_stable(layer, stable, now)
@@ -340,7 +344,7 @@ class Daisy(Order):
                 self._views.on_view(layer, effect, now)
             case groups.StateWanted(view):
                 content = layer.memory.sent_at(now)
-                self.core.do(layer, layer.member.provide_state(view, content, now))
+                self.core.queue(layer, layer.member.provide_state(view, content, now))
             case groups.Suspended():
                 layer.state.stopped = True
                 self.core.emit(Notice(Event.STOPPED, layer.node.name))
@@ -387,7 +391,7 @@ class Daisy(Order):
         """What has come to the local group and is not delivered there."""
         found: dict[MessageId, Held] = {}
         for layer in self.core.layers[:1]:
-            found |= {held.message: held for held in self._relay.local.held(layer)}
+            found |= {held.message: held for held in self._relay.in_local_group.held(layer)}
             for waiting in layer.member.held():
                 payload = layer.member.payload_of(waiting.message)
                 for message in (item.message for item in carries(decode_items(payload))):
@@ -403,6 +407,6 @@ class Daisy(Order):
     def entries(self) -> int:
         """What the groups count of their members, what came by of each process, and the matrix."""
         return sum(
-            layer.member.entries() + len(layer.memory.seen) + len(layer.state.epochs.epoch.sent)
+            layer.member.entries() + len(layer.memory.passed) + len(layer.state.epochs.epoch.sent)
             for layer in self.core.layers
         )

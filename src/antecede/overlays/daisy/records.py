@@ -1,5 +1,9 @@
-"""All that a process knows, in records of what belongs together. Everything here is in a snapshot;
-nothing is derived."""
+"""All that a process knows, in records of what belongs together.
+
+`State` is the whole of it: a `LayerState` for each of its groups, which has the `Memory` that all
+members of the group share, and besides what this member alone knows. Everything here is in a
+snapshot; nothing is derived.
+"""
 
 from collections.abc import Iterable
 from math import inf
@@ -14,11 +18,11 @@ from antecede.overlays.daisy.items import Ahead, Ids, unpack
 from antecede.snapshot import freeze, thaw
 
 MOST_NAMED = 256
-"""Of those that are away, the names of so many messages that they have missed are remembered."""
+"""How many messages are remembered by name of those that one who is away has missed."""
 
 NEVER = -inf
-"""As a time in what a group remembers: it has not begun, or is not waited for any more. Nothing
-else will do: a clock may show less than the time for which something has lasted already."""
+"""The time of what has not begun, or is not waited for any more, in what a group remembers. A
+negative number will not do: what has lasted for longer than a clock has run began before zero."""
 
 
 # What all members of a group know.
@@ -28,27 +32,30 @@ class Kept(msgspec.Struct, array_like=True):
     """A message that a group keeps."""
 
     message: Message
+    """The message itself."""
     clock: int
     """Its Lamport time."""
     place: int
-    """Its place in the order of deliveries."""
+    """Its place in the order in which the group delivered."""
     stable: bool = False
     """Whether all members have it."""
-    done: set[int] = set()
-    """The groups below that are done with it."""
-    had: set[int] = set()
-    """The groups below that have it, though some whom it is for are away."""
+    done_by: set[int] = set()
+    """The groups below that are done with it (`Done`)."""
+    held_by: set[int] = set()
+    """The groups below that have it, though some members whom it is for are away (`Holds`)."""
 
 
-class Early(msgspec.Struct, array_like=True):
-    """A message that came ahead of others, as it is stored."""
+class CameAhead(msgspec.Struct, array_like=True):
+    """A message that came among servers ahead of others that precede it (`ahead`)."""
 
     stored: bytes
+    """The `Ahead` that it came in, packed."""
     within: GroupMessageId
     """The message of the group that it came in."""
 
     @property
     def item(self) -> Ahead:
+        """The `Ahead` that it came in."""
         item = unpack(self.stored)
         if not isinstance(item, Ahead):
             raise BrokenInvariant(f"{item} is not ahead of anything")
@@ -56,123 +63,130 @@ class Early(msgspec.Struct, array_like=True):
 
 
 class Memory(msgspec.Struct, array_like=True):
-    """What a group remembers, the same at all its members."""
+    """What a group remembers, the same at all its members. Whoever joins is handed it."""
 
-    seen: dict[int, int] = {}
-    """Of each process the last number that came by."""
+    passed: dict[int, int] = {}
+    """By process, the number of its last message that came by here. A message with a number up to
+    that counts as had."""
     kept: dict[MessageId, Kept] = {}
+    """The messages that came by and are not let go."""
     places: int = 0
-    """How many messages have been kept."""
+    """How many messages have been kept so far."""
     away: dict[int, float] = {}
-    """Which processes (among servers: groups below) are away, and since when."""
+    """By process (among servers: by group below) that is away, since when."""
     forgotten: set[int] = set()
-    """Which of them have been away for so long that nothing is kept for them."""
+    """The processes or groups below that have been away for so long that nothing is kept for them
+    any more."""
     missed: dict[int, set[MessageId]] = {}
-    """By process (or group below) that is away, what was let go though it was for it, by name as
-    far as `MOST_NAMED` goes."""
-    beside: dict[int, set[MessageId]] = {}
-    """What groups beside this one, or beside one above it, have missed, as the servers knew who let
-    it go: they may die before it is told. Also what members of local groups have (`stranger`): all
-    of their group who know may have died, or those in its place know nothing of it."""
-    unheard: set[int] = set()
-    """The groups without which these servers were founded anew, and which have not come since: what
-    they know of the servers before may be that these have ended."""
-    come: set[int] = set()
-    """Which of the latecomers have been in the group."""
+    """By process or group below that is away, the messages for it that were let go: `MOST_NAMED` of
+    them at most."""
+    missed_beside: dict[int, set[MessageId]] = {}
+    """What others have missed, as the servers knew who let it go, for they may die before it is
+    told. By group beside this one, or beside one above it. Or by member of a local group
+    (`process_key`), since all of that group who know may die, and those in its place may not know.
+    """
+    founded_without: set[int] = set()
+    """The groups without which these servers were founded anew, and which have not come since. They
+    may know that the servers before have ended."""
+    arrived_latecomers: set[int] = set()
+    """The latecomers that have been in this group."""
     rolls: dict[int, tuple[int, ...]] = {}
-    """Who is in each of the groups below."""
+    """By group below, its members (`Roll`)."""
     changes: list[bytes] = []
-    """How groups have been split, merged and dissolved, as this group remembers it."""
-    pending: dict[GroupMessageId, bytes] = {}
-    """Changes that not all members are known to have, by the group messages that they came in."""
-    early: dict[MessageId, Early] = {}
-    """What came ahead of something that has not come by yet."""
+    """The changes of groups that have come about, as this group remembers them: packed `Change`s
+    and `Reshape`s."""
+    pending_changes: dict[GroupMessageId, bytes] = {}
+    """By group message, the change that came in it, while not all members are known to have it."""
+    came_ahead: dict[MessageId, CameAhead] = {}
+    """The messages that came ahead of something that has not come by yet."""
     bound: dict[int, int] = {}
-    """By group of servers above: the earliest epoch of it that this group takes part in."""
-    batches: set[int] = set()
-    """Whose batches are missing: those of processes (among servers: groups), of the group above
-    (`ABOVE`), and of groups that gave way to this one (`line`)."""
+    """By group of servers above, the earliest epoch of it that this group takes part in (F2)."""
+    missing_batches: set[int] = set()
+    """Whose batches this group waits for before it begins: those of processes (among servers: of
+    groups), of the group above (`ABOVE`), and of groups that gave way to it (`last_view_key`)."""
     brought: set[int] = set()
-    """Among servers: the groups that have brought theirs."""
+    """The groups that have brought their batch into this group of servers."""
     aside: list[tuple[int, GroupMessageId, bytes]] = []
-    """What came before the last batch: its sender, the group message it came in, and itself."""
-    ended: dict[int, dict[int, int]] = {}
-    """By epoch of the matrix, how many messages of each process were safe when it ended."""
+    """The items that came before the last batch, each with its sender and the group message that it
+    came in."""
+    safe_at_end: dict[int, dict[int, int]] = {}
+    """By epoch of the matrix and by process, how many of its messages were safe when the epoch
+    ended."""
     loads: dict[int, int] = {}
-    """How much the groups below carry."""
+    """By group below, how much it carries: `QUIET`, `USUAL` or `BUSY` (`load`)."""
     frozen: bool = False
-    """Whether nothing more is sent up into this group, since it gives way (`levels`)."""
-    own: set[MessageId] = set()
-    """Messages that nobody above knows of any more: they are let go when this group is done with
-    them."""
-    follows: bytes = b""
+    """Whether nothing more is sent up into this group of servers, since it is to give way (G1)."""
+    unknown_above: set[MessageId] = set()
+    """The messages that nobody above knows of any more. They are let go when this group is done
+    with them."""
+    came_under: bytes = b""
     """The change by which this group has come under another group of servers."""
-    agreed: bytes = b""
-    """The change to which this group has agreed (`consent`)."""
-    refused: list[bytes] = []
-    """Changes to which it never agrees."""
-    waits_since: float = NEVER
-    """Since when batches are missing."""
-    alone_since: float = NEVER
+    agreed_to: bytes = b""
+    """The change to which this group has agreed (C1)."""
+    refused_changes: list[bytes] = []
+    """The changes to which this group never agrees (C1)."""
+    batches_missing_since: float = NEVER
+    """Since when this group has been waiting for batches."""
+    without_servers_since: float = NEVER
     """Since when its servers, one after the other, have been looking for the servers above."""
     strays: dict[MessageId, float] = {}
-    """Strays (`Relay.note_stray`), and since when they have been here: the servers may not have had
-    them."""
-    had: dict[int, dict[int, int]] = {}
-    """By group that has brought a batch: of each process the last number that it has had."""
+    """By stray (`forwarding`), since when it has been here; `NEVER` if it is not waited for any
+    more."""
+    passed_below: dict[int, dict[int, int]] = {}
+    """By group that has brought a batch, and by process, the last number that the group has had."""
     lacking: dict[int, int] = {}
-    """By process whose own group lacks what others have had of it: the last number of that."""
+    """By process whose own group lacks what others have had of it, the last number of that."""
 
     def sent_at(self, now: float) -> bytes:
-        """As it travels: with how long everything has lasted in the place of since when it has.
-        The clocks of two processes have only their rate in common."""
-        return freeze(self._moved(-now))
+        """These bytes as they travel: they say how long something has lasted, not since when, for
+        the clocks of two processes have only their rate in common."""
+        return freeze(self._shifted(-now))
 
     @classmethod
     def taken_at(cls, now: float, content: bytes) -> "Memory":
-        """What has travelled, by the clock of whoever takes it over."""
-        return thaw(content, cls)._moved(now)
+        """The memory in bytes that have travelled, by the clock of whoever takes it over."""
+        return thaw(content, cls)._shifted(now)
 
-    def _moved(self, by_s: float) -> "Memory":
+    def _shifted(self, by_s: float) -> "Memory":
         """The same by another clock. Nothing moves `NEVER`."""
         return msgspec.structs.replace(
             self,
             away={who: since + by_s for who, since in self.away.items()},
             strays={stray: since + by_s for stray, since in self.strays.items()},
-            waits_since=self.waits_since + by_s,
-            alone_since=self.alone_since + by_s,
+            batches_missing_since=self.batches_missing_since + by_s,
+            without_servers_since=self.without_servers_since + by_s,
         )
 
-    def last_of(self, process: int) -> int:
+    def last_passed(self, process: int) -> int:
         """The last number of a process that came by here or, where the servers were founded anew,
         in one of their groups."""
-        return max(self.seen.get(process, 0), self.lacking.get(process, 0))
+        return max(self.passed.get(process, 0), self.lacking.get(process, 0))
 
     def note_missed(self, who: int, messages: Iterable[MessageId]) -> None:
         """These were let go, though they were for one that is away."""
         _add_names(self.missed, who, messages)
 
     def carry_over(self, gone: Iterable[int], made: Iterable[int]) -> None:
-        """What groups that give way have missed, those in their place are to be told."""
-        if not self.unheard.isdisjoint(gone):
-            self.unheard.difference_update(gone)
-            self.unheard.update(made)
-        for known in (self.missed, self.beside):
+        """Note what the groups `gone` have missed for those in their place, which are `made`."""
+        if not self.founded_without.isdisjoint(gone):
+            self.founded_without.difference_update(gone)
+            self.founded_without.update(made)
+        for known in (self.missed, self.missed_beside):
             names = {name for one in gone for name in known.pop(one, ())}
             for one in made if names else ():
                 _add_names(known, one, sorted(names))
 
     def inherit(self, old: "Memory") -> None:
-        """Take over, at a member that was there, what the group before this one remembered."""
-        self.missed, self.beside, self.bound = old.missed, old.beside, dict(old.bound)
+        """Take over what the group before this one remembered, at a process that was in it."""
+        self.missed, self.missed_beside, self.bound = old.missed, old.missed_beside, dict(old.bound)
 
-    def note_beside(self, who: int, messages: Iterable[MessageId]) -> None:
-        """The same of a group beside this one; without messages, it has been told."""
+    def note_missed_beside(self, who: int, messages: Iterable[MessageId]) -> None:
+        """Note what one beside this group has missed; without messages, that it has been told."""
         names = list(messages)
         if names:
-            _add_names(self.beside, who, names)
+            _add_names(self.missed_beside, who, names)
         else:
-            self.beside.pop(who, None)
+            self.missed_beside.pop(who, None)
 
 
 def _add_names(known: dict[int, set[MessageId]], who: int, messages: Iterable[MessageId]) -> None:
@@ -186,35 +200,37 @@ def _add_names(known: dict[int, set[MessageId]], who: int, messages: Iterable[Me
 class Outgoing(msgspec.Struct, array_like=True):
     """What this process sends into the group."""
 
-    last: dict[int, int] = {}
-    """The last number of each process that was sent from here."""
+    last_sent: dict[int, int] = {}
+    """By process, the number of its last message that was sent from here."""
     outbox: list[bytes] = []
-    """Messages that wait until the process is in the group."""
+    """The messages that wait until this process is in the group, and may send."""
     items: list[bytes] = []
-    """Word that waits for the next payload."""
-    items_at: float = 0.0
-    """When that is sent at the latest."""
-    items_asked: float = -1.0
-    """For which time a wake-up was asked for last."""
+    """The items that wait for the next payload."""
+    items_due_at: float = 0.0
+    """When the items that wait are sent at the latest."""
+    wake_asked_for: float = -1.0
+    """The `items_due_at` for which a wake-up was asked for last."""
     resend: list[bytes] = []
-    """Messages to be sent again after an exclusion."""
-    reported: set[MessageId] = set()
-    """The messages with which the group below was said to be done."""
-    had: set[MessageId] = set()
-    """The messages that the group below was said to have."""
+    """The messages to be sent again after an exclusion."""
+    reported_done: set[MessageId] = set()
+    """The messages with which this process has said that the group below is done."""
+    reported_held: set[MessageId] = set()
+    """The messages that, as this process has said, the group below has."""
 
 
 class Sleep(msgspec.Struct, array_like=True):
-    """Whether time has to pass in the group."""
+    """Whether time has to pass in the group, and whom it calls."""
 
     resting: bool = True
+    """Whether nothing is under way here, so that no wake-ups are asked for."""
     wake_at: float = 0.0
+    """The time of the next tick."""
     roused_at: float = -inf
-    """Since when it has not been at rest."""
+    """Since when this member has not been at rest."""
     busy_until: float = -1.0
-    """It was poked, and looks around until then."""
+    """Until when this member looks around, since it was poked."""
     awake_until: float = -1.0
-    """Another member was busy a moment ago: it stays awake until then."""
+    """Until when this member stays awake, since another one was busy."""
     patient_until: float = -1.0
     """Until when founders that have not come yet are waited for."""
     call_at: float = -1.0
@@ -222,20 +238,21 @@ class Sleep(msgspec.Struct, array_like=True):
     call_after_s: float = 0.0
     """How long the last pause between two calls was."""
     called_at: float = -inf
-    """When those above called this group last."""
+    """When others called this group last."""
     called_since: float = 0.0
-    """Since when those above have been calling this group, without a long pause."""
+    """Since when others have been calling this group, without a long pause."""
 
 
 class Seeking(msgspec.Struct, array_like=True):
-    """The search for the group of servers."""
+    """How far the search for a group of servers is."""
 
     since: float = -1.0
-    highest: int = 0
-    """The latest epoch that was heard of."""
-    lost: dict[int, tuple[int, float]] = {}
-    """By group: the process that serves it and is looking, too, and when it last said so."""
-    said_at: float = -inf
+    """Since when this process has been looking; below 0 if it is not."""
+    highest_epoch: int = 0
+    """The latest epoch that this process has heard of."""
+    others_looking: dict[int, tuple[int, float]] = {}
+    """By group, the process that serves it and is looking, too, and when it last said so."""
+    said_in_vain_at: float = -inf
     """When this process last said that it looks in vain."""
 
 
@@ -244,41 +261,47 @@ class Founding(msgspec.Struct, array_like=True):
 
     was_in: int | None = None
     """The local group that gave way to this one, if this process was in it to the end."""
-    owes: set[int] = set()
-    """The batches that are for this process to send: its own, and `ABOVE`."""
-    batched: set[GroupMessageId] = set()
-    """Batches that are not stable."""
-    settled: set[GroupMessageId] = set()
-    """Group messages that are stable although what came in them is still aside."""
-    merged: int = 0
-    """The last place of what came in batches; `TAKING_BATCHES` while they are taken."""
+    owed_batches: set[int] = set()
+    """The batches that this process has yet to send: its own, and `ABOVE`."""
+    unstable_batches: set[GroupMessageId] = set()
+    """The group messages with batches that are not stable."""
+    stable_aside: set[GroupMessageId] = set()
+    """The group messages that are stable although what came in them is still aside."""
+    last_batch_place: int = 0
+    """The place of the last message that came in batches, while some of these are not stable;
+    `TAKING_BATCHES` while they are taken."""
     absent: ProcessSet = 0
-    """Who is away from the groups that have brought batches: what it has is not in these."""
+    """Who is away from the groups that have brought batches: what these processes have may not be
+    in the batches."""
 
 
 class Fence(msgspec.Struct, array_like=True):
-    """How far a group is that is bound to epochs of the groups of servers above."""
+    """Which epochs of the groups of servers above all members of a group know of (`fence`)."""
 
     asked: dict[int, int] = {}
-    """By group of servers: the epoch that this process has bound it to."""
+    """By group of servers, the epoch to which this process has asked the group to be bound."""
     binding: dict[GroupMessageId, Ids] = {}
-    """By the messages that they came in: epochs that not all members are known to know of."""
-    holds: dict[int, int] = {}
-    """By group of servers: the epoch that all members know of."""
+    """By group message, the groups of servers and epochs in it, while not all members are known to
+    have it."""
+    known_to_all: dict[int, int] = {}
+    """By group of servers, the epoch of which all members know."""
 
 
-class Due(msgspec.Struct, array_like=True):
-    """A message that a server has for itself from other servers."""
+class Undelivered(msgspec.Struct, array_like=True):
+    """A message that a server has from other servers, and did not deliver (`undelivered`)."""
 
     stored: bytes
+    """The message as a `Carry`, packed."""
     node: int
+    """The group of servers that it has it from."""
     epoch: int
-    """Those servers, and their epoch."""
+    """The epoch of that group at the time."""
     home: ProcessSet
-    """The local group."""
+    """Who lived in the local group of the server at the time."""
 
 
 NOTHING_SAID = ("", 0, 0, 0)
+"""In `Moving.last_word`: nothing was said."""
 
 
 class Moving(msgspec.Struct, array_like=True):
@@ -286,26 +309,29 @@ class Moving(msgspec.Struct, array_like=True):
 
     proposed: bytes = b""
     """The change that this process has proposed to the groups below, in this view."""
-    agreed: dict[bytes, set[int]] = {}
+    agreed_groups: dict[bytes, set[int]] = {}
     """By change, the groups below that have said in this view that they agree."""
-    asked: dict[GroupMessageId, bytes] = {}
-    """Changes that this group was asked about, by the messages that they came in."""
-    change: bytes = b""
-    """The change that ends this local group."""
+    asked_changes: dict[GroupMessageId, bytes] = {}
+    """By group message, the change that this group was asked about in it, while not all members are
+    known to have it."""
+    gives_way_by: bytes = b""
+    """The change by which this local group gives way."""
     ready: set[int] = set()
-    """Which members have sent all that they send in this group."""
+    """The members that have sent all that they send in this group."""
     ready_in: tuple[int, int] = (0, 0)
-    """The view, and which freeze in it, for which this process has said that it is ready."""
+    """The view, and the number of the freeze in it, for which this process has said that it is
+    ready."""
     freezes: int = 0
     """How many times the group of servers has frozen in this view."""
     frozen_in: int = 0
     """The number of the view in which it froze last."""
     frozen_at: float = 0.0
-    """When it froze last, or went on."""
-    asked_in: tuple[str, int, int, int] = NOTHING_SAID
-    """The last word that this process sent about it, and in which group, epoch and view."""
-    going: bytes = b""
-    """The change that ends this group of servers, when all its members know that it does."""
+    """When it froze last, or went on after that."""
+    last_word: tuple[str, int, int, int] = NOTHING_SAID
+    """The kind of the last word that this process sent about that, with the group, epoch and view
+    in which it did."""
+    ended_by: bytes = b""
+    """The change that ends this group of servers, once all its members know of it."""
 
 
 class Load(msgspec.Struct, array_like=True):
@@ -314,76 +340,84 @@ class Load(msgspec.Struct, array_like=True):
     since: float = -1.0
     """When the window began."""
     places: int = 0
-    """How many messages had been kept then."""
-    last: int = 1
-    """What the last window said: `QUIET`, `USUAL` or `BUSY` (`load`)."""
+    """How many messages had been kept when the window began."""
+    last_window: int = 1
+    """What the last window showed: `QUIET`, `USUAL` or `BUSY` (`load`)."""
     windows: int = 0
-    """How many windows in a row have said so."""
-    word: int = 1
-    """What the servers are told."""
+    """How many windows in a row have shown the same."""
+    told: int = 1
+    """The load that the servers are told."""
 
 
 class Servers(msgspec.Struct, array_like=True):
-    """Who is in the group above, as far as is known."""
+    """The servers in the group above, as far as the group below knows."""
 
     epoch: int = 0
+    """Their epoch."""
     processes: ProcessSet = 0
+    """Who they are."""
     first: int = -1
     """The most senior one of them; -1 if it is not known."""
 
 
 class Handover(msgspec.Struct, array_like=True):
-    """Where a local group does not broadcast: what a new server is handed."""
+    """What a new server is handed in a local group that does not broadcast."""
 
     led_by: MemberId | None = None
-    """The last server."""
+    """The server in the last view."""
     gathering: bool = False
-    """Whether something of that is still missing."""
+    """Whether this process still waits for what is handed over."""
     awaiting: set[int] = set()
-    """Whose batches are missing."""
-    alone_since: float = -1.0
-    """Since when there are no servers to wait for."""
+    """The members that have not handed over what they keep."""
+    without_servers_since: float = -1.0
+    """Since when there are no servers above to wait for; below 0 if there are."""
     gone: ProcessSet = 0
-    """Who was away when this process began to serve: a gap names them when it goes on without them.
+    """Who was away when this process began to serve. A gap names them when it goes on without them.
     """
     told: dict[MessageId, dict[int, int]] = {}
-    """By message, the number that it has in the channel to each process that was told it."""
+    """By message and by process that was sent it, its number in the channel to that process."""
 
 
 class LayerState(msgspec.Struct, array_like=True):
-    """All that is known of one group."""
+    """All that a process knows of one of its groups."""
 
     node: int
+    """The number of the group."""
     incarnation: int
+    """As which incarnation this process is in it."""
     epoch: int
-    """The epoch of the group of servers: the last time that it was founded anew, and by whom."""
+    """The epoch of a group of servers: the last time that it was founded anew, and by whom."""
     contacts: ProcessSet
-    """Whom to ask to be let in; none for a founder."""
+    """Whom this process asks to be let in; none for a founder."""
     member: bytes = b""
     """A snapshot of the group's own member."""
     memory: Memory = msgspec.field(default_factory=Memory)
+    """What the group remembers."""
     unstable: dict[GroupMessageId, list[MessageId]] = {}
     """By group message that is not stable, the messages in it."""
     server: int = -1
+    """The server of the last view; -1 before the first."""
     stopped: bool = False
     """Whether the application was told that this process has stopped here, and not yet that it goes
     on."""
     returned: dict[int, float] = {}
-    """Who has come back, and when."""
-    before: ProcessSet = 0
+    """By process that has come back a moment ago, when it did."""
+    predecessors: ProcessSet = 0
     """Who lived in the local group that gave way to this one."""
-    replaced_at: float = -1.0
-    """Since when the group below seems to have another server."""
-    due: list[Due] = []
-    """In a local group: what this process has had for itself from servers that it is not among any
-    more (`due`)."""
-    is_handed: bool = False
-    """Whether some of the view of a local group may lack what this process was handed with it."""
-    holds_back: bool = False
+    replaced_since: float = -1.0
+    """Since when the group below seems to have another server (F7); below 0 if it does not."""
+    undelivered: list[Undelivered] = []
+    """The messages for this process from servers that it is not among any more, in a local group
+    (`undelivered`)."""
+    others_may_lack: bool = False
+    """Whether some members of a local group may lack what this process was handed when it joined.
+    """
+    held_back: bool = False
     """Whether something was not sent down because a process that is away may bring what precedes
     it."""
-    ahead: set[MessageId] = set()
-    """What was sent into this group from here before it was delivered in the group below."""
+    sent_ahead: set[MessageId] = set()
+    """The messages that this process sent into this group of servers before the group below has
+    delivered them."""
     out: Outgoing = msgspec.field(default_factory=Outgoing)
     sleep: Sleep = msgspec.field(default_factory=Sleep)
     seeking: Seeking = msgspec.field(default_factory=Seeking)
@@ -400,33 +434,37 @@ class Legacy(msgspec.Struct, array_like=True):
     """What a local group had that has given way, at a member of its last view."""
 
     since: float
+    """When this process left the group."""
     view: int
+    """The number of the last view."""
     members: ProcessSet
+    """The members of the last view."""
     followers: ProcessSet
     """The members, and those that were away."""
     messages: list[bytes]
+    """All messages that this process had in the group, packed."""
     missed: tuple[tuple[int, Ids], ...] = ()
-    """By process that was away, what was let go."""
+    """By process that was away, the messages for it that were let go."""
 
 
 class State(msgspec.Struct, array_like=True):
     """All that a process knows."""
 
     clock: int = 0
-    """Lamport time."""
+    """The Lamport time of this process."""
     delivered: dict[int, int] = {}
-    """The last number of each process that was delivered here."""
+    """By process, the number of its last message that was delivered here."""
     layers: list[LayerState] = []
     """The local group, the group of its servers if this process is its server, and so on."""
     changes: list[bytes] = []
-    """How the plan has changed."""
+    """The changes by which the plan has become what it is: packed `Change`s and `Reshape`s."""
     legacies: dict[int, Legacy] = {}
-    """By local group that has given way, what it had; for a while."""
+    """By local group that has given way, what it had; for `forget_after_s`."""
     talk: dict[tuple[int, int], int] = {}
-    """Who talks with whom how much in the local group."""
-    beyond: int = 0
+    """By pair of members of the local group, how many messages they have sent each other."""
+    last_beyond: int = 0
     """The number of the last own message that went beyond the local group."""
-    numbers: int = 0
+    groups_numbered: int = 0
     """How many numbers this process has given to new groups."""
-    lives: dict[int, int] = {}
-    """By group of servers that this process has left: its next incarnation there."""
+    next_incarnations: dict[int, int] = {}
+    """By group of servers that this process has left, its next incarnation there."""

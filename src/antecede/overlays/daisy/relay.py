@@ -1,38 +1,43 @@
 """What a process does with messages: it delivers them, sends them on from group to group, keeps
 them and lets them go.
 
+A message goes on when it has come by in a group and all members have it (`forwarding` says what
+else it may wait for). It is kept in a group until all groups are done with it, as word from below
+(`Done`, `Holds`) and from above (`Release`, `UnknownAbove`) says: so no crash takes away what is
+still needed.
+
 How a message travels inside of a group is a matter of that group: between servers it is broadcast,
 in a local group the option `local` decides (`Broadcast`).
 """
 
 from collections.abc import Iterable
-from math import inf
 
 from antecede import groups
-from antecede.groups import Quorum
 from antecede.message import MessageId, process_set
 from antecede.order import Deliver
 from antecede.overlays.daisy.core import Core, Part
-from antecede.overlays.daisy.due import overtaken
+from antecede.overlays.daisy.forwarding import Forwarding
 from antecede.overlays.daisy.items import (
     Ahead,
     Carry,
     Change,
     Done,
-    Has,
+    Holds,
     Ids,
     Item,
     Missed,
     Release,
     Reshape,
     carry,
-    stranger,
+    message_ids,
+    process_key,
     unpack,
 )
 from antecede.overlays.daisy.layer import Layer
 from antecede.overlays.daisy.local import Broadcast
 from antecede.overlays.daisy.records import NEVER, Kept
 from antecede.overlays.daisy.splits import count_talk
+from antecede.overlays.daisy.undelivered import overtaken
 
 
 class Relay(Part):
@@ -41,32 +46,35 @@ class Relay(Part):
 
     def __init__(self, core: Core, local: type[Broadcast]) -> None:
         super().__init__(core)
-        self.inner = Broadcast(core, self)
+        self.among_servers = Broadcast(core, self)
         """Among servers."""
-        self.local = local(core, self)
+        self.in_local_group = local(core, self)
         """In the local group."""
+        self.forwarding = Forwarding(core, self.in_local_group.reaches_all)
 
-    def spreading(self, layer: Layer) -> Broadcast:
-        return self.inner if layer.node.level else self.local
+    def transport(self, layer: Layer) -> Broadcast:
+        """How messages travel in this group."""
+        return self.among_servers if layer.node.level else self.in_local_group
 
     # Messages in a group.
 
     def arrive(self, layer: Layer, item: Carry, within: groups.GroupMessageId, now: float) -> None:
+        """A message comes by in a group."""
         message, memory = item.message, layer.memory
         if layer.has_passed(message.id):
             self._arrive_again(layer, message.id, within, now)
             return
-        memory.seen[message.id.sender] = message.id.number
+        memory.passed[message.id.sender] = message.id.number
         memory.places += 1
         kept = memory.kept[message.id] = Kept(message, item.clock, memory.places)
-        awaited = layer.awaited(within)
+        awaited = layer.stable_with(within)
         if awaited is None:
             kept.stable = True
         else:
             layer.state.unstable.setdefault(awaited, []).append(message.id)
         if not layer.node.level:
             if layer.view is not None and within.sender != layer.view.members[0]:
-                self.note_stray(layer, message.id, now)
+                self.forwarding.note_stray(layer, message.id, now)
             count_talk(self.core.state.talk, layer, message)
             self.deliver(kept)
         if self.options.forward != "stable" or kept.stable:
@@ -75,15 +83,9 @@ class Relay(Part):
         if below is not None and message.id in below.memory.kept:
             self.check_done(below, below.memory.kept[message.id], now)
         elif below is not None and below.is_server:
-            self._catch_up(layer, below, kept, now)
-        if below is not None and self._ends_wait(below, message.id):
+            self._report_passed(layer, below, kept, now)
+        if below is not None and self.forwarding.ends_wait(below, message.id):
             self.reconcile(layer, now)
-
-    def note_stray(self, layer: Layer, message: MessageId, now: float) -> None:
-        """Note a stray: a message that came into a local group with a member that was away, and not
-        from the servers."""
-        if self.options.forward != "stable" and not layer.node.processes >> message.sender & 1:
-            layer.memory.strays[message] = now
 
     def _arrive_again(
         self, layer: Layer, message: MessageId, within: groups.GroupMessageId, now: float
@@ -92,9 +94,9 @@ class Relay(Part):
         after this copy, and must not be stable before it."""
         kept = layer.memory.kept.get(message)
         if kept is not None and not kept.stable:
-            awaited = layer.awaited(within)
+            awaited = layer.stable_with(within)
             if awaited is None:
-                self.call_stable(layer, message, now)
+                self.note_stable(layer, message, now)
             else:
                 layer.state.unstable.setdefault(awaited, []).append(message)
 
@@ -102,7 +104,7 @@ class Relay(Part):
         """Hand a message to the application, if it is for this process and has not been delivered
         before."""
         local = self.core.local
-        if local is not None and local.state.due and (late := overtaken(local, kept)):
+        if local is not None and local.state.undelivered and (late := overtaken(local, kept)):
             self.core.tell_gap(local, messages=late)
         message = kept.message
         sender, number = message.id
@@ -116,28 +118,30 @@ class Relay(Part):
             self.core.emit(Deliver(message))
 
     def on_stable(self, layer: Layer, stable: Iterable[groups.GroupMessageId], now: float) -> None:
-        if layer.memory.aside or layer.memory.early:
-            layer.state.founding.settled.update(stable)
+        """All members have these group messages."""
+        if layer.memory.aside or layer.memory.came_ahead:
+            layer.state.founding.stable_aside.update(stable)
         else:
-            layer.state.founding.settled.clear()
-        layer.state.founding.batched.difference_update(stable)
+            layer.state.founding.stable_aside.clear()
+        layer.state.founding.unstable_batches.difference_update(stable)
         for group_message in stable:
             messages = layer.state.unstable.pop(group_message, [])
-            awaited = min(layer.state.founding.batched, default=None)
+            awaited = min(layer.state.founding.unstable_batches, default=None)
             if awaited is not None:
                 layer.state.unstable.setdefault(awaited, []).extend(messages)
                 continue
             for message in messages:
-                self.call_stable(layer, message, now)
-        self.spreading(layer).on_stable(layer, stable, now)
+                self.note_stable(layer, message, now)
+        self.transport(layer).on_stable(layer, stable, now)
 
-    def call_stable(self, layer: Layer, message: MessageId, now: float) -> None:
+    def note_stable(self, layer: Layer, message: MessageId, now: float) -> None:
+        """All members have this message: it may go on, and the group may be done with it."""
         kept = layer.memory.kept.get(message)
         if kept is None or kept.stable:
             return
-        was_merging = layer.is_merging()
+        was_merging = layer.has_unstable_batches()
         kept.stable = True
-        if was_merging and not layer.is_merging():
+        if was_merging and not layer.has_unstable_batches():
             self.reconcile(layer, now)
         self.send_on(layer, kept, now)
         self.check_done(layer, kept, now)
@@ -145,8 +149,8 @@ class Relay(Part):
     # From group to group.
 
     def send(self, layer: Layer, item: Carry | Ahead, now: float) -> None:
-        """Into a group."""
-        self.spreading(layer).send(layer, item, now)
+        """Send a message into a group."""
+        self.transport(layer).send(layer, item, now)
 
     def send_on(self, layer: Layer, kept: Kept, now: float) -> None:
         """Into the group above, if the message has destinations beyond this one, and into the group
@@ -159,9 +163,9 @@ class Relay(Part):
         the other.
         """
         is_between = layer.node.level > 0 and layer.node.parent is not None
-        if layer.is_merging() or (is_between and not kept.stable):
+        if layer.has_unstable_batches() or (is_between and not kept.stable):
             return
-        if self.spreading(layer).holds_back(layer, kept):
+        if self.transport(layer).holds_back(layer, kept):
             return
         message = kept.message
         above, below = self.core.neighbours(layer)
@@ -169,53 +173,24 @@ class Relay(Part):
             above is not None
             and message.destinations & ~layer.node.processes
             and above.is_new(message.id)
-            and self.may_rise(layer, above, kept)
+            and self.forwarding.may_rise(layer, above, kept)
         ):
             self.pass_if_new(above, kept, now)
-        if layer.state.ahead:  # these are still on their way below, and this may be an answer
+        if layer.state.sent_ahead:  # these are still on their way below, and this may be an answer
             return
         if below is None or not below.is_new(message.id):
             return
-        if self._is_replaced(layer, kept, now):
-            layer.state.holds_back = True
+        if self.forwarding.is_replaced(layer, kept, now):
+            layer.state.held_back = True
             return
-        if self.is_awaited_below(layer, below, now):
-            layer.state.holds_back = True
+        if self.forwarding.is_awaited_below(layer, below, now):
+            layer.state.held_back = True
             return
-        if layer.state.holds_back:  # what was awaited has come: the rest goes before this one
-            layer.state.holds_back = False
+        if layer.state.held_back:  # what was awaited has come: the rest goes before this one
+            layer.state.held_back = False
             self._send_held_back(layer, kept, now)
         if message.destinations & below.node.processes:
             self.pass_if_new(below, kept, now)
-
-    def may_rise(self, layer: Layer, above: Layer, kept: Kept) -> bool:
-        """Whether a message goes up. Where messages are sent on early, it may be a stray: a server
-        that was replaced got it from other servers and brought it into this group, and the next
-        server may not have what precedes it there. So a stray is left to those that it comes from,
-        or is brought in a batch; what comes after it waits until the servers have had it, or until
-        that is given up."""
-        if not above.is_open:
-            return False
-        message, strays = kept.message.id, layer.memory.strays
-        if self.options.forward == "stable":
-            return True
-        if not layer.node.processes >> message.sender & 1 and strays.get(message) != NEVER:
-            return False
-        return not any(
-            since != NEVER and not above.has_passed(stray) and self._precedes(layer, stray, kept)
-            for stray, since in strays.items()
-        )
-
-    def _ends_wait(self, layer: Layer, message: MessageId) -> bool:
-        """Whether with this message the servers have had a stray of this group, or do not get it
-        any more: what comes after that stray has waited, and goes up before anything else."""
-        sender, number = message
-        strays = layer.memory.strays
-        return any(stray.sender == sender and stray.number <= number for stray in strays)
-
-    def _precedes(self, layer: Layer, stray: MessageId, kept: Kept) -> bool:
-        earlier = layer.memory.kept.get(stray)
-        return earlier is not None and earlier.place < kept.place
 
     def give_up_strays(self, layer: Layer, now: float) -> None:
         """Their senders have been away for too long to bring them, or what precedes them."""
@@ -231,70 +206,15 @@ class Relay(Part):
             self.reconcile(layer, now)
 
     def _send_held_back(self, layer: Layer, before: Kept, now: float) -> None:
+        """Send on what came before this message."""
         for kept in layer.in_order():
-            if kept.place < before.place and self.spreading(layer).may_go_on(layer, kept):
+            if kept.place < before.place and self.transport(layer).may_go_on(layer, kept):
                 self.send_on(layer, kept, now)
 
-    def is_awaited_below(self, layer: Layer, below: Layer, now: float) -> bool:
-        """Whether a member of the group below has sent on early what that group has not had, and
-        may still bring it, with all that it sent before: what comes from here may depend on that.
-        """
-        if self.options.forward == "stable":
-            return False
-        had, memory = below.memory.seen, layer.memory
-        return any(
-            memory.last_of(who) > had.get(who, 0) and self._may_bring(below, who, now)
-            for who in (*below.memory.away, *below.state.returned)
-        )
-
-    def _is_replaced(self, layer: Layer, kept: Kept, now: float) -> bool:
-        """Whether the local group has another server by now, and this process does not know (F7):
-        it has not had what a member has sent, and the group's server must have. What comes from
-        here may depend on what that group has had since. This process looks around, and waits, for
-        `forget_after_s` at most."""
-        below, state, sender = self.core.below(layer), layer.state, kept.message.id.sender
-        if below is None or below.node.level or self.options.quorum is Quorum.SURVIVORS:
-            return False
-        if state.replaced_at < 0:
-            is_beginning = below.memory.batches or below.state.handover.gathering
-            is_inside = below.view is not None and below.view.processes >> sender & 1
-            is_news = is_inside and sender != self.process
-            if is_beginning or not (is_news or self._is_behind(layer, below)):
-                return False
-            state.replaced_at = now
-            below.state.sleep.busy_until = now + 2 * self.options.suspect_after_s
-        return now - state.replaced_at <= self.options.forget_after_s
-
-    def _is_behind(self, layer: Layer, below: Layer) -> bool:
-        """Whether the servers have had something of a member that the local group has not, as far
-        as this process knows, even if they keep it no more. That says nothing of a group that came
-        in the place of others, which does not know what these had, nor of one whose members do not
-        get all messages."""
-        if self.options.evolves or not self.spreading(below).reaches_all:
-            return False
-        had, seen = below.memory.seen, layer.memory.seen
-        inside = () if below.view is None else below.view.members
-        others = (one.process for one in inside if one.process != self.process)
-        is_stable = self.options.forward == "stable"
-        return is_stable and any(seen.get(who, 0) > had.get(who, 0) for who in others)
-
-    def _may_bring(self, layer: Layer, process: int, now: float) -> bool:
-        """Whether messages of a process that its own group has missed may still come from itself,
-        with all that it sent before them: it is away, and not for ever, or it has just come back.
-
-        Where messages are not broadcast, members hand over all that they have to a new server,
-        which goes on with that. And with `survivors` a process that is away is taken for dead.
-        """
-        if not self.spreading(layer).reaches_all or layer.node.level:
-            return False
-        if self.options.quorum is Quorum.SURVIVORS:
-            return False
-        since = layer.memory.away.get(process, -inf)
-        return process in layer.state.returned or now - since <= self.options.forget_after_s
-
     def pass_if_new(self, layer: Layer, kept: Kept, now: float) -> None:
+        """Send a message of another group into this one, unless it was, or has come by."""
         id_ = kept.message.id
-        if layer.is_new(id_) and id_ not in layer.state.ahead:
+        if layer.is_new(id_) and id_ not in layer.state.sent_ahead:
             self.send(layer, carry(kept.message, kept.clock), now)
 
     def reconcile(self, layer: Layer, now: float) -> None:
@@ -305,11 +225,11 @@ class Relay(Part):
             if group is None or lower is None or not lower.is_server:
                 continue
             for kept in group.in_order():
-                if self.spreading(group).may_go_on(group, kept):
+                if self.transport(group).may_go_on(group, kept):
                     self.send_on(group, kept, now)
-                self._catch_up(group, lower, kept, now)
+                self._report_passed(group, lower, kept, now)
             for kept in lower.in_order():
-                if self.spreading(lower).may_go_on(lower, kept):
+                if self.transport(lower).may_go_on(lower, kept):
                     self.send_on(lower, kept, now)
                 self._release_below(group, lower, kept, now)
         self.check_all(layer, now)
@@ -322,13 +242,11 @@ class Relay(Part):
         is_over = group.has_passed(message.id) and message.id not in group.memory.kept
         is_inside = lower.node.contains(message)
         if is_over and not is_inside and (lower.node.level or self.is_done(lower, kept)):
-            if message.id in lower.memory.own:
+            if message.id in lower.memory.unknown_above:
                 return
-            word = Release((message.id,))
-            if not lower.is_told(word):
-                lower.tell(word, now, self.options.tidy_s)
+            lower.tell_once(Release((message.id,)), now)
 
-    def _catch_up(self, group: Layer, lower: Layer, kept: Kept, now: float) -> None:
+    def _report_passed(self, group: Layer, lower: Layer, kept: Kept, now: float) -> None:
         """The group below is done with what it has had and keeps no more."""
         message, node = kept.message, lower.node
         if message.destinations & node.processes and lower.has_passed(message.id):
@@ -346,19 +264,21 @@ class Relay(Part):
         forgotten by one that gives way, those above keep it."""
         to, memory = kept.message.destinations, layer.memory
         if not layer.node.level:
-            is_with_all = kept.stable and not layer.state.is_handed
+            is_with_all = kept.stable and not layer.state.others_may_lack
             return is_with_all and not any(to >> process & 1 for process in memory.away)
         return all(
-            child in kept.done or (child in memory.forgotten and not memory.frozen)
+            child in kept.done_by or (child in memory.forgotten and not memory.frozen)
             for child in layer.node.children
             if to & self.core.plan.nodes[child].processes
         )
 
     def check_done(self, layer: Layer, kept: Kept, now: float) -> None:
-        """Drop the message where nothing is above, tell the group above otherwise."""
-        spreading = self.spreading(layer)
+        """If the group is done with a message, tell the group above so, or let the message go where
+        nobody above knows of it. If it has it but for those who are away, tell the group above
+        that."""
+        spreading = self.transport(layer)
         if not spreading.knows_done(layer) or not self.is_done(layer, kept):
-            self._report_had(layer, kept, now)
+            self._report_held(layer, kept, now)
             return
         message, node = kept.message, layer.node
         above = self.core.above(layer)
@@ -366,22 +286,24 @@ class Relay(Part):
             if message.destinations & node.processes:
                 self._report_done(above, layer, message.id, now)
             self._release_below(above, layer, kept, now)
-        if node.contains(message) or message.id in layer.memory.own:
+        if node.contains(message) or message.id in layer.memory.unknown_above:
             spreading.let_go(layer, message.id, now)  # though the servers may keep it, from before
 
     def check_all(self, layer: Layer, now: float) -> None:
+        """Check all that a group keeps: who is away has changed."""
         for kept in layer.in_order():
             self.check_done(layer, kept, now)
 
     def _report_done(self, above: Layer, layer: Layer, message: MessageId, now: float) -> None:
-        """With that, who of the group lacks it: all in the group who know that may die."""
+        """Tell the group above that this one is done with a message, and which of its members lack
+        it: all in the group who know that may die."""
         kept, node = above.memory.kept.get(message), layer.node
-        reported = above.state.out.reported
-        if kept is not None and node.index not in kept.done and message not in reported:
+        reported = above.state.out.reported_done
+        if kept is not None and node.index not in kept.done_by and message not in reported:
             reported.add(message)
             for who in self._who_lack(layer, kept):
-                above.tell(Missed(stranger(who), (message,)), now, self.options.tidy_s)
-            above.tell(Done(node.index, (message,)), now, self.options.tidy_s)
+                above.tell(Missed(process_key(who), (message,)), now)
+            above.tell(Done(node.index, (message,)), now)
 
     def _who_lack(self, layer: Layer, kept: Kept) -> list[int]:
         """Who is away for so long that a local group is done with a message without it."""
@@ -391,75 +313,80 @@ class Relay(Part):
         missed = {who for who, names in memory.missed.items() if kept.message.id in names}
         return sorted(missed | {who for who in memory.forgotten if to >> who & 1})
 
-    def is_had(self, layer: Layer, kept: Kept) -> bool:
+    def is_held_below(self, layer: Layer, kept: Kept) -> bool:
         """Whether all groups here or below that the message is for have it: members that are away
         are handed it there."""
         if not layer.node.level:
             return kept.stable
-        to, had = kept.message.destinations, kept.done | kept.had | layer.memory.forgotten
+        to, had = kept.message.destinations, kept.done_by | kept.held_by | layer.memory.forgotten
         nodes = self.core.plan.nodes
         return all(one in had for one in layer.node.children if to & nodes[one].processes)
 
-    def _report_had(self, layer: Layer, kept: Kept, now: float) -> None:
+    def _report_held(self, layer: Layer, kept: Kept, now: float) -> None:
+        """Tell the group above, where groups of servers come and go, that this one has a message
+        (G3)."""
         id_, node = kept.message.id, layer.node
         above = self.core.above(layer) if self.core.reshapes and layer.is_server else None
         known = None if above is None else above.memory.kept.get(id_)
-        if above is None or known is None or id_ in above.state.out.had:
+        if above is None or known is None or id_ in above.state.out.reported_held:
             return
         is_for = kept.message.destinations & node.processes
-        if is_for and node.index not in known.had and self.is_had(layer, kept):
-            above.state.out.had.add(id_)
-            above.tell(Has(node.index, (id_,)), now, self.options.tidy_s)
+        if is_for and node.index not in known.held_by and self.is_held_below(layer, kept):
+            above.state.out.reported_held.add(id_)
+            above.tell(Holds(node.index, (id_,)), now)
 
-    def on_had(self, layer: Layer, node: int, ids: Ids, now: float) -> None:
-        for id_ in ids:
-            kept = layer.memory.kept.get(MessageId(*id_))
+    def on_holds(self, layer: Layer, node: int, ids: Ids, now: float) -> None:
+        """A group below has these messages."""
+        for message in message_ids(ids):
+            kept = layer.memory.kept.get(message)
             if kept is not None:
-                kept.had.add(node)
+                kept.held_by.add(node)
                 self.check_done(layer, kept, now)
 
-    def on_own(self, layer: Layer, ids: Ids, now: float) -> None:
-        layer.memory.own.update(MessageId(*id_) for id_ in ids)
+    def on_unknown_above(self, layer: Layer, ids: Ids, now: float) -> None:
+        """Nobody above knows of these messages any more."""
+        layer.memory.unknown_above.update(message_ids(ids))
         self.check_all(layer, now)
 
     def on_done(self, layer: Layer, node: int, ids: Ids, now: float) -> None:
         """A group below is done, whichever process serves it. If it has given way to others, these
         are done."""
-        for id_ in ids:
-            kept = layer.memory.kept.get(MessageId(*id_))
+        for message in message_ids(ids):
+            kept = layer.memory.kept.get(message)
             if kept is not None:
-                kept.done.add(node)
+                kept.done_by.add(node)
                 for stored in layer.memory.changes:
                     self.carry_over(kept, unpack(stored))
                 self.check_done(layer, kept, now)
 
     def carry_over(self, kept: Kept, change: Item) -> None:
-        if isinstance(change, Change) and kept.done.issuperset(change.gone):
-            kept.done.update(index for index, _ in change.made)
-        elif isinstance(change, Reshape) and change.gone in kept.done:
+        """What groups that gave way were done with, or had, those in their place are or have."""
+        if isinstance(change, Change) and kept.done_by.issuperset(change.gone):
+            kept.done_by.update(index for index, _ in change.made)
+        elif isinstance(change, Reshape) and change.gone in kept.done_by:
             here = [group for group in change.below if group.founders]  # the rest was forgotten
-            kept.done.update(group.index for group in change.made or here)
-        if isinstance(change, Change) and (kept.done | kept.had).issuperset(change.gone):
-            kept.had.update(index for index, _ in change.made)
-        elif isinstance(change, Reshape) and change.gone in kept.had:
-            kept.had.update(group.index for group in change.made or change.below)
+            kept.done_by.update(group.index for group in change.made or here)
+        if isinstance(change, Change) and (kept.done_by | kept.held_by).issuperset(change.gone):
+            kept.held_by.update(index for index, _ in change.made)
+        elif isinstance(change, Reshape) and change.gone in kept.held_by:
+            kept.held_by.update(group.index for group in change.made or change.below)
 
     def release(self, layer: Layer, message: MessageId, now: float) -> None:
-        """Nobody need keep it, here and below. It may have been the last of what came in batches
-        that was not known to be stable."""
-        self.spreading(layer).on_let_go(layer, message)
-        was_merging = layer.is_merging()
+        """Let a message go, here and below: nobody need keep it. It may have been the last of what
+        came in batches that was not known to be stable."""
+        self.transport(layer).on_let_go(layer, message)
+        was_merging = layer.has_unstable_batches()
         kept = layer.memory.kept.pop(message, None)
-        layer.memory.own.discard(message)
+        layer.memory.unknown_above.discard(message)
         layer.memory.strays.pop(message, None)
         if kept is not None:
             self._note_missed(layer, kept, now)
-        layer.state.out.reported.discard(message)
-        layer.state.out.had.discard(message)
+        layer.state.out.reported_done.discard(message)
+        layer.state.out.reported_held.discard(message)
         below = self.core.below(layer)
         if below is not None and below.is_server and message in below.memory.kept:
-            below.tell(Release((message,)), now, self.options.tidy_s)
-        if was_merging and not layer.is_merging():
+            below.tell(Release((message,)), now)
+        if was_merging and not layer.has_unstable_batches():
             self.reconcile(layer, now)
 
     def _note_missed(self, layer: Layer, kept: Kept, now: float) -> None:
@@ -467,28 +394,32 @@ class Relay(Part):
         told when they are back. A process may be away for too long, or others may have forgotten it
         before a merge. It may be asleep, and not know that it is out."""
         for who in sorted({*layer.memory.forgotten, *layer.memory.away}):
-            if kept.message.destinations & self.core.those(layer, who) and who not in kept.done:
+            is_for = kept.message.destinations & self.core.processes_of(layer, who)
+            if is_for and who not in kept.done_by:
                 word = Missed(who, (kept.message.id,))
-                if not self.spreading(layer).reaches_all and not layer.is_told(word):
-                    layer.tell(word, now, self.options.tidy_s)  # others may never have had it
+                if not self.transport(layer).reaches_all:
+                    layer.tell_once(word, now)  # others may never have had it
                 layer.memory.note_missed(who, (kept.message.id,))
                 layer.state.sleep.call_at = -1.0
                 self.tell_beside(layer, Missed(who, (kept.message.id,), beside=True), now)
 
     def tell_beside(self, layer: Layer, word: Missed, now: float) -> None:
-        """The groups beside a group know what it has missed, when they let go of that."""
+        """Tell the group below what one beside it has missed: it is to know when it lets go of
+        that."""
         below = self.core.below(layer)
-        if below is not None and below.is_server and (word.ids or word.who in below.memory.beside):
-            below.tell(word, now, self.options.tidy_s)
+        if below is None or not below.is_server:
+            return
+        if word.ids or word.who in below.memory.missed_beside:
+            below.tell(word, now)
 
     def on_release(self, layer: Layer, ids: Ids, now: float) -> None:
         """Nobody above keeps these any more. Nor do servers, unless a group below was forgotten
         when they said that they are done, and is back since: what that has yet to get stays until
         it is done."""
-        for message in [MessageId(*id_) for id_ in ids]:
+        for message in message_ids(ids):
             kept = layer.memory.kept.get(message)
             if layer.node.level and kept is not None and not self.is_done(layer, kept):
-                layer.memory.own.add(message)
+                layer.memory.unknown_above.add(message)
             else:
                 self.release(layer, message, now)
-        self.spreading(layer).on_release(layer, ids)
+        self.transport(layer).on_release(layer, ids)

@@ -1,4 +1,4 @@
-"""How servers find each other when the group above does not answer, and found it anew.
+"""How servers find each other when the group above does not answer, and found it anew (F1, F4, F8).
 
 A new server asks those that were in the group above to let it in. If nobody does, all of them may
 have died at once. Then it asks around in the groups beside its own (`Seek`). A process that is in
@@ -6,7 +6,10 @@ the group above says who else is (`Found`). One that looks for it, too, says so 
 look whether their own server lives.
 
 If nobody that is in is found for a while, the searching server whose group has the lowest number
-founds the group anew, with all that look for it, in a new epoch. What they begin with: `batches`.
+founds the group anew, with all that look for it, in a new epoch. `batches` says what they begin
+with.
+
+Processes also call others here: members that are away, and groups that have no server above.
 """
 
 from math import inf
@@ -16,7 +19,7 @@ from antecede.message import ProcessSet, members, process_set, set_to_bytes
 from antecede.order import Event, Notice, Packet, Transmit
 from antecede.overlays.daisy.core import Core, Part
 from antecede.overlays.daisy.items import Above, Reshape, unpack
-from antecede.overlays.daisy.layer import ABOVE, LEFT, Layer, founding_anew, joining, line
+from antecede.overlays.daisy.layer import ABOVE, LEFT, Layer, founding_anew, joining, last_view_key
 from antecede.overlays.daisy.plan import Node
 from antecede.overlays.daisy.records import NEVER, Servers
 from antecede.overlays.daisy.stamp import (
@@ -32,7 +35,7 @@ from antecede.overlays.daisy.stamp import (
 )
 
 _FOUNDERS = 1 << 16
-"""An epoch has its founder in its lower bits: if two are founded at once, one is the later."""
+"""An epoch has its founder in the bits below this: if two are founded at once, one is the later."""
 
 _SPELL = 30
 """Calls come ever more seldom. Those that are at most so many times `suspect_after_s` apart count
@@ -42,6 +45,7 @@ _IN_VAIN = 5
 its group that there are no others."""
 
 _COUPLE = 2
+"""The members of a group that is too small for its server to leave it."""
 
 
 class Search(Part):
@@ -60,7 +64,8 @@ class Search(Part):
             self.core.emit(Transmit(Packet(self.process, None, stamp), to))
 
     def tell_changes(self, node: Node, to: ProcessSet) -> None:
-        """Those that are asked may not know yet of the groups that this process speaks of."""
+        """Tell how groups have changed to those that are asked: they may not know yet of the groups
+        that this process speaks of."""
         changes = self.core.changes()
         if changes:
             self.say(Moved(node.index, changes), to)
@@ -94,17 +99,18 @@ class Search(Part):
     # One that looks for the group above.
 
     def tick(self, layer: Layer, now: float) -> None:
-        """At every tick of a group of servers."""
-        state, bound = layer.state, self.core.bound(layer.node.index)
+        """At every tick of a group of servers: look for the others, if this process is not among
+        them (or has to go); else see that the others know it."""
+        state, bound = layer.state, self.core.earliest_epoch(layer.node.index)
         if state.epoch < bound < LEFT:
             self._leave(layer, bound, now)
             return
-        if not layer.is_lost or state.moving.going:
+        if not layer.is_lost or state.moving.ended_by:
             state.seeking.since = -1.0
-            if state.seeking.lost:
-                state.seeking.lost = self._looking(layer, now)
+            if state.seeking.others_looking:
+                state.seeking.others_looking = self._others_looking(layer, now)
             self._remind(layer)
-            if not layer.memory.batches:
+            if not layer.memory.missing_batches:
                 self._say_above(layer, now)
             return
         if state.seeking.since < 0:
@@ -126,9 +132,9 @@ class Search(Part):
         them by now, says so: most groups beside its own may have died. It says so again, for it may
         come into other groups meanwhile."""
         seeking, forget_s = layer.state.seeking, layer.forget_after_s
-        since_s = max(seeking.since + _IN_VAIN * self._patience_s, seeking.said_at)
+        since_s = max(seeking.since + _IN_VAIN * self._patience_s, seeking.said_in_vain_at)
         if not layer.is_in and now - since_s > forget_s:
-            seeking.said_at = now
+            seeking.said_in_vain_at = now
             self.core.emit(Notice(Event.STOPPED, layer.node.name, members=beside))
 
     def _say_above(self, layer: Layer, now: float) -> None:
@@ -139,24 +145,22 @@ class Search(Part):
             return
         if not is_found and not below.is_awake(now):
             return
-        if is_found == (below.memory.alone_since != NEVER):
+        if is_found == (below.memory.without_servers_since != NEVER):
             view = layer.view if is_found else None
             here, first = (0, 0) if view is None else (view.processes, view.members[0].process)
             word = Above(layer.state.epoch, set_to_bytes(here), first)
-            if not below.is_told(word):
-                below.tell(word, now, self.core.options.tidy_s)
+            below.tell_once(word, now)
 
     def _lost_since(self, layer: Layer) -> float:
         """Since when the group below is without servers."""
         below, since = self.core.below(layer), layer.state.seeking.since
-        alone_since = NEVER if below is None else below.memory.alone_since
+        alone_since = NEVER if below is None else below.memory.without_servers_since
         return since if alone_since == NEVER else min(since, alone_since)
 
     def _leave(self, layer: Layer, epoch: int, now: float) -> None:
         """The groups of this process are bound to a later epoch, as others have brought along (F8):
         it looks for that one, or for one that is later still."""
-        here = 0 if layer.view is None else layer.view.processes
-        others = tuple(members((here | layer.node.processes) & ~(1 << self.process)))
+        others = tuple(members((layer.here | layer.node.processes) & ~(1 << self.process)))
         self._adopt(layer, Found(layer.node.index, epoch, others, again=False), now)
 
     def ask(self, layer: Layer, now: float) -> None:
@@ -168,7 +172,7 @@ class Search(Part):
             seeking.since = -1.0
             self._fetch_founders(layer)
             if layer.is_lost:
-                self.core.do(layer, layer.member.show(layer.node.processes, now))
+                self.core.queue(layer, layer.member.show(layer.node.processes, now))
         elif since < 0:
             seeking.since = now
         elif now - since > _IN_VAIN * self._patience_s:
@@ -181,30 +185,31 @@ class Search(Part):
         group that has given way, and others that belong here as well. The change by which this
         group was made may be told although the group is lost: all members of a group that gives way
         know of it."""
-        if layer.memory.batches - {ABOVE}:
+        if layer.memory.missing_batches - {ABOVE}:
             word = Moved(layer.node.index, tuple(layer.memory.changes))
             self.say(word, layer.node.processes)
-        for who in sorted(layer.memory.batches) if layer.is_server else ():
+        for who in sorted(layer.memory.missing_batches) if layer.is_server else ():
             if who < ABOVE:
-                gone = self.core.plan.nodes[line(who)]
+                gone = self.core.plan.nodes[last_view_key(who)]
                 self.say(Wanted(gone.index), gone.processes)
 
     def _own(self, node: Node) -> Node:
+        """The group that this process lives in or below, of those below this one."""
         plan = self.core.plan
         child = plan.child_of(node, self.process)
         return plan.nodes[node.index if child is None else child]
 
-    def _looking(self, layer: Layer, now: float) -> dict[int, tuple[int, float]]:
-        """By group, the servers that have said a moment ago that they are looking, too."""
+    def _others_looking(self, layer: Layer, now: float) -> dict[int, tuple[int, float]]:
+        """By group, the server that has said a moment ago that it is looking, too, and when."""
         return {
             child: (process, heard_at)
-            for child, (process, heard_at) in sorted(layer.state.seeking.lost.items())
+            for child, (process, heard_at) in sorted(layer.state.seeking.others_looking.items())
             if now - heard_at < self._patience_s
         }
 
     def _found_anew(self, layer: Layer, own: Node, now: float) -> None:
-        """If nobody with a better claim is looking, and enough are."""
-        fresh = {child: process for child, (process, _) in self._looking(layer, now).items()}
+        """Found the group anew, if enough are looking and none of them has a better claim."""
+        fresh = {child: process for child, (process, _) in self._others_looking(layer, now).items()}
         if any(child < own.index for child in fresh) or self.core.is_home_lost(layer):
             return
         if not self._are_enough(layer, {own.index, *fresh}, now):
@@ -212,8 +217,9 @@ class Search(Part):
         self._begin_anew(layer, (self.process, *fresh.values()), now)
 
     def _begin_anew(self, layer: Layer, founders: tuple[int, ...], now: float) -> None:
+        """Found the group with these, in an epoch that is later than all (F2)."""
         node, state = layer.node.index, layer.state
-        highest = max(state.epoch, state.seeking.highest, self.core.bound(node))
+        highest = max(state.epoch, state.seeking.highest_epoch, self.core.earliest_epoch(node))
         epoch = (highest // _FOUNDERS + 1) * _FOUNDERS + self.process
         word = Found(node, epoch, founders, again=True)
         self.say(word, process_set(founders))
@@ -244,14 +250,14 @@ class Search(Part):
         the group below."""
         view, below = layer.view, self.core.below(layer)
         if view is not None:
-            return self.core.whom(layer, view.members[0].process)
+            return self.core.stands_for(layer, view.members[0].process)
         known, epoch = Servers() if below is None else below.state.above, layer.state.epoch
         founders = layer.node.founders if not epoch else ()  # in its first view
         senior = known.first if known.first >= 0 else next(iter(founders), -1)
-        return self.core.whom(layer, senior) if known.epoch == epoch and senior >= 0 else None
+        return self.core.stands_for(layer, senior) if known.epoch == epoch and senior >= 0 else None
 
     def _remind(self, layer: Layer) -> None:
-        """A founder repeats its word to those that have not been heard in the new group."""
+        """As a founder, tell those that have not been heard in the new group again."""
         if not layer.state.epoch:
             return
         view = layer.view
@@ -262,11 +268,12 @@ class Search(Part):
     # What others say.
 
     def on_talk(self, source: int, talk: Talk, now: float) -> None:
+        """Another process has said something outside of the groups."""
         match talk:
             case Poke(node, to) if to is not None:
                 self.say(Poke(node), 1 << to)
             case Poke(node):
-                self._look(now)
+                self._look_around(now)
                 self._pass_on_call(source, node, now, _SPELL * self._patience_s)
             case Seek():
                 self._on_seek(source, talk, now)
@@ -277,10 +284,10 @@ class Search(Part):
                 if layer is not None and (layer.is_lost or talk.epoch > layer.state.epoch):
                     self._adopt(layer, talk, now)
 
-    def _look(self, now: float) -> None:
+    def _look_around(self, now: float) -> None:
         """Look whether all is well in the groups of this process."""
         for layer in self.core.layers:
-            layer.state.sleep.busy_until = now + 2 * layer.options.suspect_after_s
+            layer.look_around(now)
 
     def _pass_on_call(self, source: int, node: int, now: float, repeated_after_s: float) -> None:
         """This group is called for long, or its server is sought, which does not hear that over a
@@ -308,19 +315,19 @@ class Search(Part):
         group has not begun for want of what the servers have for it, the next server brings that.
         """
         layer.state.sleep.called_since = now
-        above, is_settled = self.core.above(layer), layer.memory.batches <= {ABOVE}
+        above, is_settled = self.core.above(layer), layer.memory.missing_batches <= {ABOVE}
         memory = layer.memory if above is None else above.memory
-        called = {*memory.batches, *memory.away, *memory.forgotten}
+        called = {*memory.missing_batches, *memory.away, *memory.forgotten}
         is_large = layer.view is not None and len(layer.view.members) > _COUPLE
-        if layer.node.level or layer.node.index in called or layer.state.moving.change:
+        if layer.node.level or layer.node.index in called or layer.state.moving.gives_way_by:
             return
         if is_settled and is_large and self.options.local == "broadcast":
-            self.core.do(layer, layer.member.leave(now))
+            self.core.queue(layer, layer.member.leave(now))
 
     def say_left(self, node: int, to: ProcessSet) -> bool:
         """Tell those who look for a group of servers that the groups of this process have left it;
         whether they have."""
-        has_left = self.core.bound(node) >= LEFT
+        has_left = self.core.earliest_epoch(node) >= LEFT
         for stored in self.core.state.changes if has_left else ():
             change = unpack(stored)
             if isinstance(change, Reshape) and change.gone == node:
@@ -328,12 +335,13 @@ class Search(Part):
         return has_left
 
     def _on_seek(self, source: int, word: Seek, now: float) -> None:
+        """A server looks for the servers above: answer it as one of them, or as one that looks."""
         plan, parent = self.core.plan, word.above
         if parent not in plan.nodes:
             return
         own = self._own(plan.nodes[parent])
         self.tell_changes(own, 1 << source)
-        self._look(now)
+        self._look_around(now)
         self._pass_on_call(source, own.index, now, repeated_after_s=0.0)
         layer = self.core.layer_of(parent)
         if self.say_left(parent, 1 << source) or layer is None:
@@ -341,20 +349,21 @@ class Search(Part):
         self._note_epoch(layer, word.epoch)
         if layer.is_lost:
             if not self.core.is_home_lost(layer):  # it would speak for a group that goes on
-                lost = Lost(own.index, layer.state.seeking.highest, parent)
+                lost = Lost(own.index, layer.state.seeking.highest_epoch, parent)
                 self.say(lost, 1 << source)
         elif layer.view is not None:
             self.say(_found(layer, layer.view), 1 << source)
             if word.epoch > layer.state.epoch and layer.is_server:
-                layer.state.seeking.lost[word.node] = (source, now)
+                layer.state.seeking.others_looking[word.node] = (source, now)
                 self._found_with(layer, layer.view, now)
 
     def _found_with(self, layer: Layer, view: View, now: float) -> None:
         """Others look for a later epoch (F8): their groups may be bound to that, and it may never
         begin. If all groups are here with them, their servers found one that is later still; most
         are enough if the others have been away for long."""
-        speakers = {self.core.whom(layer, one.process): one.process for one in view.members}
-        speakers |= {child: process for child, (process, _) in self._looking(layer, now).items()}
+        speakers = {self.core.stands_for(layer, one.process): one.process for one in view.members}
+        looking = self._others_looking(layer, now)
+        speakers |= {child: process for child, (process, _) in looking.items()}
         here = {child for child in speakers if child is not None}
         missing = {*layer.node.children} - here
         are_late = all(self._is_gone(layer, child, now) for child in missing)
@@ -370,20 +379,21 @@ class Search(Part):
 
     def _note_epoch(self, layer: Layer, epoch: int) -> None:
         """A new epoch has to exceed all that were heard of."""
-        seeking, bound = layer.state.seeking, self.core.bound(layer.node.index)
-        seeking.highest = max(seeking.highest, epoch, layer.state.epoch, bound)
+        seeking, bound = layer.state.seeking, self.core.earliest_epoch(layer.node.index)
+        seeking.highest_epoch = max(seeking.highest_epoch, epoch, layer.state.epoch, bound)
 
     def _on_lost(self, source: int, node: int, parent: int, epoch: int, now: float) -> None:
+        """The server of another group is looking, too."""
         layer = self.core.layer_of(parent)
-        if layer is not None and not layer.state.moving.going:
+        if layer is not None and not layer.state.moving.ended_by:
             self._note_epoch(layer, epoch)
-            layer.state.seeking.lost[node] = (source, now)
+            layer.state.seeking.others_looking[node] = (source, now)
 
     def _adopt(self, layer: Layer, word: Found, now: float) -> None:
-        """Found the group with the others, or ask those who are in it to be let in."""
+        """Found the group with the others, or ask those who are in it to be let in (F6)."""
         state, node, options = layer.state, layer.node, layer.options
         self._note_epoch(layer, word.epoch)
-        if word.epoch < max(state.epoch, self.core.bound(node.index)):
+        if word.epoch < max(state.epoch, self.core.earliest_epoch(node.index)):
             return
         if word.again and self.process in word.processes:
             if word.epoch == state.epoch:
@@ -403,16 +413,16 @@ class Search(Part):
             contacts |= known
             new = joining(self.process, node, options, incarnation, word.epoch, contacts)
             new.state.seeking.since = now
-        new.state.out.resend = layer.everything()
+        new.state.out.resend = layer.all_messages()
         new.memory.inherit(layer.memory)
-        new.memory.follows = layer.memory.follows
+        new.memory.came_under = layer.memory.came_under
         if self.options.reshapes:
             new.memory.changes = [*layer.memory.changes]
         self.core.replace(layer, new, now)
 
     def _whose(self, layer: Layer, founders: tuple[int, ...]) -> dict[int, int]:
         """Whose batches the founders bring."""
-        whose = {founder: self.core.whom(layer, founder) for founder in founders}
+        whose = {founder: self.core.stands_for(layer, founder) for founder in founders}
         return {founder: group for founder, group in whose.items() if group is not None}
 
 

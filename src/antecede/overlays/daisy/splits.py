@@ -28,7 +28,7 @@ _FEWEST = 4
 """That make two groups of two."""
 
 
-def decide(
+def due_change(
     parent: int,
     version: int,
     first: int,
@@ -66,6 +66,7 @@ def decide(
 
 
 def is_under(stored: bytes, parent: int) -> bool:
+    """Whether a change is one of local groups below this group."""
     change = unpack(stored)
     return isinstance(change, Change) and change.parent == parent
 
@@ -87,7 +88,7 @@ def side_by_side(inside: tuple[int, ...], talk: dict[tuple[int, int], int]) -> t
 
 
 def count_talk(talk: dict[tuple[int, int], int], layer: Layer, message: Message) -> None:
-    """Who talks with whom in a local group, at its server."""
+    """Count a message for those who talk with each other in a local group, at its server."""
     if layer.options.evolves and layer.is_server:
         sender = message.id.sender
         for to in members(message.destinations & layer.node.processes):
@@ -99,5 +100,7 @@ def _talk(one: int, others: list[int], talk: dict[tuple[int, int], int]) -> int:
     return sum(talk.get((min(one, other), max(one, other)), 0) for other in others)
 
 
-def roll(node: int, inside: tuple[int, ...], talk: dict[tuple[int, int], int], load: int) -> Roll:
+def make_roll(
+    node: int, inside: tuple[int, ...], talk: dict[tuple[int, int], int], load: int
+) -> Roll:
     return Roll(node, side_by_side(inside, talk), load)

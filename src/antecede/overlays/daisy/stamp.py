@@ -12,93 +12,112 @@ from antecede.overlays.daisy.matrix import integers_in
 
 
 class Poke(msgspec.Struct, frozen=True, array_like=True, tag=0):
-    """Your group `node` has no server in the group above, or has gone on without you: look after
-    it. With `to`: say so to that process, which I do not reach."""
+    """Your group has no server in the group above, or has gone on without you: look after it."""
 
     node: Count
+    """Your group."""
     to: Count | None = None
+    """The process to pass this on to, which I do not reach; none if it is for you."""
 
 
 class Seek(msgspec.Struct, frozen=True, array_like=True, tag=1):
-    """I serve this group and look for the servers in the group above it."""
+    """I serve a group, and look for the servers in the group above it."""
 
     node: Count
+    """The group that I serve."""
     epoch: Count
+    """The epoch of the group above that I am in, or was."""
     above: Count
+    """The group above."""
 
 
 class Lost(msgspec.Struct, frozen=True, array_like=True, tag=2):
-    """I serve this group, and am looking for those above, too."""
+    """I serve a group, and look for the servers in the group above it, too."""
 
     node: Count
+    """The group that I serve."""
     epoch: Count
+    """The latest epoch of the group above that I have heard of."""
     above: Count
+    """The group above."""
 
 
 class Found(msgspec.Struct, frozen=True, array_like=True, tag=3):
-    """These are in the group of servers in this epoch: found it anew, or join it."""
+    """A group of servers goes on, or is founded anew, in this epoch: join it, or found it."""
 
     node: Count
+    """The group of servers."""
     epoch: Count
     processes: tuple[Count, ...]
+    """Who is in it, or is to found it."""
     again: bool
-    """Whether to found it."""
+    """Whether these are to found it anew."""
 
 
 class Moved(msgspec.Struct, frozen=True, array_like=True, tag=4):
-    """The group `node` that you ask for is no more: these are the changes. `view`: in which I left
-    it, with all its `members`; 0 if I was out of it, or have forgotten."""
+    """The group that you ask for has given way, or others have: these are the changes."""
 
     node: Count
+    """The group that you ask for."""
     changes: tuple[bytes, ...]
+    """The changes that I know of: packed `Change`s and `Reshape`s."""
     view: Count = 0
+    """The number of the view in which I left that group with the others; 0 if I was out of it, or
+    have forgotten."""
     members: bytes = b""
+    """The members of that view, as a bitmap."""
 
 
 class Left(msgspec.Struct, frozen=True, array_like=True, tag=5):
-    """My group has left that group of servers, by this change."""
+    """My group has left a group of servers."""
 
     node: Count
+    """The group of servers."""
     change: bytes
+    """The `Reshape` by which it has, packed."""
 
 
 class Wanted(msgspec.Struct, frozen=True, array_like=True, tag=6):
-    """A group begins in the place of the group `node`, and nobody in it was in the last view of
-    that: who was?"""
+    """A group begins in the place of another, and nobody in it was in the last view of that: who
+    was?"""
 
     node: Count
+    """The group that gave way."""
 
 
 class Brought(msgspec.Struct, frozen=True, array_like=True, tag=7):
-    """I was in the last view of the group `node`, which had these messages, as stored. `followers`:
-    who was in it, or away from it. `missed`: by process that was away, what the group had let go.
-    """
+    """I was in the last view of a group that gave way: this is what it had."""
 
     node: Count
+    """The group that gave way."""
     followers: bytes
+    """Who was in it, or away from it, as a bitmap."""
     messages: tuple[bytes, ...]
+    """The messages that it had, packed."""
     missed: tuple[tuple[Count, Ids], ...] = ()
+    """By process that was away, the messages for it that the group had let go."""
 
 
 Talk = Poke | Seek | Lost | Found | Moved | Left | Wanted | Brought
 
 _CARRYING = (GroupData, Tell)
-"""What has a payload."""
+"""The bodies of packets that have a payload."""
 
 
 class DaisyStamp(Stamp, frozen=True, gc=False):
-    """A packet of a group, or talk outside of the groups. `busy`: its sender waits for something,
-    so an idle process should answer."""
+    """A packet of a group, or talk outside of the groups."""
 
     carries_messages = True
 
     packet: GroupPacket | None = None
     talk: Talk | None = None
     busy: bool = False
+    """Whether its sender waits for something, so that an idle process should answer."""
 
     @property
     def number(self) -> int:
-        """Of a hop message, among those of its source in the view; 0 for every other packet."""
+        """The number of a hop message among those of its source in the view; 0 for every other
+        packet."""
         if self.packet is not None and isinstance(body := self.packet.body, GroupData):
             return body.vector[body.rank]
         return 0
@@ -118,9 +137,11 @@ class DaisyStamp(Stamp, frozen=True, gc=False):
         return sum(len(part) if isinstance(part, tuple) else 1 for part in _parts(body))
 
     def messages(self) -> int:
+        """How many messages are in it."""
         return len(self._carried())
 
     def payload_bytes(self) -> int:
+        """How many bytes of the application are in it."""
         return sum(len(item.payload) for item in self._carried())
 
     def _carried(self) -> list[Carry]:

@@ -1,5 +1,10 @@
-"""What a process does when views change: it takes over what a group remembers, begins to serve a
-group, and comes back when it was left out itself."""
+"""What a process does when views change.
+
+In a new view it takes over what the group remembers if it has just joined; serves the group if it
+is the most senior member, and then asks to be let in above; and has the other parts look again, for
+who is there, or who serves, has changed. When the others have gone on without this process, it
+comes back with what they may lack.
+"""
 
 from antecede import groups
 from antecede.message import ProcessSet, process_set, set_to_bytes
@@ -7,7 +12,7 @@ from antecede.order import Event, Notice
 from antecede.overlays.daisy.absence import Absence
 from antecede.overlays.daisy.ahead import RunningAhead
 from antecede.overlays.daisy.arrivals import Arrivals
-from antecede.overlays.daisy.batches import absent
+from antecede.overlays.daisy.batches import drop_absent
 from antecede.overlays.daisy.changes import Changes
 from antecede.overlays.daisy.core import Core, Part
 from antecede.overlays.daisy.fence import Fencing
@@ -39,6 +44,7 @@ class Views(Part):
         self.arrivals = arrivals
 
     def on_view(self, layer: Layer, event: groups.ViewInstalled, now: float) -> None:
+        """A group has a new view."""
         view, state = event.view, layer.state
         where = layer.node.name
         self.core.emit(Notice(Event.VIEW, where, view.number, view.processes))
@@ -49,29 +55,29 @@ class Views(Part):
             if server == self.process:
                 state.sleep.called_since = now  # others may hear this one, unlike the last
         state.server = server
-        state.is_handed = False
+        state.others_may_lack = False
         if event.state:
             self._absorb(layer, event.state, now)
         levels = self.changes.levels
         levels.unfreeze(layer, layer.memory)
         served = self.fencing.on_view(layer)
-        present = {self.core.whom(layer, member.process) for member in view.members}
+        present = {self.core.stands_for(layer, member.process) for member in view.members}
         self._await_again(layer, event)
-        if layer.memory.batches:
-            absent(layer, present)
+        if layer.memory.missing_batches:
+            drop_absent(layer, present)
             self.arrivals.take_batches(layer, now)
-        self.changes.apply(layer, sorted(layer.memory.pending), now)
+        self.changes.on_stable(layer, sorted(layer.memory.pending_changes), now)
         if layer not in self.core.layers:  # it has ended
             return
         self.changes.announce(layer, now)
-        self.absence.note(layer, view, now)
+        self.absence.note_away(layer, view, now)
         self.ahead.settle_early(layer, event, now)
-        self.relay.spreading(layer).on_view(layer, event, now)
+        self.relay.transport(layer).on_view(layer, event, now)
         if layer.is_server:
             self._serve(layer, now)
         above = self.core.above(layer)
         if above is not None:
-            self.absence.hand_down(above, now)
+            self.absence.hand_down_missed(above, now)
         self.relay.reconcile(layer, now)
         self._tell_below(layer, view, now)
         self.changes.call_roll(layer, now)
@@ -82,11 +88,11 @@ class Views(Part):
         for node in served:
             self.absence.on_served(node, now)
         levels.on_view(layer, now)
-        levels.look(layer, now)
+        levels.advance(layer, now)
 
     def _await_again(self, layer: Layer, event: groups.ViewInstalled) -> None:
-        """While batches are awaited, a member that comes brings that of its group. Otherwise what
-        that group has yet to send would count as had where others bring something later.
+        """While batches are awaited, a member that comes brings that of its group (F3). Otherwise
+        what that group has yet to send would count as had where others bring something later.
 
         Where messages are sent on before all have them, several servers that leave together may
         have been the only ones with a message, and have sent on what depends on it. So nothing is
@@ -94,43 +100,43 @@ class Views(Part):
         """
         if not layer.waits_for_groups:
             return
-        if layer.memory.batches:
-            come = {self.core.whom(layer, member.process) for member in event.joined}
-            layer.memory.batches |= {group for group in come if group is not None}
+        if layer.memory.missing_batches:
+            come = {self.core.stands_for(layer, member.process) for member in event.joined}
+            layer.memory.missing_batches |= {group for group in come if group is not None}
         if self.options.forward == "stable":
             return
         stayed = [member for member in event.view.members if member not in event.joined]
-        here = {self.core.whom(layer, member.process) for member in stayed}
-        left = {self.core.whom(layer, member.process) for member in event.departed} - here
+        here = {self.core.stands_for(layer, member.process) for member in stayed}
+        left = {self.core.stands_for(layer, member.process) for member in event.departed} - here
         bereft = {group for group in left if group is not None} - layer.memory.forgotten
         if len(bereft) > 1:
-            layer.memory.batches |= bereft
+            layer.memory.missing_batches |= bereft
             layer.memory.brought -= bereft
 
     def _absorb(self, layer: Layer, content: bytes, now: float) -> None:
-        """In the group, or again after an exclusion: take over what it remembers."""
+        """Take over what a group remembers, when this process has joined it or is back in it."""
         memory = Memory.taken_at(now, content)
         self.changes.levels.unfreeze(layer, memory)
         if layer.node.level:
             self.changes.history.learn(memory.changes)
-            self.changes.history.update(memory)
+            self.changes.history.carry_over_missed(memory)
         else:
             self.changes.history.go_by(memory.changes, layer.node.processes)
-        if memory.follows:
-            self.changes.levels.come_under(layer, memory.follows)
+        if memory.came_under:
+            self.changes.levels.come_under(layer, memory.came_under)
         had = {} if layer.node.level else dict(self.core.state.delivered)
         known = layer.memory.missed
-        self.relay.spreading(layer).absorb(layer, memory, now)
+        self.relay.transport(layer).absorb(layer, memory, now)
         self.ahead.tell_lost(layer)
         self.absence.tell_missed(layer, now, had)
         self.absence.tell_doubtful(layer, now)
-        self.absence.pass_on(layer, known, now)
+        self.absence.pass_on_missed(layer, known, now)
         self.changes.give_way(layer, now)
         if layer.node.level:
             self.changes.tell_servers(layer, now)
 
     def _serve(self, layer: Layer, now: float) -> None:
-        """The server of a group is in the group above."""
+        """Be in the group above, as the server of this one."""
         node = layer.node
         if node.parent is None or layer is not self.core.layers[-1]:
             return
@@ -140,24 +146,25 @@ class Views(Part):
         else:
             known = layer.state.above
             contacts = known.processes | process_set(parent.founders)
-            epoch = max(known.epoch, self.core.bound(parent.index))
+            epoch = max(known.epoch, self.core.earliest_epoch(parent.index))
             raised = self.changes.levels.raised_over(layer, now)
-            life = self.core.state.lives.get(parent.index, 0)
+            life = self.core.state.next_incarnations.get(parent.index, 0)
             new = joining(self.process, parent, self.options, life, epoch, contacts)
             above = new if raised is None else raised
         self.core.add(above, now)
 
     def _tell_below(self, layer: Layer, view: groups.View, now: float) -> None:
-        """The group below has to know which servers its next server can turn to."""
+        """Tell the group below which servers its next server can turn to."""
         below = self.core.below(layer)
         if below is not None and view.number > 1:
             epoch, senior = layer.state.epoch, view.members[0].process
-            has_begun = not layer.memory.batches
+            has_begun = not layer.memory.missing_batches
             word = Above(epoch, set_to_bytes(view.processes), senior, has_begun)
-            below.tell(word, now, self.options.tidy_s)
+            below.tell(word, now)
 
     def on_stopped(self, layer: Layer, event: groups.Stopped, now: float) -> None:
-        """The others went on without this process: it comes back. It serves no group meanwhile."""
+        """Ask to be let in again: the others went on without this process. It serves no group
+        meanwhile."""
         old, from_above = layer.state, self.core.kept_above(layer)
         again = joining(
             self.process,
@@ -170,7 +177,7 @@ class Views(Part):
         again.state.memory = old.memory
         again.state.epochs.epoch = old.epochs.epoch
         again.state.out.outbox = layer.to_bring(layer.unsent(), from_above)
-        again.state.above, again.state.before = old.above, old.before
+        again.state.above, again.state.predecessors = old.above, old.predecessors
         lost = [
             pack(item)
             for message in event.undelivered

@@ -1,4 +1,4 @@
-"""What a server that its local group has lost has from the servers for itself.
+"""What a server had for itself from the servers, and did not deliver, when its local group lost it.
 
 It does not deliver that alone: what it sends next would depend on something that its group has not
 had. As a rule the group gets it from the servers, before anything that depends on it. But these may
@@ -9,28 +9,28 @@ has it knows that, and says so by name.
 from antecede.message import MessageId
 from antecede.overlays.daisy.items import Carry, carries, carry, pack, unpack
 from antecede.overlays.daisy.layer import Layer
-from antecede.overlays.daisy.records import Due, Kept
+from antecede.overlays.daisy.records import Kept, Undelivered
 
 
-def due(local: Layer, above: Layer, delivered: dict[int, int]) -> list[Due]:
-    """At a server that is about to leave the servers: what it has to remember."""
+def left_undelivered(local: Layer, above: Layer, delivered: dict[int, int]) -> list[Undelivered]:
+    """The messages that a server which is about to leave the servers has to remember."""
     options, own = local.options, local.process
     is_in_line = options.forward == "stable" and options.local == "broadcast"
     if not local.is_lost or not is_in_line:
         return []
     return [
-        Due(pack(item), above.node.index, above.state.epoch, local.node.processes)
+        Undelivered(pack(item), above.node.index, above.state.epoch, local.node.processes)
         for item in (carry(kept.message, kept.clock) for kept in above.in_order())
         if item.message.destinations >> own & 1 and item.number > delivered.get(item.sender, 0)
     ]
 
 
 def overtaken(layer: Layer, kept: Kept) -> tuple[MessageId, ...]:
-    """In the local group, when it hands over a message: what it does not have, and either counts as
-    had or may precede this one. That comes from other groups, through later servers than those that
-    had what is missing."""
+    """The messages of these that count as had in the local group, though it has not got them, or
+    that may precede this one, which the group hands over. Those come from other groups, through
+    later servers than those that had what is missing."""
     state, memory = layer.state, layer.memory
-    left = [one for one in state.due if _item(one).id not in memory.kept]
+    left = [one for one in state.undelivered if _item(one).id not in memory.kept]
     late = [
         one
         for one in left
@@ -41,10 +41,10 @@ def overtaken(layer: Layer, kept: Kept) -> tuple[MessageId, ...]:
             and not one.home >> kept.message.id.sender & 1
         )
     ]
-    state.due = [one for one in left if one not in late]
+    state.undelivered = [one for one in left if one not in late]
     return tuple(sorted({_item(one).id for one in late}))
 
 
-def _item(one: Due) -> Carry:
+def _item(one: Undelivered) -> Carry:
     [item] = carries([unpack(one.stored)])
     return item
