@@ -52,6 +52,8 @@ without end. It draws
   of every kind that the protocol can address, with answers to deliveries;
 - delays of every kind, links that are much slower or quicker than the others, reordering,
   duplicates, partitions;
+- for protocols that take silence for a crash, in three tenths of the runs, clocks that differ
+  between processes, by seconds or by days, and have only their rate in common;
 - in a quarter of the runs, where the protocol has it, what a scenario may ask for besides: labels,
   contexts, priorities, bypass ([incomplete orders](incomplete-orders.md)), groups that change while
   it runs, word of what is delivered everywhere ([4.5](joins.md)). Then that is judged: the order
