@@ -449,6 +449,11 @@ FENCE = [
         new="            detours=False,\n",
     ),
     Mutant(
+        name="servers-of-servers-go-on-serving",
+        old="        if layer.node.index in called or not (is_settled and is_large):\n",
+        new="        if layer.node.level or layer.node.index in called or not is_large:\n",
+    ),
+    Mutant(
         name="asks-those-it-knew-for-ever",
         old="                if layer.view is not None and "
         "layer.view.processes & process_set(word.processes):\n",

@@ -11,7 +11,7 @@ from antecede.fuzzing import judge
 from antecede.message import MessageId, ProcessSet
 from antecede.order import Event, Order
 from antecede.overlays.daisy.items import Batch, decode_items
-from antecede.simulate import make_scenario
+from antecede.simulate import make_scenario, simulate
 from tests.mutants import Mutant, mutated
 from tests.mutants.daisy import FENCE as RULES
 from tests.overlays.daisy_lab import Copy, Lab, carried
@@ -61,6 +61,10 @@ ROLLING = scenario(
     seed=24,
 )
 ONE_LINK = scenario(cut(1.0, 1000.0, [3], [6]))
+ONE_LINK_AT_THE_TOP = scenario(
+    cut(1.0, 1000.0, [0], [6]), processes=12, rate=0.4, options={"sizes": [3, 2]}
+)
+"""Of the only two servers at the top. Each is in a local group of three."""
 FOUNDED_IN_A_TICK = scenario(
     cut(1.783, 5.784, [0, 1, 3, 4, 5, 7, 8], packets="held"),
     cut(7.86, 16.132, [2, 5, 6, 7, 8]),
@@ -443,6 +447,10 @@ def drawn(fields: dict[str, Any]) -> Callable[[type[Order] | None], Any]:
     return lambda order: judge(make_scenario(fields), order).failure
 
 
+def undelivered(fields: dict[str, Any]) -> Callable[[type[Order] | None], Any]:
+    return lambda order: simulate(make_scenario(fields), order_type=order).undelivered
+
+
 ALL_IT_KNEW_ARE_DEAD = scenario(
     cut(1.0, 32.0, [0, 1, 2]),
     processes=12,
@@ -644,6 +652,7 @@ LEFT_OUT_OF_A_MERGED_GROUP = scenario(
 SCHEDULES: dict[str, Callable[[type[Order] | None], Any]] = {
     "founded-by-most": drawn(TWO_CUTS),
     "nobody-hands-on": drawn(ONE_LINK),
+    "servers-of-servers-go-on-serving": undelivered(ONE_LINK_AT_THE_TOP),
     "asks-those-it-knew-for-ever": drawn(ALL_IT_KNEW_ARE_DEAD),
     "the-fence-waits-for-batches": drawn(THREE_LEVELS),
     "the-batch-dies-with-its-founder": a_founder_dies,

@@ -130,7 +130,7 @@ class RunningAhead(Part):
         well, unless it comes back. Where not all of a group have its messages, nobody knows yet;
         the handover finds out."""
         below = self.core.below(layer)
-        if below is None or below.node.level or not self.relay.in_local_group.reaches_all:
+        if below is None or below.node.level or not self.options.reaches_all:
             return
         if self.options.evolves:  # sent on is what all have; and before a split others had it
             return

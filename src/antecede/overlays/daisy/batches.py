@@ -76,7 +76,7 @@ def _had(layer: Layer, below: Layer) -> Ids:
     nobody knows. With `survivors`, those who are away are taken for dead; and where not all members
     have all messages, nobody knows."""
     options = layer.options
-    is_early = options.forward != "stable" and options.local == "broadcast"
+    is_early = options.forward != "stable" and options.reaches_all
     if not is_early or options.quorum is Quorum.SURVIVORS or below.node.level:
         return ()
     return tuple(sorted(below.memory.passed.items()))

@@ -22,11 +22,6 @@ from antecede.overlays.daisy.records import NEVER, Kept
 class Forwarding(Part):
     """Says whether a message may go up, or down, and notes the strays."""
 
-    def __init__(self, core: Core, reaches_all: bool) -> None:
-        super().__init__(core)
-        self._reaches_all = reaches_all
-        """Whether all members of the local group have all its messages."""
-
     # Up.
 
     def note_stray(self, layer: Layer, message: MessageId, now: float) -> None:
@@ -102,7 +97,7 @@ class Forwarding(Part):
         as this process knows, even if they keep it no more. That says nothing of a group that came
         in the place of others, which does not know what these had, nor of one whose members do not
         get all messages."""
-        if self.options.evolves or not self._reaches_all:
+        if self.options.evolves or not self.options.reaches_all:
             return False
         had, seen = below.memory.passed, layer.memory.passed
         inside = () if below.view is None else below.view.members
@@ -117,7 +112,7 @@ class Forwarding(Part):
         Where messages are not broadcast, members hand over all that they have to a new server,
         which goes on with that. And with `survivors` a process that is away is taken for dead.
         """
-        if layer.node.level or not self._reaches_all:
+        if layer.node.level or not self.options.reaches_all:
             return False
         if self.options.quorum is Quorum.SURVIVORS:
             return False

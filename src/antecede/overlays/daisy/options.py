@@ -119,7 +119,7 @@ class DaisyOptions(Options, frozen=True):
         if self.evolves:
             back_s = self.silences_back * self.suspect_after_s * (levels * (levels - 1) // 2)
             return self.forget_after_s * (levels + 1) + back_s
-        times = max(levels * (levels + 1) // 2, 1 + (self.local != "broadcast"))
+        times = max(levels * (levels + 1) // 2, 1 + (not self.reaches_all))
         return self.forget_after_s * times
 
     @property
@@ -128,6 +128,11 @@ class DaisyOptions(Options, frozen=True):
         replaced. In groups that change it takes longer: the founders of the next one are waited
         for."""
         return 10 if self.evolves else 4
+
+    @property
+    def reaches_all(self) -> bool:
+        """Whether all members of a local group get all its messages."""
+        return self.local == "broadcast"
 
     @property
     def evolves(self) -> bool:
@@ -163,7 +168,7 @@ def check_options(options: DaisyOptions) -> None:
     _check_servers(options)
     if options.load_window_s != DaisyOptions().load_window_s and not options.split_rate:
         raise Misuse(f"load_window_s={options.load_window_s:g}: is for split_rate alone; drop it")
-    if options.local != "broadcast":
+    if not options.reaches_all:
         _check_local(options)
     if options.forward != "stable" and options.evolves:
         raise Misuse(

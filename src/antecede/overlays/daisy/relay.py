@@ -50,7 +50,7 @@ class Relay(Part):
         """Among servers."""
         self.in_local_group = local(core, self)
         """In the local group."""
-        self.forwarding = Forwarding(core, self.in_local_group.reaches_all)
+        self.forwarding = Forwarding(core)
 
     def transport(self, layer: Layer) -> Broadcast:
         """How messages travel in this group."""

@@ -309,20 +309,24 @@ class Search(Part):
             self.say(Poke(node), 1 << layer.view.members[0].process)
 
     def _hand_over(self, layer: Layer, now: float) -> None:
-        """Let another member serve, whose links may not be cut: leave the group, and come back as
-        the most junior. Not in a group of two: the other might die just then, and nobody be left.
-        Nor if this process has called the group itself, from an epoch that waits for it. If the
-        group has not begun for want of what the servers have for it, the next server brings that.
-        """
+        """Let another process serve this group, whose links may not be cut: leave the local group,
+        and come back as the most junior. Not from a group of two: the other might die just then,
+        and nobody be left. Nor if this process has called the group itself, from an epoch that
+        waits for it. If a group has not begun for want of what the servers have for it, the next
+        server brings that."""
         layer.state.sleep.called_since = now
-        above, is_settled = self.core.above(layer), layer.memory.missing_batches <= {ABOVE}
+        above, served = self.core.above(layer), [*self.core.all_below(layer), layer]
         memory = layer.memory if above is None else above.memory
         called = {*memory.missing_batches, *memory.away, *memory.forgotten}
-        is_large = layer.view is not None and len(layer.view.members) > _COUPLE
-        if layer.node.level or layer.node.index in called or layer.state.moving.gives_way_by:
+        local = served[0]
+        is_large = local.view is not None and len(local.view.members) > _COUPLE
+        is_settled = not any(
+            one.memory.missing_batches - {ABOVE} or one.state.moving.gives_way_by for one in served
+        )
+        if layer.node.index in called or not (is_settled and is_large):
             return
-        if is_settled and is_large and self.options.local == "broadcast":
-            self.core.queue(layer, layer.member.leave(now))
+        if self.options.reaches_all:
+            self.core.queue(local, local.member.leave(now))
 
     def say_left(self, node: int, to: ProcessSet) -> bool:
         """Tell those who look for a group of servers that the groups of this process have left it;

@@ -15,7 +15,7 @@ from antecede.overlays.daisy.records import Kept, Undelivered
 def left_undelivered(local: Layer, above: Layer, delivered: dict[int, int]) -> list[Undelivered]:
     """The messages that a server which is about to leave the servers has to remember."""
     options, own = local.options, local.process
-    is_in_line = options.forward == "stable" and options.local == "broadcast"
+    is_in_line = options.forward == "stable" and options.reaches_all
     if not local.is_lost or not is_in_line:
         return []
     return [
