@@ -14,7 +14,7 @@ from math import inf
 
 from antecede.groups import Quorum
 from antecede.message import MessageId
-from antecede.overlays.daisy.core import Core, Part
+from antecede.overlays.daisy.core import Part
 from antecede.overlays.daisy.layer import Layer
 from antecede.overlays.daisy.records import NEVER, Kept
 
