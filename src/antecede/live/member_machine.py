@@ -240,7 +240,7 @@ class MemberMachine(Account):
     def excuse(self, seconds: float, now: float) -> None:
         """This process stood still for that long, so that others' silence says nothing."""
         if self.member is not None:
-            self.member.excuse(seconds, now)
+            self.member.core.excuse(seconds, now)
 
     def wake(self, now: float) -> list[Output]:
         """A time that was asked for has come."""
