@@ -385,7 +385,7 @@ RULES = (
     Rule(STARVE, little_is_kept_for_the_next_view, Aside, "check_room",
          "> self._most_bytes", "< 0"),
     Rule(STARVE, _no_words_before_their_time, MemberMachine, "receive",
-         "not self._early.has_room(sender, aside)"),
+         "not self.early.has_room(sender, aside)"),
     Rule(LIES, views_far_ahead_are_refused, Aside, "put",
          "item.view > view + _VIEWS_AHEAD"),
     Rule(LIES, reports_claim_no_more_than_was_sent, Epoch, "note_report",
