@@ -3,7 +3,6 @@ that this needs, they do not."""
 
 import inspect
 import types
-from pathlib import Path
 
 import pytest
 
