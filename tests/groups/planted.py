@@ -27,7 +27,10 @@ ORDER = (
     "channels",
     "reporting",
     "detours",
+    "learner",
+    "acceptor",
     "flush",
+    "reception",
     "member",
     "__init__",
 )
@@ -66,7 +69,7 @@ def planted(mutant: Mutant) -> ModuleType:
         source = (FOLDER / f"{file}.py").read_text()
         if file == mutant.file:
             source = _replaced(source, mutant.old, mutant.new, f"{mutant.name}: {file}")
-        if file == "flush":
+        if file == "learner":
             source = _replaced(source, OWN_CHECK, "if False:", file)
         source = source.replace(PACKAGE, name)
         module = package if file == "__init__" else ModuleType(f"{name}.{file}")

@@ -209,14 +209,14 @@ async def promise(group: Group) -> None:
     """From now on this member promises messages that do not exist."""
     member = core_of(group).member
     assert member is not None
-    honest = member._flushing._send
+    honest = member.core.transmit_to
 
     def send(rank: int, body: Any) -> None:
         if isinstance(body, Promise):
             body = msgspec.structs.replace(body, received=tuple(MANY for _ in body.received))
         honest(rank, body)
 
-    member._flushing._send = send  # type: ignore[method-assign]
+    member.core.transmit_to = send  # type: ignore[method-assign]
 
 
 async def untaken(group: Group) -> None:

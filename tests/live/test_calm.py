@@ -49,7 +49,7 @@ def test_who_has_been_silent_and_came_back_is_waited_for_longer() -> None:
 def test_an_own_stall_is_not_the_silence_of_others() -> None:
     member = three()
     hear(member, 1, 1.0)
-    member.excuse(4.0, 5.0)
+    member.core.excuse(4.0, 5.0)
     member.core.now = 5.5
     assert not member.core.suspected(1)
     member.core.now = 8.5
@@ -60,8 +60,8 @@ LATE = (
     Mutant(
         "who has not come along yet is not heard",
         "excluded",
-        "member",
-        "if packet.view < state.view.number and not self.config.trusts:",
+        "reception",
+        "if packet.view < state.view.number and not self.core.config.trusts:",
         "if False:",
     ),
     Mutant(

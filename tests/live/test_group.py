@@ -161,9 +161,9 @@ def test_what_a_former_life_was_given_is_not_counted() -> None:
                 await asyncio.sleep(0.01)
             for one, others in ((a, "b"), (b, "ac"), (c, "b")):
                 assert isinstance(one.pump.core, MemberMachine)
-                one.pump.core._disputes.shunned |= set(others)
+                one.pump.core.accusations.disputes.shunned |= set(others)
             await until(a, lambda event: members_of(event) == ("a", "c"))
-            b.pump.membership()._disputes.shunned.clear()
+            b.pump.membership().accusations.disputes.shunned.clear()
             await until(a, lambda event: members_of(event) == ("a", "c", "b"))
             while b.members != ("a", "c", "b"):
                 await asyncio.sleep(0.01)

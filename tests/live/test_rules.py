@@ -14,6 +14,7 @@ import pytest
 
 from antecede.errors import BadInput, MalformedStamp
 from antecede.groups import GroupConfig, GroupMember, MemberId, Transmit, View
+from antecede.groups.acceptor import Acceptor
 from antecede.groups.core import Core
 from antecede.groups.flush import Flushing
 from antecede.groups.packets import (
@@ -351,20 +352,20 @@ RULES = (
     ),
     Rule(COPIES, copies_are_of_the_departed, Epoch, "add_copies", "sender not in departed"),
     Rule("only with its seal", copies_are_sealed, Epoch, "add_copies", "seals is not None"),
-    Rule(EVICT, a_word_decides_nothing, Flushing, "_learn_if_vouched", "core.is_quorum(vouching)",
+    Rule(EVICT, a_word_decides_nothing, Acceptor, "_learn_if_vouched", "core.is_quorum(vouching)",
          "True"),
-    Rule(FAIR, who_is_heard_is_not_left_out, Flushing, "on_accept",
+    Rule(FAIR, who_is_heard_is_not_left_out, Acceptor, "on_accept",
          "not self._is_fair(rank, body.decision)"),
-    Rule(FAIR, nor_by_a_decision, Flushing, "on_word",
+    Rule(FAIR, nor_by_a_decision, Acceptor, "on_word",
          "self._is_fair(rank, decision) and ", ""),
     Rule(FAIR, who_is_silent_is, Core, "may_go",
          "peer.heard_at < self.now - 1.5 * self.config.late_after_s"),
     Rule(FAIR, who_insists_goes_itself, Core, "_has_failed",
          "self.now - state.refused_at > 2 * self.config.suspect_after_s"),
-    Rule("Who leads next begins without blame", who_leads_next_is_not_blamed_for_it, Flushing,
-         "_promise", "state.frozen_at, state.refused_at = core.now, inf",
+    Rule("Who leads next begins without blame", who_leads_next_is_not_blamed_for_it, Acceptor,
+         "promise", "state.frozen_at, state.refused_at = core.now, inf",
          "state.frozen_at = core.now"),
-    Rule(FAIR, what_another_accepted_is_accepted_again, Flushing, "_is_fair",
+    Rule(FAIR, what_another_accepted_is_accepted_again, Acceptor, "_is_fair",
          "self._is_vouched(decision, leader)"),
     Rule("A leader that hears it again proposes anew",
          an_honest_leader_takes_back_who_is_heard_again, Flushing, "_press",
@@ -384,7 +385,7 @@ RULES = (
     Rule(STARVE, little_is_kept_for_the_next_view, Aside, "check_room",
          "> self._most_bytes", "< 0"),
     Rule(STARVE, _no_words_before_their_time, MemberMachine, "receive",
-         "not self._early.has_room(sender, aside)"),
+         "not self.early.has_room(sender, aside)"),
     Rule(LIES, views_far_ahead_are_refused, Aside, "put",
          "item.view > view + _VIEWS_AHEAD"),
     Rule(LIES, reports_claim_no_more_than_was_sent, Epoch, "note_report",

@@ -113,7 +113,7 @@ def explore(
     def make(process: int, membership: Membership) -> Order:
         made = order(process, membership, options)
         machine = getattr(made, "machine")  # noqa: B009 (a mutant has one, too)
-        machine.next_hops = Guide(process, ways).next_hops
+        machine.forwarding.next_hops = Guide(process, ways).next_hops
         return made
 
     return Explorer(make, Membership(size)).explore(program)

@@ -131,9 +131,9 @@ MUTANTS = [
     ),
     Mutant(
         name="deposits-what-it-waits-for",
-        old="            known, new, given = self.deposits.enter(one.known, next_)\n",
-        new="            waits, more, _ = self.deposits.enter(waits, next_)\n"
-        "            known, new, given = self.deposits.enter(one.known, next_)\n"
+        old="            known, new, given = core.deposits.enter(one.known, next_)\n",
+        new="            waits, more, _ = core.deposits.enter(waits, next_)\n"
+        "            known, new, given = core.deposits.enter(one.known, next_)\n"
         "            new += more\n",
     ),
     Mutant(

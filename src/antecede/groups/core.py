@@ -63,6 +63,10 @@ class Core:
                         Transmit(Packet(self.config.group, self.me, number, detour), 1 << helper)
                     )
 
+    def transmit_to(self, rank: int, body: Plain) -> None:
+        """Send a packet to one member of the view."""
+        self.transmit(1 << self.state.view.members[rank].process, body)
+
     def report(self, waits: bool = False, troubled: bool = False) -> Report:
         """What it acknowledges: nothing that came while it was blocked, since the next view may
         leave that out, or this member."""
@@ -126,6 +130,30 @@ class Core:
             if 3 * silence_s > self.limit_s(rank):
                 peer.gap_s, peer.gap_at = silence_s, self.now
         peer.heard_at = self.now
+
+    def forgive_silence(self, now: float) -> None:
+        """The others have had no reason to speak, so their silence so far says nothing."""
+        state = self.state
+        for peer in state.peers:
+            peer.heard_at = max(peer.heard_at, now)
+            peer.direct_at = max(peer.direct_at, now)
+        state.heartbeat_at = now  # nor have they missed any
+
+    def excuse(self, seconds: float, now: float) -> None:
+        """This process stood still for that long: others may have spoken, and had no answer."""
+        state = self.state
+        for peer in state.peers:
+            peer.heard_at = min(now, peer.heard_at + seconds)
+            peer.direct_at = min(now, peer.direct_at + seconds)
+        state.flush_heard_at = min(now, state.flush_heard_at + seconds)
+        if state.flush is not None:
+            state.flush.began_at = min(now, state.flush.began_at + seconds)
+
+    def forgive_absence(self, now: float) -> None:
+        """Whoever has not spoken in this view may still be held up where it comes from."""
+        for peer in self.state.peers:
+            if not peer.present:
+                peer.heard_at = now
 
     def stretch(self) -> float:
         """How much longer than usual the slowest of those that live are waited for."""

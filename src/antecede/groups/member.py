@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from antecede.errors import MalformedStamp, Misuse
 from antecede.groups.admission import Admission
-from antecede.groups.api import Effect, GroupConfig, Resumed, StopReason, Suspended, Wake
+from antecede.groups.api import Effect, GroupConfig, StopReason, Wake
 from antecede.groups.channels import Channels
 from antecede.groups.core import Core
 from antecede.groups.detours import Detours
@@ -17,39 +17,13 @@ from antecede.groups.identities import (
     View,
     Waiting,
 )
-from antecede.groups.packets import (
-    Accept,
-    Accepted,
-    Ask,
-    Data,
-    Decide,
-    Decision,
-    Detour,
-    Heard,
-    Join,
-    Nack,
-    Packet,
-    Prepare,
-    Promise,
-    Refuse,
-    Reject,
-    Report,
-    Tell,
-    Vector,
-    Vouch,
-    Welcome,
-    check,
-    check_claims,
-    check_next,
-)
+from antecede.groups.packets import Packet, check, check_claims
+from antecede.groups.reception import Reception
 from antecede.groups.reporting import Reporting
 from antecede.groups.state import JOINING, MEMBER, NEW, STOPPED, State
 from antecede.groups.streams import Streams
-from antecede.message import ProcessSet, members
+from antecede.message import ProcessSet
 from antecede.snapshot import freeze, thaw
-
-_OF_ANY_VIEW = frozenset({Join, Ask, Decide})
-"""What is said across views."""
 
 
 class GroupMember:
@@ -79,6 +53,9 @@ class GroupMember:
         self._channels = Channels(self.core)
         self._reporting = Reporting(self.core)
         self._detours = Detours(self.core)
+        self._reception = Reception(
+            self.core, self._flushing, self._channels, self._reporting, self._detours
+        )
 
     # Inputs.
 
@@ -131,26 +108,8 @@ class GroupMember:
 
     def take(self, packet: Packet, now: float) -> list[Effect]:
         """The network hands over a packet that has been checked."""
-        core = self.core
-        core.now = now
-        core.effects = []
-        state, body = core.state, packet.body
-        is_of_view = state.phase is MEMBER and packet.view == state.view.number
-        is_direct = type(body) is not Detour
-        if type(body) is Detour:
-            arrived = self._detours.on_detour(packet, body)
-            if arrived is None:
-                return self._end()
-            packet, body = arrived, arrived.body
-        rank = core.ranks.get(packet.source)
-        if is_of_view and is_direct and rank is not None:
-            state.peers[rank].direct_at = now
-        if is_of_view and type(body) not in _OF_ANY_VIEW:
-            self._receive_here(rank, packet)  # nearly always
-        elif state.phase is MEMBER:
-            self._receive_as_member(packet)
-        elif state.phase is JOINING:
-            self._receive_while_joining(packet)
+        self._begin(now)
+        self._reception.take(packet)
         return self._end()
 
     def effects_so_far(self) -> list[Effect]:
@@ -236,11 +195,6 @@ class GroupMember:
         return sent + len(state.queue) + 1
 
     @property
-    def is_in(self) -> bool:
-        """Whether it is in the group, as far as it knows."""
-        return self.core.view is not None
-
-    @property
     def is_suspended(self) -> bool:
         """Whether it hears no quorum of the group."""
         return self.state.suspended
@@ -287,7 +241,7 @@ class GroupMember:
     @property
     def are_all_present(self) -> bool:
         """Whether all of the view have spoken in it: they have all that precedes it."""
-        return self.is_in and all(peer.present for peer in self.state.peers)
+        return self.view is not None and all(peer.present for peer in self.state.peers)
 
     def present(self) -> list[int]:
         """The processes of the view that have spoken in it, this one included, by seniority."""
@@ -313,29 +267,6 @@ class GroupMember:
     def entries(self) -> int:
         """What it counts of the members of the view."""
         return len(self.state.delivered) * (1 + len(self.state.peers))
-
-    def forgive_silence(self, now: float) -> None:
-        """The others have had no reason to speak, so their silence so far says nothing."""
-        for peer in self.state.peers:
-            peer.heard_at = max(peer.heard_at, now)
-            peer.direct_at = max(peer.direct_at, now)
-        self.state.heartbeat_at = now  # nor have they missed any
-
-    def excuse(self, seconds: float, now: float) -> None:
-        """This process stood still for that long: others may have spoken, and had no answer."""
-        state = self.state
-        for peer in state.peers:
-            peer.heard_at = min(now, peer.heard_at + seconds)
-            peer.direct_at = min(now, peer.direct_at + seconds)
-        state.flush_heard_at = min(now, state.flush_heard_at + seconds)
-        if state.flush is not None:
-            state.flush.began_at = min(now, state.flush.began_at + seconds)
-
-    def forgive_absence(self, now: float) -> None:
-        """Whoever has not spoken in this view may still be held up where it comes from."""
-        for peer in self.state.peers:
-            if not peer.present:
-                peer.heard_at = now
 
     def unreleased(self) -> list[GroupMessage]:
         """What is retained, oldest first."""
@@ -410,7 +341,7 @@ class GroupMember:
 
     def _tick(self) -> None:
         core = self.core
-        reached = self._watch_quorum()
+        reached = self._streams.watch_quorum()
         self._detours.tick()
         if core.state.joining:
             self._admission.expire()
@@ -423,168 +354,3 @@ class GroupMember:
             if state.channels:
                 self._channels.repeat()
             self._reporting.tick()
-
-    def _watch_quorum(self) -> int:
-        """Suspend when too few are within reach, and go on when there are enough again. Meanwhile
-        nobody gets older as deaf: all may have been, and will hear each other at once. The ranks
-        within reach, as a bit set."""
-        core, state = self.core, self.core.state
-        if state.decided is not None:  # it waits for something else
-            return core.reached()
-        if state.suspended:
-            for peer in state.peers:
-                peer.missing = dict.fromkeys(peer.missing, core.now)
-        reached = core.reached()
-        enough = core.is_quorum(reached)
-        if not enough and not state.suspended:
-            state.suspended, state.suspended_at = True, core.now
-            heard = tuple(state.view.members[rank] for rank in members(reached))
-            core.emit(Suspended(state.view.number, heard))
-        elif enough and state.suspended and not core.frozen:
-            state.suspended = False
-            core.emit(Resumed(state.view.number))
-            self._streams.acknowledge()
-            core.transmit(core.others, core.report())
-            self._streams.deliver(list(range(len(state.received))))
-        return reached
-
-    def _receive_while_joining(self, packet: Packet) -> None:
-        body = packet.body
-        if isinstance(body, Welcome):
-            self._admission.on_welcome(body)
-        elif isinstance(body, Refuse) and body.incarnation == self.me.incarnation:
-            self._admission.stop(StopReason.EXCLUDED, [])
-        elif isinstance(body, Report):
-            self._flushing.tell_how_it_ended(packet)
-
-    def _receive_as_member(self, packet: Packet) -> None:
-        """A packet of another view, or one that is said across views."""
-        state, body = self.core.state, packet.body
-        if packet.view < state.view.number and not self.config.trusts:
-            self._hear_from_before(packet.source)
-        if isinstance(body, Join):
-            self._admission.on_join(packet, body)
-        elif isinstance(body, Ask) and packet.view < state.view.number:
-            self._flushing.on_ask(packet, body)
-        elif isinstance(body, Decide):
-            self._on_decide(packet, body)
-        elif packet.view < state.view.number:
-            self._on_old(packet)
-        elif packet.view > state.view.number:
-            if not isinstance(body, Refuse | Welcome):
-                self._flushing.on_newer(packet)
-        else:
-            self._receive_here(self.core.ranks.get(packet.source), packet)
-
-    def _hear_from_before(self, member: MemberId) -> None:
-        """A member of this view that has not come along lives, and may lack the word of others
-        that it needs for that: it gets some time."""
-        core, state = self.core, self.core.state
-        rank = core.ranks.get(member)
-        is_early = core.now - state.entered_at <= self.config.patience_s
-        if rank is not None and is_early and not state.peers[rank].present:
-            core.hear(rank)
-
-    def _receive_here(self, rank: int | None, packet: Packet) -> None:
-        """A packet of this view, from the member with this rank, or from a stranger."""
-        core = self.core
-        if rank is not None and rank != core.rank:
-            core.hear(rank)
-            self._receive_from(rank, packet)
-
-    def _on_decide(self, packet: Packet, body: Decide) -> None:
-        """The end of this view; a later one is news only for who is not in it."""
-        state = self.state
-        check_next(body.decision, packet.view)
-        if not self.config.trusts:
-            self._hear_decision(packet, body.decision)
-        elif packet.view == state.view.number or (
-            packet.view > state.view.number and body.decision.view.rank(self.me) is None
-        ):
-            self._flushing.learn(body.decision)
-
-    def _hear_decision(self, packet: Packet, decision: Decision) -> None:
-        """The word of one is not enough."""
-        rank = self.core.ranks.get(packet.source)
-        if packet.view == self.state.view.number:
-            if rank is not None:
-                self._flushing.on_word(rank, decision)
-            elif decision.view.rank(self.me) is None:
-                self._flushing.on_parted(None, decision)
-        elif packet.view > self.state.view.number and decision.view.rank(self.me) is None:
-            self._flushing.on_parted(rank, decision)
-
-    def _on_old(self, packet: Packet) -> None:
-        """Whoever reports in an older view is shown that there is a newer one. Anything else, a
-        late PREPARE above all, speaks of what is over."""
-        if isinstance(packet.body, Report):
-            self.core.transmit(1 << packet.source.process, self.core.report())
-        elif isinstance(packet.body, Vouch):
-            self._flushing.tell_how_it_ended(packet)
-        elif isinstance(packet.body, Tell | Heard):
-            self._tell_or_heard(packet)
-
-    def _tell_or_heard(self, packet: Packet) -> None:
-        body = packet.body
-        if self.state.view.rank(packet.source) is not None:
-            if isinstance(body, Tell):
-                self._channels.on_tell(packet.source, body)
-            elif isinstance(body, Heard):
-                self._channels.on_heard(packet.source, body)
-
-    def _believed(self, rank: int, stable: Vector) -> Vector:
-        """What a member may say to be stable, where it is not trusted: its own messages, or as the
-        most senior one all, but none that has not come here."""
-        if self.config.trusts or not stable:
-            return stable
-        return tuple(
-            count if rank in (0, other) else 0
-            for other, count in enumerate(map(min, stable, self.state.received))
-        )
-
-    def _receive_from(self, rank: int, packet: Packet) -> None:
-        """A packet of this view, from one of its members."""
-        body = packet.body
-        match body:
-            case Report():
-                self._on_report(rank, body)
-            case Data():
-                before = self._reporting.acknowledged
-                self._streams.on_data(body)
-                self._flushing.retry()
-                if self._reporting.acknowledged is not before:
-                    self._reporting.on_news()
-            case Nack():
-                self._streams.on_nack(rank, body)
-            case Prepare():
-                if self.core.may_lead(rank):
-                    self._flushing.on_prepare(rank, body)
-            case Promise():
-                self._flushing.on_promise(rank, body)
-            case Reject():
-                self._flushing.on_reject(body)
-            case Accept():
-                if self.core.may_lead(rank):
-                    self._flushing.on_accept(rank, body)
-            case Accepted():
-                self._flushing.on_accepted(rank, body)
-            case Ask():
-                self._flushing.on_ask_here(rank, body)
-            case Vouch():
-                if not self.config.trusts:
-                    self._flushing.on_vouch(rank, body.ballot, body.decision)
-            case Tell() | Heard():
-                self._tell_or_heard(packet)
-            case _:
-                pass
-
-    def _on_report(self, rank: int, body: Report) -> None:
-        core = self.core
-        peer = core.state.peers[rank]
-        if body.flushing and not peer.flushing:
-            core.state.flush_heard_at = core.now
-        peer.flushing, peer.leaving = body.flushing, body.leaving
-        self._streams.note_row(rank, body.received)
-        if body.stable:
-            self._streams.note_stable(self._believed(rank, body.stable))
-        self._reporting.on_report(rank, body)

@@ -14,11 +14,11 @@ from collections.abc import Iterable
 from itertools import compress
 from operator import gt
 
-from antecede.groups.api import Deliver, Stable
+from antecede.groups.api import Deliver, Resumed, Stable, Suspended
 from antecede.groups.core import Core
 from antecede.groups.identities import EVERYBODY, GroupMessage
 from antecede.groups.packets import Data, Nack, Vector
-from antecede.message import ProcessSet, set_from_bytes, set_to_bytes
+from antecede.message import ProcessSet, members, set_from_bytes, set_to_bytes
 
 
 class Streams:
@@ -81,9 +81,7 @@ class Streams:
 
     def push(self, rank: int, has: Vector, messages: dict[tuple[int, int], GroupMessage]) -> None:
         """Send a member what it lacks of these messages (of its view)."""
-        core = self.core
-        process = core.state.view.members[rank].process
-        self.push_to(process, has, messages)
+        self.push_to(self.core.state.view.members[rank].process, has, messages)
 
     def push_to(
         self, process: int, has: Vector, messages: dict[tuple[int, int], GroupMessage]
@@ -109,11 +107,10 @@ class Streams:
 
     def _repeat_to(self, rank: int, first: int, last: int) -> None:
         core, state, own = self.core, self.core.state, self.core.rank
-        process = state.view.members[rank].process
         for number in range(first, min(last, first + core.config.burst - 1) + 1):
             message = state.current.get((own, number))
             if message is not None:
-                core.transmit(1 << process, _data(own, message))
+                core.transmit_to(rank, _data(own, message))
 
     def on_nack(self, rank: int, body: Nack) -> None:
         self._repeat_to(rank, body.first, min(body.last, self.core.state.received[self.core.rank]))
@@ -158,8 +155,7 @@ class Streams:
         peer = state.peers[rank]
         if core.now - peer.nacked_at >= core.config.tick_s:
             peer.nacked_at = core.now
-            process = state.view.members[rank].process
-            core.transmit(1 << process, Nack(state.received[rank] + 1, number - 1))
+            core.transmit_to(rank, Nack(state.received[rank] + 1, number - 1))
 
     # Delivering.
 
@@ -210,6 +206,30 @@ class Streams:
 
     def _released_by(self, rank: int) -> list[int]:
         return self.waiting.pop(rank, [])
+
+    def watch_quorum(self) -> int:
+        """Suspend when too few are within reach, and go on when there are enough again. Meanwhile
+        nobody gets older as deaf: all may have been, and will hear each other at once. The ranks
+        within reach, as a bit set."""
+        core, state = self.core, self.core.state
+        if state.decided is not None:  # it waits for something else
+            return core.reached()
+        if state.suspended:
+            for peer in state.peers:
+                peer.missing = dict.fromkeys(peer.missing, core.now)
+        reached = core.reached()
+        enough = core.is_quorum(reached)
+        if not enough and not state.suspended:
+            state.suspended, state.suspended_at = True, core.now
+            heard = tuple(state.view.members[rank] for rank in members(reached))
+            core.emit(Suspended(state.view.number, heard))
+        elif enough and state.suspended and not core.frozen:
+            state.suspended = False
+            core.emit(Resumed(state.view.number))
+            self.acknowledge()
+            core.transmit(core.others, core.report())
+            self.deliver(list(range(len(state.received))))
+        return reached
 
     # Stability.
 

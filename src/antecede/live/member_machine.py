@@ -13,15 +13,16 @@ from typing import Any, Final
 
 from antecede import groups
 from antecede.errors import MalformedStamp, Misuse
-from antecede.groups import GroupConfig, GroupMember, MemberId, View, founding_view
+from antecede.groups import GroupConfig, GroupMember, MemberId
 from antecede.live.account import Account
-from antecede.live.disputes import Disputes, may_say
+from antecede.live.accusations import Accusations
+from antecede.live.disputes import may_say
 from antecede.live.durable.admission import Admission
 from antecede.live.durable.remembered import Outgone, Remembered
 from antecede.live.early import Batch, Early
+from antecede.live.entrance import Entrance
 from antecede.live.events import Excluded, Interrupted, Restored
 from antecede.live.introduction import Introduction
-from antecede.live.knocking import Knocking
 from antecede.live.ordering.effects import Delivery, SessionEffect
 from antecede.live.ordering.epoch import TooEarly
 from antecede.live.ordering.founding import (
@@ -69,7 +70,6 @@ from antecede.order import Held, Wake
 
 _PACKET_BYTES: Final = 4 * 2**20
 """Of the substrate: most are tiny, but a newcomer is told of everybody."""
-FIRST_VIEW: Final = 1
 _ORDERED: Final = frozenset((Carried, Run, Report, Settle))
 """What is for the session."""
 _OFFERED: Final = frozenset((Wanted, Given, Ready, Floor, Stored))
@@ -109,10 +109,10 @@ class MemberMachine(Account):
         self._records = records
         self.member: GroupMember | None = None
         self._leaving = False
-        self._disputes = Disputes()
-        self._knocking = Knocking(config.patience_s)
-        self._early = Early()
-        self._out: list[Output] = []
+        self.accusations = Accusations(self, 2 * config.suspect_after_s)
+        self._entrance = Entrance(self, config, self._introduction)
+        self.early = Early()
+        self.out: list[Output] = []
         self._remembered = remembered
         self._wants_state = wants_state
         self._part_bytes = part_bytes
@@ -125,10 +125,7 @@ class MemberMachine(Account):
     def start(self, now: float) -> list[Output]:
         """Found the group; others wait for a welcome (`welcomed`)."""
         if self._founds:
-            self._introduction.found(self.identity)
-            me = MemberId(0, self.identity.incarnation)
-            view = founding_view((0,), self.identity.incarnation)
-            self._become(GroupMember(self._config, me, founding=view), now)
+            self._entrance.found(now)
         return self._take_out()
 
     def be_seed(self) -> None:
@@ -142,11 +139,7 @@ class MemberMachine(Account):
         if self._is_in:
             awaited = () if self._admission is None else self._admission.awaited
             return dict.fromkeys(awaited, "it has yet to say what this process missed")
-        waits = self._knocking.words(there, has_number=self.member is not None)
-        is_founding = self.member is None and not self._knocking.insiders
-        if self.seeding is not None and is_founding and (why := self.seeding.why_not(there)):
-            waits[""] = why
-        return waits
+        return self._entrance.waits_for(there)
 
     def key_for(self, name: str, incarnation: int) -> bytes:
         """What this life of a process seals its messages for this one with."""
@@ -161,19 +154,14 @@ class MemberMachine(Account):
         if self.seeding is not None:
             self.seeding.heard(name, incarnation)
         if self.member is None:
-            self._ask(self._knocking.welcomed(name, now))
+            self._entrance.welcomed(name, now)
         return self._take_out()
-
-    def _ask(self, names: Sequence[str]) -> None:
-        """To be let in."""
-        me = self.identity
-        self._out += [self._introduction.ask(name, me) for name in names if name != me.name]
 
     def receive(
         self, sender: str, incarnation: int, items: Sequence[Item], now: float
     ) -> list[Output]:
         """What a link has brought."""
-        if sender in self._disputes.shunned:
+        if sender in self.accusations.disputes.shunned:
             return []
         if self.seeding is not None:
             self.seeding.heard(sender, incarnation)
@@ -184,63 +172,34 @@ class MemberMachine(Account):
             others = [item for item in items if type(item) not in _ORDERED]
         if self._is_early(sender):
             aside = [*ordered, *(item for item in others if type(item) in _OFFERED)]
-            if aside and not self._early.has_room(sender, aside):
+            if aside and not self.early.has_room(sender, aside):
                 # The link brings all of it again: so nothing of it may have been done.
                 raise TooEarly(f"too much came from '{sender}' before its time")
         for item in others:
             self._control(sender, incarnation, item, now)
         if ordered and self.session is not None:
-            if self._early and not self._suspended:
+            if self.early and not self._suspended:
                 self._receive_early(now)
             self._receive((sender, incarnation, ordered), now)
-        self._accuse_liars(now)
+        self.accusations.accuse_liars(now)
         return self._take_out()
 
     def accuse(self, name: str, now: float) -> list[Output]:
         """This member has sent what cannot be right. It is not heard any more, here; if most of the
         others have the same to say, by nobody (`disputes`)."""
-        self._accuse(name, now)
+        self.accusations.accuse(name, now)
         return self._take_out()
 
     def find_slow(self, name: str) -> list[Output]:
         """This member holds up senders for too long. It is heard as long as most others do not find
         it slow, too."""
-        self._disputes.hear(name, self.identity.name, self.members())
-        self._tell_of(name)
+        self.accusations.find_slow(name)
         return self._take_out()
-
-    def _tell_of(self, name: str) -> None:
-        item = encode_item(Shun(name))
-        self._out += [ToPeer(other, item) for other in self._others() if other != name]
-
-    def _accuse(self, name: str, now: float) -> None:
-        self._early.forget(name)
-        if name in self.members() and name != self.identity.name:
-            self._disputes.begin(name, self.identity.name, now)
-            self._tell_of(name)
-            self._forget_words(name)
-
-    def _others(self) -> list[str]:
-        return [name for name in self.members() if name != self.identity.name]
-
-    def _accuse_liars(self, now: float) -> None:
-        session = self.session
-        if session is not None and session.liars:
-            names = [self.name_of(one) for one in session.liars]
-            session.liars.clear()
-            for name in names:
-                self._accuse(name, now)
-
-    def _forget_words(self, name: str) -> None:
-        epoch = None if self.session is None else self.session.epoch
-        for member in () if epoch is None else epoch.members:
-            if self.session is not None and self.name_of(member) == name:
-                self.session.forget(member)
 
     def excuse(self, seconds: float, now: float) -> None:
         """This process stood still for that long, so that others' silence says nothing."""
         if self.member is not None:
-            self.member.excuse(seconds, now)
+            self.member.core.excuse(seconds, now)
 
     def wake(self, now: float) -> list[Output]:
         """A time that was asked for has come."""
@@ -258,21 +217,18 @@ class MemberMachine(Account):
         every seed has been tried once."""
         if self.member is None:
             if not self._leaving:
-                self._ask(self._knocking.again(peers, now))
-            if self.seeding is not None and not self._leaving:
-                founder = self._introduction.founder(self.identity)
-                self._out += self.seeding.tick(founder, peers, now, tried_all=tried_all)
-                self._found_if_agreed(now)
-        elif not self._is_in and self._knocking.gives_up(now):
-            self._stopped(groups.Stopped(groups.StopReason.EXCLUDED))
+                self._entrance.tick(peers, now, tried_all=tried_all)
+        elif not self._is_in and self._entrance.knocking.gives_up(now):
+            self._stopped(groups.StopReason.EXCLUDED)
         elif self._suspended and self.seeding is not None:
-            self._surrender_if_superseded()
-        elif self._disputes.is_lost(self.members(), now, 2 * self._config.suspect_after_s):
-            self._stopped(groups.Stopped(groups.StopReason.EXCLUDED))
+            if self._entrance.is_superseded:
+                self._stopped(groups.StopReason.EXCLUDED)
+        elif self.accusations.is_lost(now):
+            self._stopped(groups.StopReason.EXCLUDED)
         elif self.session is not None and not self._suspended:
             self._session(self.session.report())
             if self._admission is not None:
-                self._admission.tick(waiting, self._out)
+                self._admission.tick(waiting, self.out)
                 self._resend(now)
         return self._take_out()
 
@@ -297,20 +253,20 @@ class MemberMachine(Account):
         )
         if self._remembered is not None and self._admission is not None:
             names = self._chosen.named_groups[group] if group is not None else to
-            self._admission.outbox.note_sent(payload, names, group, self._out)
+            self._admission.outbox.note_sent(payload, names, group, self.out)
         self._session(effects)
         return self._take_out()
 
     def give_state(self, view: int, state: bytes) -> list[Output]:
         """The application's answer to `StateWanted`."""
         if self._admission is not None:
-            self._out += self._admission.host.give(view, state)
+            self.out += self._admission.host.give(view, state)
         return self._take_out()
 
     def recalled(self, found: Sequence[Outgone], now: float) -> list[Output]:
         """The answer to `Recall`."""
         if self._admission is not None and self.session is not None:
-            self._admission.outbox.recalled(found, self._out)
+            self._admission.outbox.recalled(found, self.out)
             self._resend(now)
         return self._take_out()
 
@@ -325,7 +281,7 @@ class MemberMachine(Account):
         item = encode_item(Direct(payload))
         for name in to:
             self._number(name)
-            self._out.append(ToPeer(name, item))
+            self.out.append(ToPeer(name, item))
         return self._take_out()
 
     def take(self, deliveries: Sequence[Delivery]) -> None:
@@ -337,7 +293,7 @@ class MemberMachine(Account):
         """Leave; `Left` follows."""
         self._leaving = True
         if self.member is None:
-            self._out.append(Left())
+            self.out.append(Left())
         else:
             self._substrate(self.member.leave(now), now)
         return self._take_out()
@@ -345,18 +301,13 @@ class MemberMachine(Account):
     def shun(self, held: Held, now: float) -> list[Output]:
         """Take those that a message waits for as dead: if most others have the same to say, nobody
         hears them any more, and the group goes on without them; else this process begins anew."""
-        epoch = None if self.session is None else self.session.epoch
-        if epoch is None:
-            return []
-        names = [epoch.names[one.process] for one in held.awaited if one.process != epoch.me]
-        for name in dict.fromkeys(names):
-            self._accuse(name, now)
+        self.accusations.shun(held, now)
         return self._take_out()
 
     # -- inside
 
     def _take_out(self) -> list[Output]:
-        out, self._out = self._out, []
+        out, self.out = self.out, []
         return out
 
     def _number(self, name: str) -> int:
@@ -366,7 +317,7 @@ class MemberMachine(Account):
             raise Misuse(f"'{name}' is unknown here; known are {', '.join(known)}")
         return entry.number
 
-    def _become(self, member: GroupMember, now: float) -> None:
+    def become(self, member: GroupMember, now: float) -> None:
         """Begin a life in the group."""
         self.member = member
         named = self._chosen.named_groups
@@ -406,7 +357,7 @@ class MemberMachine(Account):
             # Everybody knows a newcomer before it is told that it may come.
             raise MalformedStamp("sender", f"is '{sender}', who is no member")
         if entry is None or self._suspended:
-            self._early.keep(batch)
+            self.early.keep(batch)
         else:
             member = MemberId(entry.number, incarnation)
             effects: list[SessionEffect] = []
@@ -417,8 +368,8 @@ class MemberMachine(Account):
 
     def _receive_early(self, now: float) -> None:
         """Look again at what could not be taken before."""
-        for batch in self._early.take():
-            if batch[0] in self._disputes.shunned:
+        for batch in self.early.take():
+            if batch[0] in self.accusations.disputes.shunned:
                 continue
             try:
                 if type(batch[2][0]) in _OFFERED:
@@ -426,12 +377,11 @@ class MemberMachine(Account):
                 else:
                     self._receive(batch, now)
             except TooEarly:
-                self._early.keep(batch)
+                self.early.keep(batch)
             except Exception:  # noqa: BLE001 - whatever it is, these bytes are the reason
-                self._disputes.shunned.add(
-                    batch[0]
-                )  # The link that it came on is not the one at hand.
-                self._accuse(batch[0], now)
+                # The link that it came on is not the one at hand.
+                self.accusations.disputes.shunned.add(batch[0])
+                self.accusations.accuse(batch[0], now)
 
     def _control(self, sender: str, incarnation: int, item: Item, now: float) -> None:
         match item:
@@ -439,40 +389,33 @@ class MemberMachine(Account):
                 self._membership(sender, incarnation, item.packet, now)
             case Direct():
                 if sender in self.members():
-                    self._out.append(Delivery(sender, item.payload, ordered=False))
+                    self.out.append(Delivery(sender, item.payload, ordered=False))
             case Introduce():
                 self._let_in(sender, item, now)
             case Introduced():
-                self._introduced(sender, item, now)
+                self._entrance.introduced(sender, item, now)
             case Prepare() | Promise() | Accept() | Accepted() | Behind() | Founded():
-                if self.seeding is not None and not self._leaving:
-                    insiders = self._knocking.insiders
-                    (insiders.add if type(item) is Founded else insiders.discard)(sender)
-                    is_in = self.member is not None
-                    self._out += self.seeding.receive(sender, item, now, is_in=is_in)
-                    self._found_if_agreed(now)
+                if not self._leaving:
+                    self._entrance.on_founding(sender, item, now)
             case Outdated():
                 kept = self._remembered
                 is_ours = kept is not None and item.series == kept.series
                 if self.member is None and kept is not None and is_ours and item.number > kept.sent:
-                    self._out.append(OlderLog(sender, item.number, kept.sent))
+                    self.out.append(OlderLog(sender, item.number, kept.sent))
             case Redirect():
-                if self.member is None:
-                    self._out.append(Known(item.name, (item.host, item.port)))
-                    self._ask(self._knocking.redirected(sender, item.name, now))
+                self._entrance.redirected(sender, item, now)
             case Wanted() | Given() | Ready() | Floor() | Stored():
                 if self.session is None:
                     return
                 if self.roster.named(sender) is None:
                     if not self._is_in:
                         # It is in the view that this process waits for, and was introduced later.
-                        self._early.keep((sender, incarnation, (item,)))
+                        self.early.keep((sender, incarnation, (item,)))
                 elif self._admission is not None:
-                    self._admission.receive(sender, item, self._out)
+                    self._admission.receive(sender, item, self.out)
                     self._resend(now)
             case Shun():
-                if sender in self.members() and item.name in self._others():
-                    self._disputes.hear(item.name, sender, self.members())
+                self.accusations.hear(item.name, sender)
 
     def _membership(self, sender: str, incarnation: int, wire: bytes, now: float) -> None:
         """A packet of the substrate. Nobody speaks for another: it is from the life at the other
@@ -495,33 +438,6 @@ class MemberMachine(Account):
                 raise
             self._substrate(effects, now)
 
-    def _found_if_agreed(self, now: float) -> None:
-        """Be one of the first members. The others hear so from this one before anything else: who
-        does not know yet that there is a group could make nothing of what its members say."""
-        if self.member is not None or self.seeding is None or not self.seeding.founders:
-            return
-        founders = self.seeding.founders
-        entries = [founder.entry(number) for number, founder in enumerate(founders)]
-        self.roster.clear()
-        for entry in entries:
-            self._introduction.add(entry)
-        self._out += self.seeding.tell_founders(self.identity.name)
-        self._attend_if_needed(entries)
-        members = [MemberId(number, one.incarnation) for number, one in enumerate(founders)]
-        me = members[[founder.name for founder in founders].index(self.identity.name)]
-        view = View(FIRST_VIEW, tuple(members))
-        self._become(GroupMember(self._config, me, founding=view), now)
-
-    def _surrender_if_superseded(self) -> None:
-        """Most of the others have been started anew: what is left of the group can never decide
-        anything again. Begin anew, too."""
-        view = None if self.member is None else self.member.view
-        if view is None or self.seeding is None:
-            return
-        members = [(self.name_of(one), one.incarnation) for one in view.members]
-        if self.seeding.is_superseded(members):
-            self._stopped(groups.Stopped(groups.StopReason.EXCLUDED))
-
     def _let_in(self, name: str, asked: Introduce, now: float) -> None:
         """Somebody wants to join."""
         member = self.member
@@ -529,29 +445,15 @@ class MemberMachine(Account):
             return
         had = 0 if self._admission is None else self._admission.had_of(name, asked.habits.series)
         if had > asked.habits.sent:
-            self._out.append(Known(name, (asked.host, asked.port)))
-            self._out.append(ToPeer(name, encode_item(Outdated(asked.habits.series, had))))
+            self.out.append(Known(name, (asked.host, asked.port)))
+            self.out.append(ToPeer(name, encode_item(Outdated(asked.habits.series, had))))
             return
         outputs, entry = self._introduction.let_in(member, name, asked)
-        self._out += outputs
+        self.out += outputs
         if entry is not None:
             self._substrate(member.send(encode_entries((entry,)), now), now)
 
-    def _introduced(self, sender: str, item: Introduced, now: float) -> None:
-        if self.member is not None:
-            return
-        outputs, contacts = self._introduction.introduced(item)
-        self._out += outputs
-        self._attend_if_needed(item.roster)
-        me = MemberId(item.number, self.identity.incarnation)
-        sponsor = self.roster.named(sender)
-        member = GroupMember(
-            self._config, me, contacts=contacts, sponsor=None if sponsor is None else sponsor.number
-        )
-        self._knocking.wait(now)
-        self._become(member, now)
-
-    def _attend_if_needed(self, entries: Sequence[Entry]) -> None:
+    def attend_if_needed(self, entries: Sequence[Entry]) -> None:
         """Somebody is durable or wants a state: from now on that is looked after."""
         if self._admission is None and any(entry.habits != NO_HABITS for entry in entries):
             self._attend()
@@ -576,13 +478,13 @@ class MemberMachine(Account):
         """Let what former lives sent leave, as soon as anything may."""
         admission = self._admission
         if admission is not None and admission.outbox.has_to_resend and not self._suspended:
-            admission.outbox.resend(now, self._out)
+            admission.outbox.resend(now, self.out)
 
     def _session(self, effects: Sequence[Any]) -> None:
         if self._admission is not None:
-            self._admission.pass_on(effects, self._out)
+            self._admission.pass_on(effects, self.out)
         else:
-            self._out += effects
+            self.out += effects
 
     def _substrate(self, effects: Sequence[groups.Effect], now: float) -> None:
         for effect in effects:
@@ -591,74 +493,74 @@ class MemberMachine(Account):
                     item = encode_item(Membership(groups.encode(effect.packet)))
                     for entry in self.roster:
                         if effect.to >> entry.number & 1:
-                            self._out.append(ToPeer(entry.name, item))
+                            self.out.append(ToPeer(entry.name, item))
                 case groups.Deliver():
                     self._add(effect.message.payload)
                 case groups.Stable():
-                    self._out += self._introduction.answer(effect.messages)
+                    self.out += self._introduction.answer(effect.messages)
                 case groups.ViewInstalled():
                     self._install(effect, now)
                 case groups.StateWanted():
                     self._provide(effect.view, now)
                 case groups.Suspended():
                     self._suspended = True
-                    self._out.append(Interrupted(tuple(map(self.name_of, effect.reached))))
+                    self.out.append(Interrupted(tuple(map(self.name_of, effect.reached))))
                 case groups.Resumed():
                     self._suspended = False
-                    self._out.append(Restored())
+                    self.out.append(Restored())
                     self._receive_early(now)
                     if self.session is not None:
                         self._session(self.session.wake(now))
                 case groups.Stopped():
-                    self._stopped(effect)
+                    self._stopped(effect.reason)
                 case groups.Wake():
-                    self._out.append(Wake(effect.at))
+                    self.out.append(Wake(effect.at))
 
     def _install(self, effect: groups.ViewInstalled, now: float) -> None:
         if effect.state:
             self._add(effect.state)
         self._suspended = False
-        self._knocking.is_in()
+        self._entrance.knocking.is_in()
         names = [self.name_of(member) for member in effect.view.members]
         self.roster.forget({member.process for member in effect.view.members})
-        self._disputes.keep(names)
+        self.accusations.disputes.keep(names)
         if self._seals is not None:
             self._seals.forget([entry.name for entry in self.roster])
         if self.seeding is not None:
-            self._out += self.seeding.enter(names)
+            self.out += self.seeding.enter(names)
         elif self._remembered is not None:
-            self._out.append(Accompanied(tuple(sorted(names))))
+            self.out.append(Accompanied(tuple(sorted(names))))
         if self.session is not None:
             self._session(self.session.install(effect.view, now))
             self._receive_early(now)
             self._resend(now)
-            self._accuse_liars(now)
+            self.accusations.accuse_liars(now)
 
     def _add(self, entries: bytes) -> None:
         decoded = decode_entries(entries)
         for entry in decoded:
-            self._out += self._introduction.add(entry)
-        self._attend_if_needed(decoded)
+            self.out += self._introduction.add(entry)
+        self.attend_if_needed(decoded)
 
     def _provide(self, view: int, now: float) -> None:
         if self.member is not None:
             state = encode_entries(self.roster.entries())
             self._substrate(self.member.provide_state(view, state, now), now)
 
-    def _stopped(self, effect: groups.Stopped) -> None:
+    def _stopped(self, reason: groups.StopReason) -> None:
         self.member = None
         self.session = None
         self._introduction.forget_pending()
-        self._early = Early()
-        self._knocking.begin()
-        self._disputes = Disputes()
+        self.early = Early()
+        self._entrance.knocking.begin()
+        self.accusations.begin()
         self._suspended = False
-        if effect.reason is groups.StopReason.LEFT:
-            self._out.append(Left())
+        if reason is groups.StopReason.LEFT:
+            self.out.append(Left())
             return
         self._founds = False
         incarnation = self.identity.incarnation + 1
         self.identity = Identity(self.identity.name, self.identity.address, incarnation)
-        self._out.append(Excluded(incarnation))
+        self.out.append(Excluded(incarnation))
         if self._admission is not None:
             self._introduction.habits = self._admission.habits

@@ -21,7 +21,7 @@ FLUSH_MUTANTS = (
     Mutant(
         "the flush does not redistribute",
         "only .* delivered",
-        "flush",
+        "learner",
         "return all(map(int.__ge__, self.core.state.received, decision.cut))",
         "return True",
         24,
@@ -69,24 +69,24 @@ FLUSH_MUTANTS = (
     Mutant(
         "promises lower ballots",
         "installs view 2 as",
-        "flush",
+        "acceptor",
         "    def on_prepare(self, rank: int, body: Prepare) -> None:\n"
-        "        state = self.core.state\n"
+        "        core, state = self.core, self.core.state\n"
         "        if body.ballot < state.promised:",
         "    def on_prepare(self, rank: int, body: Prepare) -> None:\n"
-        "        state = self.core.state\n"
+        "        core, state = self.core, self.core.state\n"
         "        if False:",
         scene="duel",
     ),
     Mutant(
         "accepts in lower ballots",
         "installs view 2 as",
-        "flush",
+        "acceptor",
         "    def on_accept(self, rank: int, body: Accept) -> None:\n"
-        "        state = self.core.state\n"
+        "        core, state = self.core, self.core.state\n"
         "        if body.ballot < state.promised:",
         "    def on_accept(self, rank: int, body: Accept) -> None:\n"
-        "        state = self.core.state\n"
+        "        core, state = self.core, self.core.state\n"
         "        if False:",
         scene="late accept",
     ),
@@ -101,9 +101,10 @@ FLUSH_MUTANTS = (
     Mutant(
         "accepts without the messages if it is not in the next view",
         "stays in views",
-        "flush",
-        "complete = self._holds(body.decision)",
-        "complete = self._holds(body.decision) or body.decision.view.rank(self.core.me) is None",
+        "acceptor",
+        "complete = self.learner.holds(body.decision)",
+        "complete = self.learner.holds(body.decision) or "
+        "body.decision.view.rank(self.core.me) is None",
         scene="uninvolved accept",
     ),
     Mutant(
@@ -141,7 +142,7 @@ FLUSH_MUTANTS = (
     Mutant(
         "a late PREPARE of an old view is answered",
         "is late with",
-        "member",
+        "reception",
         "        if isinstance(packet.body, Report):\n",
         "        if isinstance(packet.body, Prepare):\n"
         "            self.core.state.promised = packet.body.ballot\n"
@@ -151,7 +152,7 @@ FLUSH_MUTANTS = (
     Mutant(
         "does not ask for a decision that it missed",
         "stays in views",
-        "flush",
+        "learner",
         "            self._ask(packet.source.process)\n",
         "            pass\n",
         2,
@@ -159,7 +160,7 @@ FLUSH_MUTANTS = (
     Mutant(
         "does not show a newer view to who is behind",
         "stays in views",
-        "member",
+        "reception",
         "            self.core.transmit(1 << packet.source.process, self.core.report())\n",
         "            pass\n",
         2,
@@ -178,7 +179,7 @@ KNOWN_TO_FEW_MUTANTS = (
     Mutant(
         "does not hand a decision on",
         "stays in views",
-        "flush",
+        "learner",
         "        core.transmit(to & core.others, Decide(decision))\n",
         "        pass\n",
         scene="last to know",
@@ -186,7 +187,7 @@ KNOWN_TO_FEW_MUTANTS = (
     Mutant(
         "goes as soon as it knows that it may",
         "stays in views",
-        "flush",
+        "learner",
         "if not stays and decision.view.number > state.view.number + 1:",
         "if not stays:",
         scene="leavers learn",
@@ -194,7 +195,7 @@ KNOWN_TO_FEW_MUTANTS = (
     Mutant(
         "goes as soon as one has come to the next view",
         "stays in views",
-        "flush",
+        "learner",
         "or core.is_quorum(state.arrived, size):",
         "or state.arrived:",
         scene="one arrives",
@@ -202,7 +203,7 @@ KNOWN_TO_FEW_MUTANTS = (
     Mutant(
         "stays until a quorum knows, for ever",
         "never ends",
-        "flush",
+        "learner",
         "if not others or core.now - state.decided_at > patience_s:",
         "if not others:",
         scene="all leave",
@@ -210,10 +211,9 @@ KNOWN_TO_FEW_MUTANTS = (
     Mutant(
         "answers no question of who lacks messages of this view",
         "stays in views",
-        "flush",
-        "        self.streams.push(rank, body.received, self.core.state.current)\n\n"
-        "    def on_ask(",
-        "        pass\n\n    def on_ask(",
+        "reception",
+        "                self._streams.push(rank, body.received, core.state.current)\n",
+        "                pass\n",
         scene="uninvolved accept",
     ),
 )

@@ -46,7 +46,7 @@ SILENCE_MUTANTS = (
     Mutant(
         "takes all for deaf when a network heals",
         "never silent for long",
-        "member",
+        "streams",
         "peer.missing = dict.fromkeys(peer.missing, core.now)",
         "pass",
         scene="pairs",
@@ -62,7 +62,7 @@ SILENCE_MUTANTS = (
     Mutant(
         "a minority goes on without a word",
         "does not say so",
-        "member",
+        "streams",
         "if not enough and not state.suspended:",
         "if False:",
         1,
@@ -70,7 +70,7 @@ SILENCE_MUTANTS = (
     Mutant(
         "never goes on after a suspension",
         "suspended for no reason",
-        "member",
+        "streams",
         "elif enough and state.suspended and not core.frozen:",
         "elif False:",
         scene="briefly deaf",
@@ -78,7 +78,7 @@ SILENCE_MUTANTS = (
     Mutant(
         "goes on to the next view without saying so",
         "while it is suspended",
-        "flush",
+        "learner",
         "            self.core.emit(Resumed(state.view.number))\n",
         "            pass\n",
         seed=5,

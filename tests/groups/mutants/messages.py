@@ -151,8 +151,8 @@ STABILITY_MUTANTS = (
     Mutant(
         "acknowledges nothing of what came while it was suspended",
         "still buffers",
-        "member",
-        "            self._streams.acknowledge()\n",
+        "streams",
+        "            self.acknowledge()\n",
         "",
         scene="island",
     ),

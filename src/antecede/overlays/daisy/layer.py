@@ -393,14 +393,14 @@ class Layer:
         """Give founders that have not spoken yet more time, in a group that was founded just now:
         they may still be held up in their old group."""
         if now < self.state.sleep.patient_until:
-            self.member.forgive_absence(now)
+            self.member.core.forgive_absence(now)
 
     def rouse(self, now: float) -> float | None:
         """Set to work, and return the time of the next tick, if this member was at rest."""
         if not self.state.sleep.resting:
             return None
         self.state.sleep.resting, self.state.sleep.roused_at = False, now
-        self.member.forgive_silence(now)
+        self.member.core.forgive_silence(now)
         tick_at = self.member.tick_at
         self.state.sleep.wake_at = tick_at if tick_at > now else now + self.options.tick_s
         return self.state.sleep.wake_at

@@ -9,6 +9,7 @@ from antecede.message import ProcessSet, members
 from antecede.order import Effect, Packet, Transmit
 from antecede.overlays.separators.contexts import Token
 from antecede.overlays.separators.deposits import Deposit, Deposits
+from antecede.overlays.separators.options import SeparatorsOptions
 from antecede.overlays.separators.regions import Regions
 from antecede.overlays.separators.stamps import Ack, Report
 from antecede.overlays.separators.travelling import State
@@ -17,9 +18,10 @@ from antecede.overlays.separators.wire import encode_set, encode_tokens, encode_
 
 
 class Core(Protocol):
-    """What reports need of the machine that they are a part of, as it is at the time."""
+    """What its parts need of the machine, as it is at the time."""
 
     process: int
+    options: SeparatorsOptions
     state: State
     regions: Regions
     deposits: Deposits
@@ -87,14 +89,14 @@ class Reports:
                     effects += self.report(deposit, member, to)
         return effects
 
-    def again(self, came: ProcessSet, *, write_ahead: bool) -> list[Effect]:
+    def again(self, came: ProcessSet) -> list[Effect]:
         """All of it once more, and the logs for those who have come."""
         core = self._core
         effects: list[Effect] = []
         for deposit in core.deposits.all_own():
             effects += self.report(deposit)
         effects += self.hand_over(came)
-        if write_ahead:
+        if core.options.write_ahead:
             for token in sorted(core.state.logs):
                 if token[1] != core.process and core.deposits.reached(token):
                     effects += self.acknowledge(token)

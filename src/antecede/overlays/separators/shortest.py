@@ -35,24 +35,21 @@ from antecede.order import (
     Packet,
     Scope,
     Traits,
-    Transmit,
 )
 from antecede.overlays import Overlay
 from antecede.overlays.separators.contexts import Context, Facts, Received, Token
 from antecede.overlays.separators.deposits import Deposits
+from antecede.overlays.separators.forwarding import Forwarding
 from antecede.overlays.separators.gossip import Alive, Gossip, LinksWord, Word
 from antecede.overlays.separators.options import SeparatorsOptions
 from antecede.overlays.separators.regions import Regions, bordered, regions_of
 from antecede.overlays.separators.reports import Reports
 from antecede.overlays.separators.stamps import Ack, Checks, Copy, Report, Stamps
-from antecede.overlays.separators.travelling import Entering, Memory, State, Travelling, highest
+from antecede.overlays.separators.travelling import Memory, State, Travelling
 from antecede.overlays.separators.ways import network_of
 from antecede.overlays.separators.wire import (
     context_of,
     decode_set,
-    encode_set,
-    encode_tokens,
-    encode_waits,
 )
 from antecede.overlays.separators.zones import Links
 from antecede.snapshot import freeze, thaw
@@ -84,6 +81,7 @@ class Shortest(Overlay):
         self._checks = Checks(near, membership.size, network.hosts, self._all_regions)
         self._gossip = Gossip(process, network, chosen.suspect_after_s, self.count)
         self._reports = Reports(self)
+        self.forwarding = Forwarding(self, self._reports)
         super().__init__(process, membership, chosen)
 
     def initial_state(self) -> State:
@@ -105,7 +103,7 @@ class Shortest(Overlay):
     def hosts(self) -> ProcessSet:
         return self._network.hosts
 
-    # Sending and forwarding.
+    # Sending.
 
     def send(self, message: Message, now: float = 0.0) -> list[Effect]:
         self.check_addressing(message)
@@ -127,58 +125,10 @@ class Shortest(Overlay):
             one = Travelling(message, to, waits, known)
             if self.options.suspect_after_s:
                 self.state.kept[message.id] = Travelling(message, to, waits, known.copy())
-            effects += self._forward(one, is_own=True)
+            effects += self.forwarding.forward(one, is_own=True)
         if message.destinations >> self.process & 1:
             effects.append(Deliver(message))
         return effects
-
-    def _forward(self, one: Travelling, *, is_own: bool = False) -> list[Effect]:
-        """Hand a message on, part by part. What is filtered for one next hop is not for another.
-        What is sent here leaves whole, and in its order: if the process crashes, then nobody knows
-        of a message that has not left."""
-        effects: list[Effect] = []
-        leaving: list[Entering] = []
-        for next_, there in self.next_hops(one.message, one.to):
-            waits = Context({}, {})
-            for id_, mask in one.waits.waits.items():
-                if mask & there:
-                    waits.waits[id_] = mask & there
-            for token, epoch in one.waits.tokens.items():
-                if there & ~self.regions.inside[token[0]]:
-                    waits.tokens[token] = epoch
-            known, new, given = self.deposits.enter(one.known, next_)
-            for deposit in new:
-                effects += self._reports.report(deposit)
-            part = Travelling(one.message, there, waits, known)
-            epochs = {token[0]: self.deposits.reached(token) for token in given}
-            if is_own and leaving:
-                leaving[0].parts.append((part, next_))
-                leaving[0].epochs |= epochs  # they only grow
-            else:
-                leaving.append(Entering([(part, next_)], epochs, is_own))
-        if self.options.write_ahead:
-            self.state.entering += leaving
-            return effects + self._enter()
-        return effects + [hop for entering in leaving for hop in self._hops(entering)]
-
-    def next_hops(self, message: Message, to: ProcessSet) -> list[tuple[int, ProcessSet]]:
-        """Whom to hand a message to, and for which of its destinations: any way will do."""
-        return self.ways.next_hops(to)
-
-    def _hops(self, entering: Entering) -> list[Effect]:
-        return [self._hop(part, next_) for part, next_ in entering.parts]
-
-    def _hop(self, one: Travelling, next_: int) -> Effect:
-        copy = Copy(
-            self.count(),
-            self.count_link(next_),
-            encode_set(one.to),
-            encode_waits(highest(one.waits.waits, one.to)),
-            encode_tokens(one.waits.tokens),
-            encode_waits(one.known.waits),
-            encode_tokens(one.known.tokens),
-        )
-        return Transmit(Packet(self.process, one.message, copy), 1 << next_)
 
     def count(self) -> int:
         self.state.sent += 1
@@ -208,20 +158,7 @@ class Shortest(Overlay):
         if to >> self.process & 1:
             token = (stamp.region, stamp.by)
             self.state.acked[token] = max(stamp.epoch, self.state.acked.get(token, 0))
-            effects += self._enter()
-        return effects
-
-    def _enter(self) -> list[Effect]:
-        """Let those go on whose borders have what was left out of them."""
-        effects: list[Effect] = []
-        waiting, self.state.entering = self.state.entering, []
-        is_behind = False
-        for entering in waiting:
-            if self._reports.have_all(entering.epochs) and not (entering.is_own and is_behind):
-                effects += self._hops(entering)
-            else:
-                self.state.entering.append(entering)
-                is_behind |= entering.is_own
+            effects += self.forwarding.enter()
         return effects
 
     def _release(self) -> list[Effect]:
@@ -270,7 +207,7 @@ class Shortest(Overlay):
         concern = {id_: mask & one.to for id_, mask in waits.waits.items() if mask & one.to}
         one.waits = Context(concern, waits.tokens)
         others = one.to & ~(1 << self.process)
-        effects = self._forward(Travelling(one.message, others, one.waits, one.known))
+        effects = self.forwarding.forward(Travelling(one.message, others, one.waits, one.known))
         if one.to >> self.process & 1 and self._is_new(one.message.id):
             self.state.held[one.message.id] = one
             effects += self._deliver()
@@ -387,7 +324,7 @@ class Shortest(Overlay):
         self._keep_less()
         for entering in self.state.entering:
             entering.parts = [one for one in entering.parts if not gone >> one[1] & 1]
-        return self._enter() + self._send_again()
+        return self.forwarding.enter() + self._send_again()
 
     def _send_again(self) -> list[Effect]:
         """Reports, acknowledgements, and the own messages that may not have been delivered."""
@@ -396,11 +333,11 @@ class Shortest(Overlay):
         came = self._network.late & ~gossip.absent | ends
         if self.options.recovery == "memory" and self._network.late >> self.process & 1:
             came = -1  # what this process recalls the living may not have
-        effects = self._reports.again(came, write_ahead=self.options.write_ahead)
+        effects = self._reports.again(came)
         for id_ in sorted(self.state.kept):
             one = self.state.kept[id_]
             again = Travelling(one.message, one.to, one.waits.copy(), one.known.copy())
-            effects += self._forward(again, is_own=True)
+            effects += self.forwarding.forward(again, is_own=True)
         return effects
 
     # Letting others in.
