@@ -577,6 +577,11 @@ RESHAPE = [
         new="            return\n",
     ),
     Mutant(
+        name="who-is-alone-holds-it-for-all",
+        old="            return self.is_done(layer, kept) if is_alone else kept.stable\n",
+        new="            return kept.stable\n",
+    ),
+    Mutant(
         name="a-lone-group-waits-for-who-waits",
         old="not layer.node.level or (not memory.away and is_complete)",
         new="not memory.away and (not layer.node.level or is_complete)",
@@ -973,13 +978,13 @@ LOCAL_GROUPS = [
     ),
     Mutant(
         name="serves-though-nobody-hears-it",
-        old="            self.core.queue(layer, layer.member.leave(now))\n",
+        old="            self.core.queue(local, local.member.leave(now))\n",
         new="            pass\n",
     ),
     Mutant(
         name="serves-until-its-group-begins",
-        old="self.core.above(layer), layer.memory.missing_batches <= {ABOVE}\n",
-        new="self.core.above(layer), not layer.memory.missing_batches\n",
+        old="one.memory.missing_batches - {ABOVE} or",
+        new="one.memory.missing_batches or",
     ),
     Mutant(
         name="only-the-server-gives-notice",

@@ -457,7 +457,7 @@ def one_is_lost_with_what_nobody_has_had(order: type[Order]) -> list[str]:
     """Six groups of three, three each below 0 and 9. 9 has told 0 that its group dissolves when 12
     dies; in the next view 15 sends up what 16 has for 10, and is cut off with its group. The others
     dissolve without it. It hears of that, and must not say that all have what it has sent."""
-    clock = {"suspect_after_s": 0.5, "forget_after_s": 6.0}
+    clock = {"suspect_after_s": 1.0, "forget_after_s": 12.0}
     lab = Lab(order, size=18, sizes=[3, 3], quorum="majority", merge_servers_below=4, **clock)
     lost = {15, 16, 17}
     cut_at, deaf_until = inf, inf

@@ -8,16 +8,47 @@ import msgspec
 import pytest
 
 from antecede.errors import Misuse
+from antecede.fuzzing import judge
 from antecede.groups.packets import Data, Report
 from antecede.message import Message
 from antecede.order import Event, Order
 from antecede.overlays.daisy.items import Change, Ready, Reshape, decode_items, unpack
 from antecede.overlays.daisy.plan import plan
 from antecede.protocols import find
+from antecede.simulate import make_scenario
 from tests.mutants import Mutant, mutated
 from tests.mutants.daisy import RESHAPE
 from tests.overlays.daisy_lab import Copy, Lab, carried
 from tests.overlays.test_daisy_options import make
+
+ONE_OF_TWO_DIES = make_scenario(
+    {
+        "protocol": "daisy",
+        "processes": 8,
+        "seed": 23,
+        "messages": 10,
+        "workload": {"kind": "multicast", "size": 1},
+        "network": {
+            "delay": "exponential:0.0352",
+            "partitions": [
+                {"start_s": 0.066, "end_s": 0.809, "sides": [[3], [1, 2, 4, 5]]},
+                {"start_s": 0.613, "end_s": 2.593, "sides": [[3], [1, 2, 4, 5]]},
+            ],
+        },
+        "crashes": [{"process": 2, "time_s": 1.924}],
+        "options": {
+            "sizes": [2],
+            "tick_s": 0.1,
+            "suspect_after_s": 0.6,
+            "flush_timeout_s": 0.3,
+            "forget_after_s": 6.0,
+            "merge_below": 3,
+            "split_servers_above": 3,
+        },
+        "patience_s": 44.583,
+    }
+)
+"""The servers of four groups split when 3 is away, and what is for it is with 2 alone, which dies."""
 
 LIMITS = {"split_servers_above": 4, "merge_servers_below": 2}
 
@@ -73,12 +104,12 @@ def a_server_dies_with_what_is_in_its_group_of_servers(order: type[Order]) -> La
 
 
 def a_member_is_dead(order: type[Order]) -> Lab:
-    """What is for 9 is kept for 30 s. The group of servers does not wait for that."""
-    lab = Lab(order, size=12, sizes=[2], **LIMITS)
-    lab.crash(9)
-    lab.send(1, 3, 9)
+    """What is for 13 is kept for 30 s. The group of servers does not wait for that."""
+    lab = Lab(order, size=18, sizes=[3], **LIMITS)
+    lab.crash(13)
+    lab.send(1, 4, 13)
     lab.run(5.0)
-    lab.send(3, 11)
+    lab.send(4, 16)
     lab.run(2.0)
     assert levels(lab) == 3 or lab.faults()
     return lab
@@ -215,6 +246,7 @@ def servers_are_frozen(order: type[Order]) -> bool:
 SCHEDULES: dict[str, Callable[[type[Order]], object]] = {
     "leaves-before-it-is-drained": faults(a_server_dies_with_what_is_in_its_group_of_servers),
     "waits-for-who-is-away": faults(a_member_is_dead),
+    "who-is-alone-holds-it-for-all": lambda order: judge(ONE_OF_TWO_DIES, order).failure,
     "whoever-served-speaks": two_speak_for_a_group,
     "leaves-what-has-not-risen": faults(a_server_dies_when_its_group_gives_way),
     "a-lone-group-waits-for-who-waits": a_lone_group_grows_when_one_has_died,

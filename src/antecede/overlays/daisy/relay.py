@@ -315,9 +315,10 @@ class Relay(Part):
 
     def is_held_below(self, layer: Layer, kept: Kept) -> bool:
         """Whether all groups here or below that the message is for have it: members that are away
-        are handed it there."""
+        are handed it there. Who is alone in its local group must not die with the only copy."""
         if not layer.node.level:
-            return kept.stable
+            is_alone = layer.here == 1 << self.process
+            return self.is_done(layer, kept) if is_alone else kept.stable
         to, had = kept.message.destinations, kept.done_by | kept.held_by | layer.memory.forgotten
         nodes = self.core.plan.nodes
         return all(one in had for one in layer.node.children if to & nodes[one].processes)
