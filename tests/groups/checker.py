@@ -223,6 +223,18 @@ class Checker:
                 both = {sender, receiver} <= set(self.history.alive)
                 if both and self.goes_on and len(heard) < len(messages):
                     yield f"{sender} told {receiver} {messages}, and it heard only {heard}"
+        yield from self._overheard()
+
+    def _overheard(self) -> Iterator[str]:
+        """What one that is gone told another, and came out of turn, is handed over when it goes."""
+        for life, events in self.history.lives.items():
+            came = {event.message: event.members[0] for event in events if event.kind == "came"}
+            here = {event.message for event in events if event.kind == "told"}
+            here |= {one for event in events if event.kind == "overheard" for one in event.messages}
+            last = self.views[self.installed[life][-1]] if self.installed[life] else ()
+            for message in sorted(came.keys() - here):
+                if came[message] not in last:
+                    yield f"{came[message]} told {life} {message}, which came and is not overheard"
 
     def stability(self) -> Iterator[str]:
         """What is called stable has been received by all of the view, and it is said of everything

@@ -266,7 +266,17 @@ class Lab:
             if trap is not None:
                 self._cut_off(process, trap)
                 return
+            self._note_told(process, packet)
             self._carry_out(process, process.member.receive(packet, self.now))
+
+    def _note_told(self, process: Process, packet: Any) -> None:
+        """Note what one member tells another that is in its view: it is heard, or overheard."""
+        view, is_told = process.member.view, type(packet.body).__name__ == "Tell"
+        if not is_told or view is None or packet.view > view.number:
+            return
+        if packet.body.incarnation == process.incarnation and packet.source in view.members:
+            message, sender = int(packet.body.payload), tuple(packet.source)
+            self._log(process, "came", message=message, members=(sender,))
 
     def _on_wake(self, what: tuple[Process, Life]) -> None:
         process, life = what
@@ -435,6 +445,9 @@ class Lab:
         self._log(process, "unreleased", view=view.number, messages=unreleased)
         if handed:
             self._log(process, "handed", view=view.number, messages=handed)
+        if effect.overheard:
+            overheard = tuple(int(payload) for payload in effect.overheard)
+            self._log(process, "overheard", view=view.number, messages=overheard)
 
     def _see_statewanted(self, process: Process, effect: Any) -> None:
         content = msgspec.msgpack.encode(sorted(process.state))

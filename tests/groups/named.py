@@ -380,6 +380,14 @@ TALK = scene(
 )
 """Members tell each other alone, through changes of views."""
 
+OUT_OF_TURN = scene(
+    Action(0.5, "lose-on", 0, name="Tell"),
+    Action(0.6, "tell", 0, 0b10),
+    Action(0.65, "tell", 0, 0b10),
+    Action(0.7, "crash", 0),
+)
+"""0 tells 1 two things, of which the first is lost, and dies."""
+
 SCHEDULES: dict[str, Schedule] = {
     "duel": DUEL,
     "late accept": LATE_ACCEPT,
@@ -414,4 +422,5 @@ SCHEDULES: dict[str, Schedule] = {
     "lonely leave": LONELY_LEAVE,
     "leave in doubt": LEAVE_IN_DOUBT,
     "talk": TALK,
+    "out of turn": OUT_OF_TURN,
 }

@@ -1348,3 +1348,38 @@ MOMENTS = [
     ),
 ]
 """Rules at the moment at which each matters."""
+
+SELDOM = [
+    Mutant(
+        name="batch-drops-what-was-put-aside",
+        old="(*kept, *carries(map(unpack, below.put_aside())))",
+        new="kept",
+    ),
+    Mutant(
+        name="bound-not-brought",
+        old="    for node, epoch in head.bound:\n"
+        "        memory.bound[node] = max(epoch, memory.bound.get(node, 0))\n",
+        new="",
+    ),
+    Mutant(
+        name="one-heir-is-told",
+        old="(made if one in gone else (one,))",
+        new="(made[:1] if one in gone else (one,))",
+    ),
+    Mutant(
+        name="forgets-groups-beside-in-batches",
+        old="        memory.note_missed(who, messages)\n    else:\n",
+        new="        pass\n    else:\n",
+    ),
+    Mutant(
+        name="forgets-members-beside-in-batches",
+        old="    else:\n        memory.note_missed_beside(who, messages)\n",
+        new="",
+    ),
+    Mutant(
+        name="departed-is-not-had",
+        old="            self.relay.reconcile(layer, now)\n\n    def _bringing(",
+        new="\n    def _bringing(",
+    ),
+]
+"""Rules that matter seldom."""

@@ -28,6 +28,7 @@ RULES = [
     *daisy.HELD_UP,
     *daisy.LOCAL_GROUPS,
     *daisy.MOMENTS,
+    *daisy.SELDOM,
 ]
 
 
@@ -42,5 +43,5 @@ def test_no_list_of_rules_is_left_out() -> None:
     lists = {name for name, value in vars(daisy).items() if isinstance(value, list)}
     known = {"RULES", "AHEAD", "STAR", "LEVELS", "DIRECT", "TOLD", "FOUND_BY_CHANCE", "STOPS"}
     known |= {"FENCE", "LOAD", "RESHAPE", "BACK", "EVOLVING", "CONSENT", "GIVING_WAY", "STAYING"}
-    known |= {"HELD_UP", "LOCAL_GROUPS", "MOMENTS", "ONE_BY_ONE", "CLOCKS"}
+    known |= {"HELD_UP", "LOCAL_GROUPS", "MOMENTS", "ONE_BY_ONE", "CLOCKS", "SELDOM"}
     assert lists == known | {"MUTANTS"}

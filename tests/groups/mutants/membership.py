@@ -245,4 +245,12 @@ TALK_MUTANTS = (
         "if False:",
         scene="talk",
     ),
+    Mutant(
+        "drops what came out of turn",
+        "is not overheard",
+        "admission",
+        "overheard += [channel.early[number] for number in sorted(channel.early)]",
+        "pass",
+        scene="out of turn",
+    ),
 )

@@ -1,0 +1,157 @@
+"""Rules of the daisy that matter so seldom that a thousand runs, drawn at random, do not show it:
+processes are brought by hand to the moment at which they do.
+
+Each schedule says what is wrong: nothing with all rules, and something without the one that it is
+named after."""
+
+from collections.abc import Callable
+
+import pytest
+
+from antecede.message import Message, MessageId
+from antecede.order import Order
+from antecede.overlays.daisy.items import Batch, Bind, Change, Missed, process_key
+from antecede.overlays.daisy.stamp import Seek
+from antecede.protocols import find
+from tests.mutants import Mutant, mutated
+from tests.mutants.daisy import SELDOM
+from tests.overlays.daisy_lab import SERVERS, Copy, Lab
+from tests.overlays.test_daisy_cuts import is_told, let_go
+from tests.overlays.test_daisy_moments import (
+    CHANGING,
+    gaps,
+    home,
+    merge,
+    perform,
+    said,
+    say,
+    until,
+)
+
+
+def servers_die_before_a_merged_group_has_begun(order: type[Order]) -> list[str]:
+    """1 sends something to 10, whose group does not get it, and then to 7, which answers to 10. The
+    group of 1 is merged with that of 3, and all other servers die before they bring what they have
+    for it. In the next servers the answer must not come before what precedes it."""
+    lab, is_late = Lab(order, size=12, **CHANGING), False
+
+    def lose(copy: Copy) -> bool:
+        packet = copy[2].packet
+        return copy[1] == 9 and packet is not None and packet.group == 4 and not is_late
+
+    def before(copy: Copy) -> None:
+        nonlocal is_late
+        if copy[0] == 0 and any(isinstance(one, Batch) and one.above for one in said(copy)):
+            lab.crash(0, 6, 9)
+            is_late = True
+
+    def answer(process: int, message: Message) -> None:
+        if process == 7 and message.id.sender == 1:
+            lab.send(7, 10)
+
+    lab.lose, lab.before, lab.answer = lose, before, answer
+    lab.send(1, 10)
+    lab.send(1, 7)
+    until(lab, lambda: lab.delivered[7])
+    number = merge(lab, 0, 1)
+    until(lab, lambda: is_late)
+    lab.run(30.0)
+    assert home(lab, 1) == home(lab, 3) == number
+    assert len(lab.delivered[10]) == 2
+    return lab.faults()
+
+
+def one_of_two_groups_is_bound_to_a_later_epoch(order: type[Order]) -> bool:
+    """Two groups have agreed to merge when 3 tells its own that this is bound to a later epoch of
+    the servers; nobody else hears that 3 looks for it. Is 0, who serves the next group, still in
+    the earlier one?"""
+    lab, later, is_decided = Lab(order, **CHANGING), 7 << 16, False
+
+    def before(copy: Copy) -> None:
+        nonlocal is_decided
+        if copy[:2] == (0, 3):
+            is_decided |= any(isinstance(one, Change) for one in said(copy, SERVERS))
+
+    lab.before = before
+    lab.lose = lambda copy: copy[0] == 3 and isinstance(copy[2].talk, Seek)
+    number = merge(lab, 0, 1)
+    until(lab, lambda: is_decided)
+    say(lab, 3, 0, Bind(SERVERS, later))
+    until(lab, lambda: home(lab, 0) == home(lab, 4) == number)
+    lab.crash(3)
+    lab.run(5.0)
+    assert lab.orders[4].core.earliest_epoch(SERVERS) == later
+    return any(layer.state.epoch < later for layer in lab.orders[0].layers()[1:])
+
+
+def a_word_on_what_a_group_has_missed_is_late(order: type[Order]) -> list[int]:
+    """9 says what the second group has missed. The others hear it when that has been split. Which
+    of the two next groups is not told?"""
+    groups = [[0, 1, 2], [3, 4, 5, 6, 7, 8], [9, 10, 11]]
+    lab, missed = Lab(order, size=12, groups=groups, quorum="majority", split_above=6), (1, 1)
+    lab.lose = lambda copy: any(isinstance(one, Missed) for one in said(copy, SERVERS))
+    one = lab.orders[0]
+    servers, first, second = one.layers()[1], one.core.new_number(), one.core.new_number()
+    split = Change(1, servers.node.index, (1,), ((first, (3, 4, 5)), (second, (6, 7, 8))))
+    one._consent.propose(servers, split, lab.now)
+    say(lab, 9, 1, Missed(1, (missed,)))
+    perform(lab, 0, one._settle(lab.now))
+    until(lab, lambda: (home(lab, 3), home(lab, 6)) == (first, second))
+    lab.lose = lambda copy: False
+    lab.run(5.0)
+    return [who for who in (3, 6) if (0, (MessageId(*missed),)) not in gaps(lab, who)]
+
+
+def servers_are_founded_that_do_not_know(order: type[Order]) -> bool:
+    """The group of 9 knows what 11 has missed, and all servers die. Do the next ones not know?"""
+    lab, missed = Lab(order, size=12, sizes=[4], **CHANGING), MessageId(0, 1)
+    lab.crash(11)
+    lab.send(8, 9, 11)
+    lab.run(4.0)
+    for one in (8, 9, 10):
+        lab.orders[one].layers()[0].memory.missed = {11: {missed}}
+    lab.crash(0, 4, 8)
+    lab.send(9, 10, 1)
+    lab.run(20.0)
+    servers = lab.orders[1].layers()[1]
+    assert servers.state.epoch
+    assert not servers.is_lost
+    return missed not in servers.memory.missed_beside.get(process_key(11), set())
+
+
+def one_that_is_awaited_is_forgotten(order: type[Order]) -> list[str]:
+    """4 has answered what 0 sent early, and 0 dies. Its group forgets it between two looks at what
+    waits for it. Does the answer go on?"""
+    lab = Lab(order, quorum="majority", forward="delivered", forget_after_s=5.0, tidy_s=0.01)
+    lab.lose = lambda copy: 0 in copy[:2] and bool({1, 2} & {*copy[:2]})
+
+    def answer(process: int, message: Message) -> None:
+        if process == 4:
+            lab.send(4, 1)
+
+    lab.answer = answer
+    lab.send(0, 1)
+    lab.send(0, 4)
+    lab.run(0.5)
+    assert lab.delivered[4]
+    lab.crash(0)
+    lab.run(2.0)
+    lab.send(2, 0, 1)
+    lab.run(60.0)
+    return [fault for fault in lab.faults() if "missing" in fault]
+
+
+SCHEDULES: dict[str, Callable[[type[Order]], object]] = {
+    "batch-drops-what-was-put-aside": servers_die_before_a_merged_group_has_begun,
+    "bound-not-brought": one_of_two_groups_is_bound_to_a_later_epoch,
+    "one-heir-is-told": a_word_on_what_a_group_has_missed_is_late,
+    "forgets-groups-beside-in-batches": lambda order: not is_told(let_go(order, 0)),
+    "forgets-members-beside-in-batches": servers_are_founded_that_do_not_know,
+    "departed-is-not-had": one_that_is_awaited_is_forgotten,
+}
+
+
+@pytest.mark.parametrize("rule", SELDOM, ids=lambda rule: rule.name)
+def test_every_rule_is_needed(rule: Mutant) -> None:
+    assert not SCHEDULES[rule.name](find("daisy"))
+    assert SCHEDULES[rule.name](mutated("daisy", rule))
