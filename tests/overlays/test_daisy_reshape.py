@@ -48,7 +48,7 @@ ONE_OF_TWO_DIES = make_scenario(
         "patience_s": 44.583,
     }
 )
-"""The servers of four groups split when 3 is away, and what is for it is with 2 alone, which dies."""
+"""The servers of four groups split when 3 is away; what is for it is with 2 alone, which dies."""
 
 LIMITS = {"split_servers_above": 4, "merge_servers_below": 2}
 
