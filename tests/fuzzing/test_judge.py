@@ -140,6 +140,9 @@ class Told(Excuses):
     def __init__(self, *messages: tuple[int, int]) -> None:
         self._messages = messages
 
+    def cut_off(self, message: MessageId, delivered: int, process: int) -> bool:
+        return False
+
     def stop(self, message: MessageId, delivered: int, process: int) -> bool:
         return False
 

@@ -8,7 +8,7 @@ import pytest
 from antecede.errors import Misuse
 from antecede.fuzzing import judge
 from antecede.message import Membership
-from antecede.order import Effect, Options
+from antecede.order import Effect, Options, Packet
 from antecede.overlays.daisy import Daisy
 from antecede.simulate import Scenario, load_scenario, make_scenario, simulate
 from antecede.trace import read_trace
@@ -95,6 +95,27 @@ def test_who_is_never_let_in_is_a_failure() -> None:
     failure = judge(growing(patience_s=5.0), Inhospitable).failure
     assert failure is not None
     assert (failure.kind, failure.sentence) == ("outside", "p8 came at 1.5 s and is never in")
+
+
+@pytest.mark.parametrize(("talks_with", "failure"), [([0, 1], "outside"), ([3, 4], None)])
+def test_a_group_that_has_stopped_excuses_its_own_newcomers_alone(
+    talks_with: list[int], failure: str | None
+) -> None:
+    """Most of group 1 has died, so one of it stops; nobody who asks for group 0 is let in."""
+
+    class Asleep(Daisy):
+        def receive(self, packet: Packet[Any], now: float = 0.0) -> list[Effect]:
+            is_from_newcomer = packet.source == 8 and self.process < 3
+            return [] if is_from_newcomer else super().receive(packet, now)
+
+    scenario = growing(
+        joins=[{"process": 8, "time_s": 1.5, "talks_with": talks_with}],
+        crashes=[{"process": 3, "time_s": 0.5}, {"process": 4, "time_s": 0.5}],
+        options={"groups": [[0, 1, 2], [3, 4, 5], [6, 7]]},
+        patience_s=90.0,
+    )
+    found = judge(scenario, Asleep).failure
+    assert (found and found.kind) == failure
 
 
 def test_the_protocol_is_told_whom_a_newcomer_talks_with() -> None:

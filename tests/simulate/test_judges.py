@@ -629,3 +629,107 @@ def test_a_cut_is_not_over_because_packets_that_it_held_come_after_all(
     simulation.run()
     assert bool(simulation.leftover().stopped) is not is_over
     assert simulation.now >= end_s
+
+
+# Cuts that last for ever.
+
+
+def lasting(
+    *sides: list[list[int]], end_s: float = 1000.0, one_way: bool = False
+) -> dict[str, Any]:
+    cuts = [{"start_s": 1.0, "end_s": end_s, "sides": [*one], "one_way": one_way} for one in sides]
+    return {"partitions": cuts}
+
+
+@pytest.mark.parametrize(
+    ("sides", "dead", "local", "is_excused"),
+    [
+        ([[[0], [3]]], 0, "broadcast", False),
+        ([[[3], [0]]], 0b010000, "broadcast", False),  # 0 is one of three: 1 or 2 serves
+        ([[[0], [3]]], 0b010010, "broadcast", True),  # two are left of both groups
+        ([[[0], [3]]], 0, "recipients", True),
+        ([[[0], [3]], [[0], [4]]], 0, "broadcast", True),  # more than one link
+        ([[[0], [3]], [[1], [2]]], 0, "broadcast", True),
+    ],
+)
+@pytest.mark.parametrize("one_way", [False, True])
+@pytest.mark.parametrize("is_alone", [False, True])
+def test_one_link_between_the_only_two_servers_is_no_excuse_if_another_member_can_serve(
+    sides: list[list[list[int]]],
+    dead: int,
+    local: str,
+    is_excused: bool,
+    one_way: bool,
+    is_alone: bool,
+) -> None:
+    """3 has stopped among the servers, who are 0 and itself; 0 may have gone on alone."""
+    chronicle = Chronicle()
+    for where, those in VIEWS.items():
+        chronicle.add(0, Notice(Event.VIEW, where, 1, those), 0.1)
+    if is_alone:
+        chronicle.add(0, Notice(Event.VIEW, "servers", 2, 0b1), 4.0)
+    chronicle.add(3, Notice(Event.STOPPED, "servers"), 5.0)
+    options = {"sizes": [3], "local": local}
+    scenario = make_scenario(
+        {
+            "protocol": "daisy",
+            "processes": 6,
+            "options": options,
+            "network": lasting(*sides, one_way=one_way),
+        }
+    )
+    found = Excuses(scenario, chronicle, dead, 50.0, dict)
+    assert found.stopped == (0b001000 if is_excused else 0)
+    assert found.stop(MessageId(1, 1), 0, 5) == is_excused
+
+
+@pytest.mark.parametrize(
+    ("sides", "end_s", "servers", "group", "is_excused"),
+    [
+        ([[[2], [0]]], 1000.0, 0b000001, 0b000011, True),
+        ([[[0], [2]]], 1000.0, 0b000001, 0b000011, True),
+        ([[[2], [0]]], 20.0, 0b000001, 0b000011, False),  # that is over
+        ([[[3], [0]]], 1000.0, 0b000001, 0b000011, False),
+        ([[[2], [0]]], 1000.0, 0b000001, 0b100011, False),  # 1 or 5 can serve
+        ([[[2], [0]]], 1000.0, 0b010001, 0b000011, False),  # 4 hands on
+        ([[[2], [0]], [[4], [2]]], 1000.0, 0b010001, 0b000011, True),
+    ],
+)
+def test_who_is_shut_out_by_a_link_has_stopped_where_no_group_gives_way(
+    sides: list[list[list[int]]], end_s: float, servers: int, group: int, is_excused: bool
+) -> None:
+    """2 serves 3 and itself, and looks for servers. Only one direction of its link is cut."""
+    network = lasting(*sides, end_s=end_s, one_way=True)
+    scenario = make_scenario({"protocol": "daisy", "processes": 6, "network": network})
+    groups = {"group 0": group, "group 1": 0b001100, "group 2": 0b010000}
+    groups["servers"] = servers | 0b100
+    founding = {where: Notice(Event.VIEW, where, 1, those) for where, those in groups.items()}
+    chronicle = Chronicle(founding)
+    chronicle.add(0, Notice(Event.VIEW, "servers", 2, servers), 4.0)
+    chronicle.add(2, Notice(Event.STOPPED, "servers", members=0b110011), 40.0)
+    assert Excuses(scenario, chronicle, 0, 50.0, dict).stopped == (0b100 if is_excused else 0)
+
+
+@pytest.mark.parametrize("one_way", [False, True])
+@pytest.mark.parametrize(
+    ("sides", "end_s", "dead", "is_excused"),
+    [
+        ([[[1, 2]]], 1000.0, 0, True),
+        ([[[1, 2]]], 20.0, 0, False),  # that is over
+        ([[[1], [4]]], 1000.0, 0, False),  # others can hand it on
+        ([[[1, 2], [3, 4, 5]]], 1000.0, 0, False),  # 0 can
+        ([[[1, 2], [3, 4, 5]]], 1000.0, 0b1, True),
+        ([[[1], [0, 3, 4, 5]], [[2], [0, 3, 4, 5]]], 1000.0, 0, True),
+    ],
+)
+def test_what_no_chain_of_links_can_carry_is_excused(
+    sides: list[list[list[int]]], end_s: float, dead: int, is_excused: bool, one_way: bool
+) -> None:
+    """A message of 1 for 4 and others; nobody says that it has stopped."""
+    network = lasting(*sides, end_s=end_s, one_way=one_way)
+    scenario = make_scenario({"protocol": "daisy", "processes": 6, "network": network})
+    found, message = Excuses(scenario, Chronicle(), dead, 50.0, dict), MessageId(1, 1)
+    assert found.cut_off(message, 0, 4) == is_excused
+    assert not found.cut_off(message, 0, 2)
+    assert not found.cut_off(message, 1 << 3, 4)  # 3 has it
+    assert not found.cut_off(MessageId(5, 1), 0, 4)

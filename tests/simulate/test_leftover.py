@@ -22,6 +22,9 @@ class Excused(Excuses):
         self._is_gap = is_gap
         self._lost_with, self._lacking = 0b10, 0b100
 
+    def cut_off(self, message: MessageId, delivered: int, process: int) -> bool:
+        return False
+
     def stop(self, message: MessageId, delivered: int, process: int) -> bool:
         return bool(self.stopped)
 

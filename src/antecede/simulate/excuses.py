@@ -1,15 +1,18 @@
 """What excuses an undelivered copy or an early delivery, copy by copy.
 
-Three things do. A *loss*: an application has crashed, and so has a router that may have had the
-only copy of what it sent. That copy is excused, and so is what has arrived where it is missing: a
-message may wait for more than what precedes it. A *stop*: a group has lost its majority for good,
-says so, and the copy has no other way; or nobody is left in a group who could let one in that asks
-for it (or nobody whom that one can reach), and it says so. That is judged from the views that were
-told, who lives and which cuts last, not from the mere word of who has stopped. A *gap*: it was told
-that a message is lost, its sender is dead, and none of the survivors had it when that was told:
-what is told of a message that somebody has excuses nothing, even if that one lets it go later. That
-is looked up: the run is repeated with a mark in every message, and the marks are sought in the
-states of the survivors. Nothing of the protocol takes part in the last two.
+Four things do. A *cut*: cuts that last for ever part the process from all who live and have the
+message, and no chain of links that work in both directions leads around them. A *loss*: an
+application has crashed, and so has a router that may have had the only copy of what it sent. That
+copy is excused, and so is what has arrived where it is missing: a message may wait for more than
+what precedes it. A *stop*: a group has lost its majority for good, says so, and the copy has no
+other way; or nobody is left in a group who could let one in that asks for it (or nobody whom that
+one can reach), and it says so. That is judged from the views that were told, who lives and which
+cuts last, not from the mere word of who has stopped. One cut link between two servers is no such
+excuse where another member can serve in the place of one of them. A *gap*: it was told that a
+message is lost, its sender is dead, and none of the survivors had it when that was told: what is
+told of a message that somebody has excuses nothing, even if that one lets it go later. That is
+looked up: the run is repeated with a mark in every message, and the marks are sought in the states
+of the survivors. Nothing of the protocol takes part in the last two.
 
 A protocol may say for how long messages are kept for one that is away (`forget_after_s`). Where
 faults, and the time that it takes to be back, have lasted for longer than that, two gaps excuse
@@ -24,7 +27,7 @@ from fractions import Fraction
 from functools import cached_property, reduce
 from hashlib import blake2b
 from math import inf
-from operator import or_
+from operator import and_, or_
 from typing import NamedTuple
 
 from antecede.message import MessageId, ProcessSet, members, process_set
@@ -40,6 +43,9 @@ options say more (`silences_back`)."""
 SERVERS = "servers"
 """How the names of groups begin whose members serve groups of their own: who has stopped there goes
 on at home."""
+
+_FEWEST_TO_SWAP = 3
+"""So many members a local group has at least if another one is to serve because of a cut link."""
 
 Telling = tuple[Notice, int]
 """A notice of a gap, and the process that told it if it speaks of that process alone; else -1."""
@@ -101,7 +107,18 @@ class Excuses:
         self._are_faults_long = _outlasts(scenario, limit_s)
         self._is_run_long = over_s > limit_s
         self._is_one_line = getattr(scenario.order_options, "quorum", "") == "majority"
+        local = getattr(scenario.order_options, "local", "")
+        self._replaces_servers = self._is_one_line and local == "broadcast"
         self._lets_back = not scenario.traits.takes_back  # what is agreed void stays void
+
+    def cut_off(self, message: MessageId, delivered: ProcessSet, process: int) -> bool:
+        """Whether no chain of links that work in both directions leads to the process from the
+        sender of the message, nor from any of those who have delivered it: cuts that last for ever
+        are in the way."""
+        sources = (delivered | 1 << message.sender) & self._living
+        return bool(sources) and not any(
+            part & sources and part >> process & 1 for part in self._joined
+        )
 
     def stop(self, message: MessageId, delivered: ProcessSet, process: int) -> bool:
         """Whether the message cannot reach the process from its sender, nor from any of those who
@@ -120,12 +137,13 @@ class Excuses:
     def outside(self, process: int, others: ProcessSet) -> bool:
         """Whether a process that is never let in has said so, and all it asked are dead, cut off
         from it for good, or outside like it (`others`). Who looks for servers, and lives, can found
-        them with others who do, unless most groups are lost."""
+        them with others who do, unless most groups are lost, or it is shut out."""
         asked = self._chronicle.asked.get(process)
         if asked is None:
             return False
-        if self._chronicle.asked_at[process].startswith(SERVERS):
-            return self._are_most_lost(process, asked)
+        where = self._chronicle.asked_at[process]
+        if where.startswith(SERVERS):
+            return self._are_most_lost(process, asked) or self._is_shut_out(process, where)
         return not asked & self._living & _reach(process, self._cuts) & ~others
 
     def _are_most_lost(self, process: int, asked: ProcessSet) -> bool:
@@ -141,6 +159,15 @@ class Excuses:
         here = sum(self._weight(groups[where]) for where in alive)
         whole = sum(map(self._weight, groups.values()))
         return not (2 * len(alive) > len(groups) and 2 * here > whole)
+
+    def _is_shut_out(self, process: int, where: str) -> bool:
+        """Whether its links to the servers that go on are cut for good, nobody among these hands
+        anything on, and no other member can serve in the place of it or of one of them."""
+        if where not in self._views:
+            return False
+        those = self._views[where].members & self._living | 1 << process
+        is_alone = 1 << process in _parts(those, self._cuts) and those != 1 << process
+        return is_alone and not any(self._can_give_way(one) for one in members(those))
 
     def _are_most_lost_below(self, servers: ProcessSet) -> bool:
         """Whether that is so of the groups that these servers serve, and of all that were made of
@@ -193,7 +220,8 @@ class Excuses:
             for process, where in self._chronicle.stops:
                 bit, quorum = 1 << process & self._living, self._quorum(where, known)
                 near = quorum & ~bit & ~(self._gone_from(where) & known)
-                is_near = bool(near) and not quorum & ~bit & ~_reach(process, self._cuts)
+                is_met = not quorum & ~bit & ~_reach(process, self._cuts)
+                is_near = bool(near) and (is_met or self._has_substitute(where, quorum | bit))
                 if not (is_near if self._lets_back else quorum & bit):
                     found |= bit
         return found
@@ -239,6 +267,8 @@ class Excuses:
         most groups are lost: else all of them, or most, found their servers anew."""
         if where not in self._views:
             return 0
+        if self._has_substitute(where, self._views[where].members):
+            return self._views[where].members
         view = self._views[where]
         there = view.members & self._living
         if where.startswith(SERVERS):
@@ -252,6 +282,28 @@ class Excuses:
             if is_most and 2 * (part & final).bit_count() >= final.bit_count():
                 return part
         return 0
+
+    def _has_substitute(self, where: str, pair: ProcessSet) -> bool:
+        """Whether two servers, all that are left of a group, live and have lost nothing but the
+        link between them, while another member can serve in the place of one of them."""
+        is_pair = where.startswith(SERVERS) and pair.bit_count() == 2 and not pair & ~self._living
+        if not is_pair or len(_parts(pair, self._cuts)) < 2:
+            return False
+        homes = reduce(or_, (self._beside(one) for one in members(pair)))
+        reached = reduce(and_, (_reach(one, self._cuts) for one in members(homes)))
+        is_only = not self._living & ~pair & ~reached
+        return is_only and any(self._can_give_way(one) for one in members(pair))
+
+    def _can_give_way(self, process: int) -> bool:
+        """Whether a server can leave its local group and another member serve: three live there."""
+        beside = self._beside(process) if self._replaces_servers else 0
+        return beside.bit_count() >= _FEWEST_TO_SWAP
+
+    def _beside(self, process: int) -> ProcessSet:
+        """Those of the last view of its local group who live."""
+        homes = [view for where, view in self._views.items() if where in self._homes]
+        views = [view.members for view in homes if view.members >> process & 1]
+        return views[-1] & self._living if views else 0
 
     def _moved_since(self, view: Notice) -> ProcessSet:
         """Who has told that a group gave way after this view was installed, be it in the same
@@ -293,6 +345,11 @@ class Excuses:
             if self._quorum(where, self.halted) & ~self._gone_from(where)
         ]
         return _united(joined)
+
+    @cached_property
+    def _joined(self) -> list[ProcessSet]:
+        """The parts of those who live that are joined by links which are not cut for good."""
+        return _parts(self._living, self._cuts)
 
     def gap(self, message: MessageId, process: int) -> bool:
         """Whether it was told that the message may be lost for this process, and it was."""

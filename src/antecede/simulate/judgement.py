@@ -52,7 +52,7 @@ def failures(
     elif gives is Gives.FIFO:
         yield from _out_of_turn(books)
     yield from undelivered(duty(scenario), books, orders, excuses)
-    if duty(scenario) is Duty.SURVIVORS and not excuses.halted:
+    if duty(scenario) is Duty.SURVIVORS:
         others = process_set(simulation.outside) | excuses.stopped
         for process, since_s in simulation.outside.items():
             if excuses.outside(process, others):
@@ -97,6 +97,8 @@ def undelivered(
         for process in members(missing):
             held = next((one for one in orders[process].held() if one.message == message), None)
             if owed is Duty.ARRIVED and held is None:
+                continue
+            if excuses.cut_off(message, books.delivered(message), process):
                 continue
             if excuses.stop(message, books.delivered(message), process):
                 continue

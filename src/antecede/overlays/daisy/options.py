@@ -111,16 +111,17 @@ class DaisyOptions(Options, frozen=True):
 
     @property
     def waits_s(self) -> float:
-        """The longest wait for a group that has died, over all levels. Each level of servers waits
-        for it, higher levels for longer; where local groups do not broadcast, servers are waited
-        for twice as long. Where groups change, a level waits longer than the one below only by the
-        time to be back, but a group that has died when it gave way is waited for, too."""
+        """The longest wait for a group that has died, over all levels, until that is told. Each
+        level of servers waits for it, higher levels for longer; where local groups do not
+        broadcast, servers are waited for twice as long. Where groups change, a level waits longer
+        than the one below only by the time to be back, but a group that has died when it gave way
+        is waited for, too."""
         levels = max(1, len(self.sizes))
         if self.evolves:
             back_s = self.silences_back * self.suspect_after_s * (levels * (levels - 1) // 2)
             return self.forget_after_s * (levels + 1) + back_s
         times = max(levels * (levels + 1) // 2, 1 + (not self.reaches_all))
-        return self.forget_after_s * times
+        return self.forget_after_s * times + _SILENCES_TOLD * self.suspect_after_s
 
     @property
     def silences_back(self) -> int:
@@ -144,6 +145,9 @@ class DaisyOptions(Options, frozen=True):
         """Whether groups of servers come and go."""
         return bool(self.split_servers_above or self.merge_servers_below)
 
+
+_SILENCES_TOLD = 10
+"""After how many times `suspect_after_s` more it is told at most that a wait was in vain."""
 
 _LEAST_SPLIT = 3
 """Four are the fewest that make two groups of two."""
