@@ -390,9 +390,8 @@ STOPS = [
 FENCE = [
     Mutant(
         name="founded-by-most",
-        old="        return {*layer.node.children} <= groups or "
-        "(is_late and self._are_most(layer, groups))\n",
-        new="        return 2 * len(groups & {*layer.node.children}) > len(layer.node.children)\n",
+        old="{*layer.node.children} <= here or (is_late and self._are_most(layer, here))",
+        new="2 * len(here) > len(layer.node.children)",
     ),
     Mutant(
         name="the-batch-dies-with-its-founder",
@@ -1178,8 +1177,8 @@ ONE_BY_ONE = [
 MOMENTS = [
     Mutant(
         name="founders-say-nothing-of-changes",
-        old="        changes=() if below is None else tuple(below.memory.changes),\n",
-        new="",
+        old="(*below.memory.changes, *layer.memory.changes)",
+        new="layer.memory.changes",
     ),
     Mutant(
         name="founds-with-one-alone",
@@ -1294,6 +1293,32 @@ MOMENTS = [
         old="        for here, there in steps\n        if group in here and there\n",
         new="        for here, there in [one for one in steps if group in one[0]][:1]\n"
         "        if there\n",
+    ),
+    Mutant(
+        name="speaks-for-groups-to-come",
+        old="        if below is not None and below.node.level and not "
+        "self.core.is_told_to_end(below):\n            return below.node\n",
+        new="",
+    ),
+    Mutant(
+        name="speaks-for-itself-alone",
+        old="if self.core.is_covered(child, groups)}",
+        new="if child in groups}",
+    ),
+    Mutant(
+        name="speaks-for-servers-that-know-their-end",
+        old=" and not self.core.is_told_to_end(below):\n",
+        new=":\n",
+    ),
+    Mutant(
+        name="founders-forget-what-servers-decided",
+        old="(*below.memory.changes, *layer.memory.changes)",
+        new="below.memory.changes",
+    ),
+    Mutant(
+        name="one-batch-is-for-one-group",
+        old="if not self._is_heard(layer, one, present)]",
+        new="if one not in present]",
     ),
     Mutant(
         name="the-first-group-by-its-number",

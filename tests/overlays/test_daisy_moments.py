@@ -31,7 +31,7 @@ from antecede.overlays.daisy.items import (
     process_key,
     shorter,
 )
-from antecede.overlays.daisy.stamp import DaisyStamp, Found, Moved, Seek, Talk
+from antecede.overlays.daisy.stamp import DaisyStamp, Found, Lost, Moved, Seek, Talk
 from antecede.protocols import find
 from tests.mutants import Mutant, mutated
 from tests.mutants.daisy import MOMENTS
@@ -140,6 +140,7 @@ def one_founds_servers_who_has_not_heard_of_a_merge(order: type[Order]) -> set[i
     for each in (one, other):
         layer = each.layers()[1]
         layer.memory.missing_batches = {0, 1, 2}
+        layer.memory.changes = []  # as of servers that have just been founded anew
         layer.state.founding.owed_batches = {0}
     sent: list[tuple[Item, ...]] = []
     lab.before = lambda copy: sent.append(said(copy, SERVERS))
@@ -262,7 +263,7 @@ def a_group_came_about_in_two_ways(order: type[Order]) -> bool:
     )
     merged = Change(1, 4, (0, 1), ((NEW, tuple(range(6))),))
     core.state.changes = [pack(merged), pack(Reshape(4, top, (), (below,)))]
-    return not (core.is_brought(NEW, {4}) and core.is_brought(NEW, {0, 1}))
+    return not (core.is_covered(NEW, {4}) and core.is_covered(NEW, {0, 1}))
 
 
 def one_who_is_lost_is_asked(order: type[Order]) -> bool:
@@ -274,6 +275,75 @@ def one_who_is_lost_is_asked(order: type[Order]) -> bool:
     lab.orders[1]._changes.history.replan_all()
     answers = tell(lab, 5, 1, Seek(1, 0, SERVERS))
     return not any(isinstance(one, Moved) and change in one.changes for one in answers)
+
+
+END = Reshape(
+    4,
+    Group(6, 2, (0, 6), shorter(process_set(range(12)))),
+    (),
+    tuple(
+        Group(one, 0, (3 * one,), shorter(process_set(range(3 * one, 3 * one + 3))))
+        for one in (0, 1)
+    ),
+)
+"""The servers 4 dissolve, over the groups 0 and 1; 0 and 6 are the servers above."""
+
+
+def looking_anew(order: type[Order]) -> Lab:
+    """The servers at the top have decided that the servers 4 end, as 0 alone has heard: 6 was cut
+    off from them. Then both have left that epoch and look for each other."""
+    lab = Lab(order, size=12, sizes=[3, 2], merge_servers_below=2, **CHANGING)
+    change, one = pack(END), lab.orders[0]
+    one.layers()[2].memory.changes.append(change)
+    one._changes.history.learn([change])
+    for who in (0, 6):
+        its = lab.orders[who]
+        its._search._leave(its.layers()[2], 7 << 16, lab.now)
+        perform(lab, who, its._settle(lab.now))
+    return lab
+
+
+def tops(lab: Lab) -> list[Any]:
+    return [lab.orders[who].layers()[-1] for who in (0, 6)]
+
+
+def are_founded(lab: Lab) -> bool:
+    return all(top.node.index == 6 and not top.is_lost and top.has_begun for top in tops(lab))
+
+
+def one_knows_that_its_servers_are_to_end(order: type[Order]) -> bool:
+    """3 is among these servers, but not above them. Are those above never founded anew?"""
+    lab = looking_anew(order)
+    lab.run(10.0)
+    return not are_founded(lab)
+
+
+def servers_end_that_know_it(order: type[Order]) -> bool:
+    """0's servers have heard that they end: 3 may have left them, and speaks for its group. Does 0
+    still speak for both?"""
+    lab = looking_anew(order)
+    lab.orders[0].layers()[1].memory.changes.append(pack(END))
+    return any(isinstance(one, Lost) and one.node == 4 for one in tell(lab, 6, 0, Seek(5, 0, 6)))
+
+
+def founders_of_servers_know_different_things(order: type[Order]) -> bool:
+    """What is told outside of the groups is lost, and 3 is not ready. Do the founders not agree on
+    which groups are below them?"""
+    lab = looking_anew(order)
+    lab.lose = lambda copy: (
+        isinstance(copy[2].talk, Moved)
+        or (copy[0] == 3 and any(isinstance(item, Ready) for item in said(copy, 4)))
+    )
+    until(lab, lambda: are_founded(lab))
+    one, other = tops(lab)
+    return bool(one.node.children != other.node.children)
+
+
+def servers_to_end_bring_one_batch(order: type[Order]) -> bool:
+    """Is a gap told, as if the group of 3 had brought nothing?"""
+    lab = looking_anew(order)
+    lab.run(10.0)
+    return bool(lab.told(Event.GAP))
 
 
 # Local groups.
@@ -710,6 +780,11 @@ SCHEDULES: dict[str, Callable[[type[Order]], object]] = {
     "the-first-group-by-its-number": two_merged_groups_of_which_the_second_has_the_lower_number,
     "brought-in-one-way-alone": a_group_came_about_in_two_ways,
     "tells-only-what-its-groups-remember": one_who_is_lost_is_asked,
+    "speaks-for-groups-to-come": one_knows_that_its_servers_are_to_end,
+    "speaks-for-itself-alone": one_knows_that_its_servers_are_to_end,
+    "speaks-for-servers-that-know-their-end": servers_end_that_know_it,
+    "founders-forget-what-servers-decided": founders_of_servers_know_different_things,
+    "one-batch-is-for-one-group": servers_to_end_bring_one_batch,
     "lets-newcomers-in-before-it-begins": a_newcomer_asks_a_group_that_has_not_begun,
     "merges-without-followers": one_that_came_late_is_away_in_a_merge,
     "keeps-what-a-group-has-let-go": a_group_has_had_what_comes_by,

@@ -98,7 +98,7 @@ class Arrivals(Part):
                 memory.brought.add(item.of)
                 here = [who for who in memory.missing_batches if who >= 0]
                 memory.missing_batches -= {
-                    who for who in here if self.core.is_brought(who, memory.brought)
+                    who for who in here if self.core.is_covered(who, memory.brought)
                 }
 
     def take_batches(self, layer: Layer, now: float) -> None:
@@ -214,14 +214,25 @@ class Arrivals(Part):
         from the others: one of them may have served with these until now."""
         view, node = layer.view, layer.node
         if view is not None and node.level:
-            present = {self.core.plan.child_of(node, member.process) for member in view.members}
-            silent = [child for child in node.children if child not in present]
+            present = self.core.present(layer)
+            silent = [one for one in node.children if not self._is_heard(layer, one, present)]
             is_one_line = self.options.quorum is groups.Quorum.MAJORITY
             if self.core.reshapes and is_one_line and layer.state.epoch:
                 layer.memory.founded_without.update(silent)
             lost = sum(self.core.plan.nodes[child].processes for child in silent)
             if lost:
                 self.core.tell_gap(layer, lost | layer.state.founding.absent)
+
+    def _is_heard(self, layer: Layer, group: int, present: set[int | None]) -> bool:
+        """Whether a group below is here, or another that is here has brought its batch with that of
+        the servers over both: these are to end, and have not yet."""
+        here = {one for one in present if one is not None}
+        brought = layer.memory.brought
+        return group in here or any(
+            self.core.is_covered(group, {both}) and self.core.is_covered(one, {both})
+            for both in brought
+            for one in here
+        )
 
     def _is_awaited(self, layer: Layer, below: Layer, now: float) -> bool:
         """Whether a process may yet bring what its own group lacks, and others have had."""

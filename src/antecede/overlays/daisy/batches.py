@@ -51,13 +51,19 @@ def batch(layer: Layer, below: Layer | None, absent: ProcessSet = 0) -> tuple[It
         away=tuple(sorted(memory.away)),
         bound=tuple(sorted(bound.items())),
         beside=listed(beside),
-        changes=() if below is None else tuple(below.memory.changes),
+        changes=() if below is None else _changes(layer, below),
         was_in=layer.state.founding.was_in,
         of=None if below is None else below.node.index,
         absent=tuple(members(absent)),
         had=() if below is None or memory.lacking else _had(layer, below),
     )
     return (head, *sorted(items.values(), key=causal))
+
+
+def _changes(layer: Layer, below: Layer) -> tuple[bytes, ...]:
+    """The changes that a group remembers, and those that the servers before remembered: what these
+    have decided of a group that has not heard of it may be known to some of the founders alone."""
+    return tuple(dict.fromkeys((*below.memory.changes, *layer.memory.changes)))
 
 
 def known_beside(below: Layer) -> dict[int, set[MessageId]]:

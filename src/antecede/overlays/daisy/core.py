@@ -163,6 +163,12 @@ class Core:
         above = self.above(layer)
         return None if above is None else _end_of(layer, above.memory.changes)
 
+    def is_told_to_end(self, layer: Layer) -> bool:
+        """Whether the members of a group of servers have heard that it ends: some of them may have
+        left it."""
+        memory = layer.memory
+        return _end_of(layer, (*memory.changes, *memory.pending_changes.values())) is not None
+
     def stays(self, layer: Layer) -> bool:
         """Whether a group of servers is known to stay: else no group below it splits or merges. The
         one above it may have been told of its end a moment ago."""
@@ -172,12 +178,14 @@ class Core:
         told = (*above.memory.changes, *above.memory.pending_changes.values())
         return not (above.is_lost or above.member.queued()) and _end_of(layer, told) is None
 
-    def is_brought(self, group: int, brought: set[int]) -> bool:
-        """Whether the batch of a group has come: from itself, from all groups in the place of which
-        it is, or from all groups that are in its place."""
+    def is_covered(self, group: int, groups: set[int]) -> bool:
+        """Whether these speak for a group, or bring its batch: itself, all groups in the place of
+        which it is, or all groups that are in its place."""
+        if group in groups:
+            return True
         steps = [succession(one) for one in map(unpack, self.state.changes) if _is_step(one)]
-        return _is_covered(group, brought, [(made, gone) for gone, made in steps]) or (
-            _is_covered(group, brought, steps)
+        return _is_covered(group, groups, [(made, gone) for gone, made in steps]) or (
+            _is_covered(group, groups, steps)
         )
 
     def changes(self) -> tuple[bytes, ...]:
@@ -270,12 +278,12 @@ def _is_step(change: Item) -> TypeGuard[Change | Reshape]:
     return isinstance(change, Change | Reshape)
 
 
-def _is_covered(group: int, brought: set[int], steps: Steps) -> bool:
-    """Whether a group is among those that have brought a batch, or all groups are that one step
-    leads to from it. There may be several steps: it may have been made by one change, and have come
-    from below another group by the next."""
-    return group in brought or any(
-        all(_is_covered(one, brought, steps) for one in there)
+def _is_covered(group: int, groups: set[int], steps: Steps) -> bool:
+    """Whether a group is among these, or all groups are that one step leads to from it. There may
+    be several steps: it may have been made by one change, and have come from below another group by
+    the next."""
+    return group in groups or any(
+        all(_is_covered(one, groups, steps) for one in there)
         for here, there in steps
         if group in here and there
     )

@@ -194,8 +194,13 @@ class Search(Part):
                 self.say(Wanted(gone.index), gone.processes)
 
     def _own(self, node: Node) -> Node:
-        """The group that this process lives in or below, of those below this one."""
-        plan = self.core.plan
+        """The group that this process lives in or below, of those below this one. It speaks for the
+        servers that it is among until these know that they end, though it knows that this has been
+        decided above: the others may not know (F1)."""
+        plan, layer = self.core.plan, self.core.layer_of(node.index)
+        below = None if layer is None else self.core.below(layer)
+        if below is not None and below.node.level and not self.core.is_told_to_end(below):
+            return below.node
         child = plan.child_of(node, self.process)
         return plan.nodes[node.index if child is None else child]
 
@@ -233,7 +238,13 @@ class Search(Part):
         if layer.options.quorum is Quorum.SURVIVORS:
             return True
         is_late = now - self._lost_since(layer) > layer.forget_after_s
-        return {*layer.node.children} <= groups or (is_late and self._are_most(layer, groups))
+        here = self._spoken_for(layer, groups)
+        return {*layer.node.children} <= here or (is_late and self._are_most(layer, here))
+
+    def _spoken_for(self, layer: Layer, groups: set[int]) -> set[int]:
+        """The groups below servers for which these speak: each for itself, and for those that come
+        in its place or in the place of which it is."""
+        return {child for child in layer.node.children if self.core.is_covered(child, groups)}
 
     def _are_most(self, layer: Layer, groups: set[int]) -> bool:
         """Whether these are most of the groups below servers. Of two groups the first one will do,
@@ -368,7 +379,7 @@ class Search(Part):
         speakers = {self.core.stands_for(layer, one.process): one.process for one in view.members}
         looking = self._others_looking(layer, now)
         speakers |= {child: process for child, (process, _) in looking.items()}
-        here = {child for child in speakers if child is not None}
+        here = self._spoken_for(layer, {child for child in speakers if child is not None})
         missing = {*layer.node.children} - here
         are_late = all(self._is_gone(layer, child, now) for child in missing)
         is_enough = not missing or (are_late and self._are_most(layer, here))
