@@ -169,12 +169,29 @@ class Excuses:
         is_alone = 1 << process in _parts(those, self._cuts) and those != 1 << process
         return is_alone and not any(self._can_give_way(one) for one in members(those))
 
-    def _are_most_lost_below(self, servers: ProcessSet) -> bool:
+    def _are_most_lost_below(self, where: str, halted: ProcessSet) -> bool:
         """Whether that is so of the groups that these servers serve, and of all that were made of
-        these."""
+        these; or of the groups of servers below them."""
+        servers = self._groups[where]
         below = [one for one in _united(self._homes.values()) if one & servers]
-        lost = [self._are_most_lost(who, sum(below)) for who in members(servers & self._living)]
-        return all(lost)
+        if all(self._are_most_lost(who, sum(below)) for who in members(servers & self._living)):
+            return True
+        under = [one for one in self._lowest if one != where and self._groups[one] & servers]
+        if where in self._lowest or not under:
+            return False
+        return 2 * sum(bool(self._quorum(one, halted)) for one in under) <= len(under)
+
+    @cached_property
+    def _lowest(self) -> list[str]:
+        """The groups of servers that serve local groups alone, as far as that shows: somebody was
+        in no other group of servers. Those that have given way do not count."""
+        servers = {one: those for one, those in self._groups.items() if one.startswith(SERVERS)}
+        lowest = []
+        for where, those in servers.items():
+            others = reduce(or_, (servers[one] for one in servers if one != where), 0)
+            if those & ~others and not self._gone_from(where):
+                lowest.append(where)
+        return lowest
 
     def _weight(self, processes: ProcessSet) -> Fraction:
         """How many of the local groups that there were at first these processes make up. It is
@@ -274,7 +291,7 @@ class Excuses:
         if where.startswith(SERVERS):
             there &= ~(halted & self._moved_since(view))
             replaced = self._replaced_since(view)
-            if replaced & there and self._are_most_lost_below(self._groups[where]):
+            if replaced & there and self._are_most_lost_below(where, halted):
                 there &= ~replaced
         final = self._final_views.get(where, view).members
         for part in _parts(there, self._cuts):
@@ -317,15 +334,27 @@ class Excuses:
         return told[told.index(view) + 1 :] if view in self._chronicle.notices else told
 
     def _replaced_since(self, view: Notice) -> ProcessSet:
-        """Who has been replaced as a server since this view: the local group has told of another
-        one, and has not given way. Where views do not form one line, several may serve, and nobody
-        counts."""
-        last = {}
-        for notice in self._later_than(view) if self._is_one_line else ():
-            if notice.event is Event.SERVER and notice.where in self._homes:
-                last[notice.where] = notice.members
-        last = {where: one for where, one in last.items() if not self._gone_from(where)}
-        return reduce(or_, (self._homes[where] & ~one for where, one in last.items()), 0)
+        """Who was replaced as a server since this view, or before it and has come home since: the
+        local group has told of another one, and has not given way. Where views do not form one
+        line, several may serve, and nobody counts."""
+        later = self._later_than(view) if self._is_one_line else []
+        told = list(self._chronicle.notices) if later else []
+        last = {
+            notice.where: notice
+            for notice in told
+            if notice.event is Event.SERVER and notice.where in self._homes
+        }
+        found = 0
+        for where, server in last.items():
+            if not self._gone_from(where):
+                known = -1 if server in later else self._seen_by(where, later)
+                found |= self._homes[where] & ~server.members & known
+        return found
+
+    def _seen_by(self, where: str, notices: Iterable[Notice]) -> ProcessSet:
+        """Who has installed one of these views of a group."""
+        views = [one for one in notices if one.event is Event.VIEW and one.where == where]
+        return reduce(or_, (self._chronicle.notices[view].processes for view in views), 0)
 
     def _out_of(self, where: str = "") -> ProcessSet:
         """Who has stopped and takes no part in a group, or (without `where`) in any local one. Who
