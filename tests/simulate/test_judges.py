@@ -796,3 +796,29 @@ def test_what_no_chain_of_links_can_carry_is_excused(
     assert not found.cut_off(message, 0, 2)
     assert not found.cut_off(message, 1 << 3, 4)  # 3 has it
     assert not found.cut_off(MessageId(5, 1), 0, 4)
+
+
+@pytest.mark.parametrize(
+    ("sides", "is_stopped", "is_excused"),
+    [
+        ([[0, 3, 4, 5]], True, True),  # those of its group have it, on the other side
+        ([[0, 3, 4, 5]], False, False),
+        ([[0], [1, 2]], True, False),  # these can bring it
+    ],
+)
+def test_what_stopped_processes_alone_have_on_this_side_is_excused(
+    sides: list[list[int]], is_stopped: bool, is_excused: bool
+) -> None:
+    """A message of 0 for 4 that 1 and 2 have. 0 is cut off from both, and has stopped."""
+    chronicle = Chronicle()
+    for where, those in VIEWS.items():
+        chronicle.add(0, Notice(Event.VIEW, where, 1, those), 0.1)
+    chronicle.add(1, Notice(Event.VIEW, "group 0", 2, 0b110), 4.0)
+    chronicle.add(1, Notice(Event.VIEW, "servers", 2, 0b1010), 4.5)
+    if is_stopped:
+        chronicle.add(0, Notice(Event.STOPPED, "group 0"), 5.0)
+    network = lasting(sides)
+    scenario = make_scenario({"protocol": "daisy", "processes": 6, "network": network})
+    found = Excuses(scenario, chronicle, 0, 50.0, dict)
+    assert found.stop(MessageId(0, 1), 0b110, 4) == is_excused
+    assert not found.cut_off(MessageId(0, 1), 0b110, 4)

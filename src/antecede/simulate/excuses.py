@@ -367,11 +367,13 @@ class Excuses:
 
     @cached_property
     def _connected(self) -> list[ProcessSet]:
-        """The parts of the system that are joined by groups which can go on."""
+        """The parts of the system that are joined by groups which can go on, and by links: two
+        epochs of a group may live on both sides of a cut that lasts."""
         joined = [
-            everybody & self._living & ~self._out_of(where)
+            everybody & part & ~self._out_of(where)
             for where, everybody in self._groups.items()
             if self._quorum(where, self.halted) & ~self._gone_from(where)
+            for part in self._joined
         ]
         return _united(joined)
 
