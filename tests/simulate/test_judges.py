@@ -822,3 +822,27 @@ def test_what_stopped_processes_alone_have_on_this_side_is_excused(
     found = Excuses(scenario, chronicle, 0, 50.0, dict)
     assert found.stop(MessageId(0, 1), 0b110, 4) == is_excused
     assert not found.cut_off(MessageId(0, 1), 0b110, 4)
+
+
+@pytest.mark.parametrize(
+    ("sides", "end_s", "known_by", "stopped"),
+    [
+        ([[0, 3]], 1000.0, 3, 0b111000),  # 4 and 5 cannot hear of it
+        ([[0, 3]], 20.0, 3, 0),  # they can
+        ([[0, 3]], 1000.0, 4, 0b001000),  # they are most of it
+        ([[3], [0]], 1000.0, 3, 0),  # they do without that link
+    ],
+)
+def test_each_side_of_a_cut_is_where_its_own_last_view_has_left_it(
+    sides: list[list[int]], end_s: float, known_by: int, stopped: int
+) -> None:
+    """Of the four in group 1, 6 is dead; one knows that three go on. All say that they have
+    stopped."""
+    scenario = make_scenario(
+        {"protocol": "daisy", "processes": 7, "network": lasting(sides, end_s=end_s)}
+    )
+    chronicle = Chronicle({"group 1": Notice(Event.VIEW, "group 1", 1, 0b1111000)})
+    chronicle.add(known_by, Notice(Event.VIEW, "group 1", 2, 0b0111000), 4.0)
+    for process in (3, 4, 5):
+        chronicle.add(process, Notice(Event.STOPPED, "group 1"), 6.0)
+    assert Excuses(scenario, chronicle, 0b1000000, 50.0, dict).stopped == stopped

@@ -153,7 +153,7 @@ class Excuses:
         homes = self._homes.items()
         groups = {where: those for where, those in homes if those & concerned}
         groups = {where: those for where, those in groups.items() if not self._gone_from(where)}
-        alive = [where for where in groups if self._quorum(where, 0) & reached]
+        alive = [where for where in groups if self._quorum(where, 0, 1 << process) & reached]
         if not self._is_one_line:
             return len(alive) < 2
         here = sum(self._weight(groups[where]) for where in alive)
@@ -235,7 +235,8 @@ class Excuses:
         while found != known:
             known = found
             for process, where in self._chronicle.stops:
-                bit, quorum = 1 << process & self._living, self._quorum(where, known)
+                bit = 1 << process & self._living
+                quorum = self._quorum(where, known, bit)
                 near = quorum & ~bit & ~(self._gone_from(where) & known)
                 is_met = not quorum & ~bit & ~_reach(process, self._cuts)
                 is_near = bool(near) and (is_met or self._has_substitute(where, quorum | bit))
@@ -268,6 +269,12 @@ class Excuses:
         return self._last_views(inf, self._living)
 
     @cached_property
+    def _views_by_side(self) -> list[tuple[ProcessSet, dict[str, Notice]]]:
+        """The same by each side of the cuts that last: what the others have agreed on since is
+        never heard of there."""
+        return [(side, self._last_views(inf, side)) for side in self._joined]
+
+    @cached_property
     def _final_views(self) -> dict[str, Notice]:
         """By group, the view that was installed last by anybody, where views form one line: those
         who decided a view are bound to it, whoever of them has died. Servers may begin anew."""
@@ -276,18 +283,26 @@ class Excuses:
         last = self._last_views(inf)
         return {where: view for where, view in last.items() if not where.startswith(SERVERS)}
 
-    def _quorum(self, where: str, halted: ProcessSet) -> ProcessSet:
+    def _quorum(self, where: str, halted: ProcessSet, near: ProcessSet = -1) -> ProcessSet:
         """Those of the last view of a group who are most of it and hear each other, if any, and
-        have at least half of a later one, if the dead have seen one. Who served there for a group
-        that has given way since, and has halted in the next one, speaks for nobody: it has left,
-        and does not come back; nor does who served for a group that has another server since, if
-        most groups are lost: else all of them, or most, found their servers anew."""
-        if where not in self._views:
-            return 0
-        if self._has_substitute(where, self._views[where].members):
+        have at least half of a later one, if others have seen one. Where cuts that last part those
+        who live, each side has a last view of its own; only sides with some of those `near` count.
+        """
+        if self._has_substitute(where, self._views[where].members if where in self._views else 0):
             return self._views[where].members
-        view = self._views[where]
-        there = view.members & self._living
+        for side, views in self._views_by_side:
+            if side & near and where in views:
+                found = self._quorum_of(views[where], side, halted)
+                if found:
+                    return found
+        return 0
+
+    def _quorum_of(self, view: Notice, side: ProcessSet, halted: ProcessSet) -> ProcessSet:
+        """The same of a view, among those of a side. Who served there for a group that has given
+        way since, and has halted in the next one, speaks for nobody: it has left, and does not come
+        back; nor does who served for a group that has another server since, if most groups are
+        lost: else all of them, or most, found their servers anew."""
+        there, where = view.members & side, view.where
         if where.startswith(SERVERS):
             there &= ~(halted & self._moved_since(view))
             replaced = self._replaced_since(view)
@@ -307,7 +322,7 @@ class Excuses:
         if not is_pair or len(_parts(pair, self._cuts)) < 2:
             return False
         homes = reduce(or_, (self._beside(one) for one in members(pair)))
-        reached = reduce(and_, (_reach(one, self._cuts) for one in members(homes)))
+        reached = reduce(and_, (_reach(one, self._cuts) for one in members(homes)), -1)
         is_only = not self._living & ~pair & ~reached
         return is_only and any(self._can_give_way(one) for one in members(pair))
 
