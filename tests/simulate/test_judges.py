@@ -458,6 +458,69 @@ def test_who_was_replaced_at_home_counts_no_more_among_servers_if_most_groups_ar
     assert Excuses(scenario, chronicle, dead, 50.0, dict).stopped & 0o10 == stopped
 
 
+@pytest.mark.parametrize(
+    ("dead", "home_s", "stopped"),
+    [
+        (0o7700, 6.0, 0o10),  # it hears at home that it was replaced
+        (0o7700, 4.5, 0),  # that was before the servers' view: it may serve again
+        (0o7700, None, 0),
+        (0o7000, 6.0, 0),  # three of four groups can found servers anew
+    ],
+)
+def test_who_was_replaced_before_the_view_of_the_servers_and_came_home_since(
+    dead: int, home_s: float | None, stopped: int
+) -> None:
+    """Four groups of three. 1 serves in the place of 0, which has gone on among the servers with 3
+    before it came home."""
+    groups = {f"group {index}": 0b111 << 3 * index for index in range(4)} | {"servers 4": 0o1111}
+    founding = {where: Notice(Event.VIEW, where, 0, those) for where, those in groups.items()}
+    chronicle = Chronicle(founding)
+    told = [(1, Notice(Event.SERVER, "group 0", 2, 0b010), 4.0)]
+    told += [(one, Notice(Event.VIEW, "servers 4", 2, 0o11), 5.0) for one in (0, 3)]
+    told += [(3, Notice(Event.STOPPED, "servers 4"), 8.0)]
+    if home_s is not None:
+        told.append((0, Notice(Event.VIEW, "group 0", 3, 0b111), home_s))
+    for process, notice, time_s in sorted(told, key=lambda one: one[2]):
+        chronicle.add(process, notice, time_s)
+    scenario = make_scenario({"protocol": "daisy", "processes": 12, "options": {"sizes": [3]}})
+    assert Excuses(scenario, chronicle, dead, 50.0, dict).stopped & 0o10 == stopped
+
+
+@pytest.mark.parametrize(
+    ("parts", "dead", "are_replaced", "stopped"),
+    [
+        (2, 0b110000, True, 0b10000010),
+        (2, 0b100000, True, 0),  # most of group 1 live, so servers are founded anew
+        (2, 0b110000, False, 0),
+        (3, 0b110000, True, 0b10),  # two of three groups of servers are enough
+    ],
+)
+def test_servers_are_lost_with_half_of_the_groups_of_servers_below_them(
+    parts: int, dead: int, are_replaced: bool, stopped: int
+) -> None:
+    """Two groups of three are below each group of servers, and these below one at the top. At home
+    1 serves in the place of 0, and 7 in the place of 6; group 1 may have lost its majority."""
+    groups = {f"group {index}": 0b111 << 3 * index for index in range(2 * parts)}
+    groups |= {f"servers {10 + index}": 0b1001 << 6 * index for index in range(parts)}
+    groups["servers 20"] = sum(0b1 << 6 * index for index in range(parts))
+    chronicle = Chronicle({w: Notice(Event.VIEW, w, 0, those) for w, those in groups.items()})
+    for server in (1, 7) if are_replaced else ():
+        where = f"group {server // 3}"
+        chronicle.add(server, Notice(Event.SERVER, where, 1, 1 << server), 4.0)
+    views = {"servers 10": 0b11, "servers 11": 0b1010 << 6}
+    for where, joined in (*views.items(), ("servers 20", groups["servers 20"] | 1 << 7)):
+        chronicle.add(0, Notice(Event.VIEW, where, 2, joined), 5.0)
+        chronicle.add(7, Notice(Event.VIEW, where, 2, joined), 5.0)
+    for process in (0, 6):
+        where = f"group {process // 3}"
+        chronicle.add(process, Notice(Event.VIEW, where, 3, groups[where]), 6.0)
+    chronicle.add(1, Notice(Event.STOPPED, "servers 10"), 8.0)
+    chronicle.add(7, Notice(Event.STOPPED, "servers 20"), 8.0)
+    size = 6 * parts
+    scenario = make_scenario({"protocol": "daisy", "processes": size, "options": {"sizes": [3, 2]}})
+    assert Excuses(scenario, chronicle, dead, 50.0, dict).stopped == stopped
+
+
 @pytest.mark.parametrize(("dead", "stopped"), [(0o7700, 0o10), (0o7000, 0)])
 def test_groups_that_the_last_servers_left_out_count_where_these_were_replaced(
     dead: int, stopped: int
@@ -733,3 +796,53 @@ def test_what_no_chain_of_links_can_carry_is_excused(
     assert not found.cut_off(message, 0, 2)
     assert not found.cut_off(message, 1 << 3, 4)  # 3 has it
     assert not found.cut_off(MessageId(5, 1), 0, 4)
+
+
+@pytest.mark.parametrize(
+    ("sides", "is_stopped", "is_excused"),
+    [
+        ([[0, 3, 4, 5]], True, True),  # those of its group have it, on the other side
+        ([[0, 3, 4, 5]], False, False),
+        ([[0], [1, 2]], True, False),  # these can bring it
+    ],
+)
+def test_what_stopped_processes_alone_have_on_this_side_is_excused(
+    sides: list[list[int]], is_stopped: bool, is_excused: bool
+) -> None:
+    """A message of 0 for 4 that 1 and 2 have. 0 is cut off from both, and has stopped."""
+    chronicle = Chronicle()
+    for where, those in VIEWS.items():
+        chronicle.add(0, Notice(Event.VIEW, where, 1, those), 0.1)
+    chronicle.add(1, Notice(Event.VIEW, "group 0", 2, 0b110), 4.0)
+    chronicle.add(1, Notice(Event.VIEW, "servers", 2, 0b1010), 4.5)
+    if is_stopped:
+        chronicle.add(0, Notice(Event.STOPPED, "group 0"), 5.0)
+    network = lasting(sides)
+    scenario = make_scenario({"protocol": "daisy", "processes": 6, "network": network})
+    found = Excuses(scenario, chronicle, 0, 50.0, dict)
+    assert found.stop(MessageId(0, 1), 0b110, 4) == is_excused
+    assert not found.cut_off(MessageId(0, 1), 0b110, 4)
+
+
+@pytest.mark.parametrize(
+    ("sides", "end_s", "known_by", "stopped"),
+    [
+        ([[0, 3]], 1000.0, 3, 0b111000),  # 4 and 5 cannot hear of it
+        ([[0, 3]], 20.0, 3, 0),  # they can
+        ([[0, 3]], 1000.0, 4, 0b001000),  # they are most of it
+        ([[3], [0]], 1000.0, 3, 0),  # they do without that link
+    ],
+)
+def test_each_side_of_a_cut_is_where_its_own_last_view_has_left_it(
+    sides: list[list[int]], end_s: float, known_by: int, stopped: int
+) -> None:
+    """Of the four in group 1, 6 is dead; one knows that three go on. All say that they have
+    stopped."""
+    scenario = make_scenario(
+        {"protocol": "daisy", "processes": 7, "network": lasting(sides, end_s=end_s)}
+    )
+    chronicle = Chronicle({"group 1": Notice(Event.VIEW, "group 1", 1, 0b1111000)})
+    chronicle.add(known_by, Notice(Event.VIEW, "group 1", 2, 0b0111000), 4.0)
+    for process in (3, 4, 5):
+        chronicle.add(process, Notice(Event.STOPPED, "group 1"), 6.0)
+    assert Excuses(scenario, chronicle, 0b1000000, 50.0, dict).stopped == stopped

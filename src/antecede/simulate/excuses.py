@@ -153,7 +153,7 @@ class Excuses:
         homes = self._homes.items()
         groups = {where: those for where, those in homes if those & concerned}
         groups = {where: those for where, those in groups.items() if not self._gone_from(where)}
-        alive = [where for where in groups if self._quorum(where, 0) & reached]
+        alive = [where for where in groups if self._quorum(where, 0, 1 << process) & reached]
         if not self._is_one_line:
             return len(alive) < 2
         here = sum(self._weight(groups[where]) for where in alive)
@@ -169,12 +169,29 @@ class Excuses:
         is_alone = 1 << process in _parts(those, self._cuts) and those != 1 << process
         return is_alone and not any(self._can_give_way(one) for one in members(those))
 
-    def _are_most_lost_below(self, servers: ProcessSet) -> bool:
+    def _are_most_lost_below(self, where: str, halted: ProcessSet) -> bool:
         """Whether that is so of the groups that these servers serve, and of all that were made of
-        these."""
+        these; or of the groups of servers below them."""
+        servers = self._groups[where]
         below = [one for one in _united(self._homes.values()) if one & servers]
-        lost = [self._are_most_lost(who, sum(below)) for who in members(servers & self._living)]
-        return all(lost)
+        if all(self._are_most_lost(who, sum(below)) for who in members(servers & self._living)):
+            return True
+        under = [one for one in self._lowest if one != where and self._groups[one] & servers]
+        if where in self._lowest or not under:
+            return False
+        return 2 * sum(bool(self._quorum(one, halted)) for one in under) <= len(under)
+
+    @cached_property
+    def _lowest(self) -> list[str]:
+        """The groups of servers that serve local groups alone, as far as that shows: somebody was
+        in no other group of servers. Those that have given way do not count."""
+        servers = {one: those for one, those in self._groups.items() if one.startswith(SERVERS)}
+        lowest = []
+        for where, those in servers.items():
+            others = reduce(or_, (servers[one] for one in servers if one != where), 0)
+            if those & ~others and not self._gone_from(where):
+                lowest.append(where)
+        return lowest
 
     def _weight(self, processes: ProcessSet) -> Fraction:
         """How many of the local groups that there were at first these processes make up. It is
@@ -218,7 +235,8 @@ class Excuses:
         while found != known:
             known = found
             for process, where in self._chronicle.stops:
-                bit, quorum = 1 << process & self._living, self._quorum(where, known)
+                bit = 1 << process & self._living
+                quorum = self._quorum(where, known, bit)
                 near = quorum & ~bit & ~(self._gone_from(where) & known)
                 is_met = not quorum & ~bit & ~_reach(process, self._cuts)
                 is_near = bool(near) and (is_met or self._has_substitute(where, quorum | bit))
@@ -251,6 +269,12 @@ class Excuses:
         return self._last_views(inf, self._living)
 
     @cached_property
+    def _views_by_side(self) -> list[tuple[ProcessSet, dict[str, Notice]]]:
+        """The same by each side of the cuts that last: what the others have agreed on since is
+        never heard of there."""
+        return [(side, self._last_views(inf, side)) for side in self._joined]
+
+    @cached_property
     def _final_views(self) -> dict[str, Notice]:
         """By group, the view that was installed last by anybody, where views form one line: those
         who decided a view are bound to it, whoever of them has died. Servers may begin anew."""
@@ -259,22 +283,30 @@ class Excuses:
         last = self._last_views(inf)
         return {where: view for where, view in last.items() if not where.startswith(SERVERS)}
 
-    def _quorum(self, where: str, halted: ProcessSet) -> ProcessSet:
+    def _quorum(self, where: str, halted: ProcessSet, near: ProcessSet = -1) -> ProcessSet:
         """Those of the last view of a group who are most of it and hear each other, if any, and
-        have at least half of a later one, if the dead have seen one. Who served there for a group
-        that has given way since, and has halted in the next one, speaks for nobody: it has left,
-        and does not come back; nor does who served for a group that has another server since, if
-        most groups are lost: else all of them, or most, found their servers anew."""
-        if where not in self._views:
-            return 0
-        if self._has_substitute(where, self._views[where].members):
+        have at least half of a later one, if others have seen one. Where cuts that last part those
+        who live, each side has a last view of its own; only sides with some of those `near` count.
+        """
+        if self._has_substitute(where, self._views[where].members if where in self._views else 0):
             return self._views[where].members
-        view = self._views[where]
-        there = view.members & self._living
+        for side, views in self._views_by_side:
+            if side & near and where in views:
+                found = self._quorum_of(views[where], side, halted)
+                if found:
+                    return found
+        return 0
+
+    def _quorum_of(self, view: Notice, side: ProcessSet, halted: ProcessSet) -> ProcessSet:
+        """The same of a view, among those of a side. Who served there for a group that has given
+        way since, and has halted in the next one, speaks for nobody: it has left, and does not come
+        back; nor does who served for a group that has another server since, if most groups are
+        lost: else all of them, or most, found their servers anew."""
+        there, where = view.members & side, view.where
         if where.startswith(SERVERS):
             there &= ~(halted & self._moved_since(view))
             replaced = self._replaced_since(view)
-            if replaced & there and self._are_most_lost_below(self._groups[where]):
+            if replaced & there and self._are_most_lost_below(where, halted):
                 there &= ~replaced
         final = self._final_views.get(where, view).members
         for part in _parts(there, self._cuts):
@@ -290,7 +322,7 @@ class Excuses:
         if not is_pair or len(_parts(pair, self._cuts)) < 2:
             return False
         homes = reduce(or_, (self._beside(one) for one in members(pair)))
-        reached = reduce(and_, (_reach(one, self._cuts) for one in members(homes)))
+        reached = reduce(and_, (_reach(one, self._cuts) for one in members(homes)), -1)
         is_only = not self._living & ~pair & ~reached
         return is_only and any(self._can_give_way(one) for one in members(pair))
 
@@ -317,15 +349,27 @@ class Excuses:
         return told[told.index(view) + 1 :] if view in self._chronicle.notices else told
 
     def _replaced_since(self, view: Notice) -> ProcessSet:
-        """Who has been replaced as a server since this view: the local group has told of another
-        one, and has not given way. Where views do not form one line, several may serve, and nobody
-        counts."""
-        last = {}
-        for notice in self._later_than(view) if self._is_one_line else ():
-            if notice.event is Event.SERVER and notice.where in self._homes:
-                last[notice.where] = notice.members
-        last = {where: one for where, one in last.items() if not self._gone_from(where)}
-        return reduce(or_, (self._homes[where] & ~one for where, one in last.items()), 0)
+        """Who was replaced as a server since this view, or before it and has come home since: the
+        local group has told of another one, and has not given way. Where views do not form one
+        line, several may serve, and nobody counts."""
+        later = self._later_than(view) if self._is_one_line else []
+        told = list(self._chronicle.notices) if later else []
+        last = {
+            notice.where: notice
+            for notice in told
+            if notice.event is Event.SERVER and notice.where in self._homes
+        }
+        found = 0
+        for where, server in last.items():
+            if not self._gone_from(where):
+                known = -1 if server in later else self._seen_by(where, later)
+                found |= self._homes[where] & ~server.members & known
+        return found
+
+    def _seen_by(self, where: str, notices: Iterable[Notice]) -> ProcessSet:
+        """Who has installed one of these views of a group."""
+        views = [one for one in notices if one.event is Event.VIEW and one.where == where]
+        return reduce(or_, (self._chronicle.notices[view].processes for view in views), 0)
 
     def _out_of(self, where: str = "") -> ProcessSet:
         """Who has stopped and takes no part in a group, or (without `where`) in any local one. Who
@@ -338,11 +382,13 @@ class Excuses:
 
     @cached_property
     def _connected(self) -> list[ProcessSet]:
-        """The parts of the system that are joined by groups which can go on."""
+        """The parts of the system that are joined by groups which can go on, and by links: two
+        epochs of a group may live on both sides of a cut that lasts."""
         joined = [
-            everybody & self._living & ~self._out_of(where)
+            everybody & part & ~self._out_of(where)
             for where, everybody in self._groups.items()
             if self._quorum(where, self.halted) & ~self._gone_from(where)
+            for part in self._joined
         ]
         return _united(joined)
 
