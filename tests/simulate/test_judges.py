@@ -700,7 +700,8 @@ def test_a_cut_is_not_over_because_packets_that_it_held_come_after_all(
 def lasting(
     *sides: list[list[int]], end_s: float = 1000.0, one_way: bool = False
 ) -> dict[str, Any]:
-    cuts = [{"start_s": 1.0, "end_s": end_s, "sides": [*one], "one_way": one_way} for one in sides]
+    cut = {"start_s": 1.0, "end_s": end_s, "one_way": one_way, "packets": "lost"}
+    cuts = [{**cut, "sides": [*one]} for one in sides]
     return {"partitions": cuts}
 
 
@@ -846,3 +847,29 @@ def test_each_side_of_a_cut_is_where_its_own_last_view_has_left_it(
     for process in (3, 4, 5):
         chronicle.add(process, Notice(Event.STOPPED, "group 1"), 6.0)
     assert Excuses(scenario, chronicle, 0b1000000, 50.0, dict).stopped == stopped
+
+
+@pytest.mark.parametrize(
+    ("sides", "one_way"), [([[0], [2]], False), ([[0], [2]], True), ([[2], [0]], True)]
+)
+def test_a_link_between_two_couples_is_judged_alike_in_all_directions(
+    sides: list[list[int]], one_way: bool
+) -> None:
+    """Neither group gives way; which server is excluded depends on who hears whom."""
+    scenario = make_scenario(
+        {
+            "protocol": "daisy",
+            "processes": 4,
+            "messages": 20,
+            "rate": 0.625,
+            "workload": {"kind": "multicast", "size": 2},
+            "network": {"delay": "exponential:0.05", **lasting(sides, one_way=one_way)},
+            "options": {"sizes": [2]},
+            "patience_s": 200.0,
+        }
+    )
+    simulation = Simulation(scenario, Recorder(None, None), counts=False)
+    simulation.run()
+    assert judge(scenario).failure is None
+    assert simulation.excuses.stopped == 0b100
+    assert simulation.leftover().unexcused == 0 < simulation.leftover().stopped

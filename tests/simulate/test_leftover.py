@@ -23,7 +23,7 @@ class Excused(Excuses):
         self._lost_with, self._lacking = 0b10, 0b100
 
     def cut_off(self, message: MessageId, delivered: int, process: int) -> bool:
-        return False
+        return message.number == 3
 
     def stop(self, message: MessageId, delivered: int, process: int) -> bool:
         return bool(self.stopped)
@@ -49,6 +49,8 @@ class Excused(Excuses):
         (Left(MessageId(0, 1), OTHERS, 0, 0b100), 0b100, False, Leftover(behind_stopped=2)),
         (Left(MessageId(3, 1), 0b10000, 0, 0), 0, True, Leftover(gap=1)),
         (Left(MessageId(3, 2), 0b10000, 0, 0), 0, True, Leftover(let_go=1)),
+        (Left(MessageId(3, 3), 0b10000, 0, 0), 0, True, Leftover(cut_off=1)),
+        (Left(MessageId(3, 3), 0b10000, 0, 0), 0b100, True, Leftover(behind_stopped=1)),
         (Left(MessageId(3, 1), 0b10000, 0, 0), 0, False, Leftover(missing=1)),
         (Left(MessageId(3, 1), 0b01, 0b10000, 0), 0, False, Leftover(waiting=1, missing=1)),
         (Left(MessageId(3, 1), 0b10000, 0b100, 0), 0, False, Leftover(lost=1, missing=1)),

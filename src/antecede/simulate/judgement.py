@@ -98,9 +98,9 @@ def undelivered(
             held = next((one for one in orders[process].held() if one.message == message), None)
             if owed is Duty.ARRIVED and held is None:
                 continue
-            if excuses.cut_off(message, books.delivered(message), process):
-                continue
             if excuses.stop(message, books.delivered(message), process):
+                continue
+            if excuses.cut_off(message, books.delivered(message), process):
                 continue
             if excuses.gap(message, process):
                 continue

@@ -18,12 +18,12 @@ class Leftover(NamedTuple):
     """The destination crashed before it could deliver them."""
     from_crashed: int = 0
     """The sender crashed, and nobody that lives has delivered the message."""
-    cut_off: int = 0
-    """Cuts that last for ever part the destination from all who live and have the message."""
     stopped: int = 0
     """For or from a process that has stopped in a group which has lost its majority."""
     behind_stopped: int = 0
     """Others that would have to go through such a group."""
+    cut_off: int = 0
+    """Cuts that last for ever part the destination from all who live and have the message."""
     gap: int = 0
     """It was told that something is lost, and that is so (`antecede.simulate.excuses`)."""
     let_go: int = 0
@@ -51,9 +51,9 @@ class Leftover(NamedTuple):
         words = {
             "for_crashed": "for crashed processes",
             "from_crashed": "from crashed senders, delivered by no survivor",
-            "cut_off": "cut off for good from all who have the message",
             "stopped": f"for or from {who}",
             "behind_stopped": f"that would have to go through {through}",
+            "cut_off": "cut off for good from all who have the message",
             "gap": "that are lost, as was told (a gap)",
             "let_go": "let go after forget_after_s though somebody has the message, told by name",
             "lost": "lost with their sender and a router, or waiting for such",
@@ -85,11 +85,11 @@ def explain(
 def _reason(one: Left, process: int, is_sender_dead: bool, excuses: Excuses) -> str:
     """Why this process has not delivered the message, though somebody alive has sent or delivered
     it."""
-    if excuses.cut_off(one.message, one.delivered, process):
-        return "cut_off"
     if excuses.stop(one.message, one.delivered, process):
         concerned = excuses.stopped & (1 << process | 1 << one.message.sender)
         return "stopped" if concerned else "behind_stopped"
+    if excuses.cut_off(one.message, one.delivered, process):
+        return "cut_off"
     if excuses.gap(one.message, process):
         return "let_go" if excuses.let_go(one.message, process) else "gap"
     if excuses.loss(one.message, process, has_come=bool(one.held >> process & 1)):
