@@ -35,7 +35,7 @@ The core and the parts over it:
 ===================  ===============================================================================
 `protocol`           the inputs, and which part answers each effect of a group
 `core`, `records`    what every part uses; all that a process knows
-`layer`              one group at one process
+`layer`, `rest`      one group at one process; when its member works, and when it rests
 `relay`              messages: delivered, sent on from group to group, kept and let go
 `forwarding`         when a message may be sent on, up or down
 `local`              how they travel in a group; optimised: `local_server`, `local_recipients`

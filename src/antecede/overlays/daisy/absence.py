@@ -147,7 +147,7 @@ class Absence(Part):
         is_watching = any(who >= 0 for who in memory.missed_beside) and not layer.is_server
         is_watching |= layer.node.level > 0 and any(who < 0 for who in memory.missed_beside)
         if is_watching:
-            layer.look_around(now)
+            layer.rest.look_around(now)
         if absent or is_watching:
             wait_s = 2 * sleep.call_after_s if sleep.call_at >= 0 else self.options.suspect_after_s
             sleep.call_after_s, sleep.call_at = wait_s, now + wait_s

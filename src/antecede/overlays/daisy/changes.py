@@ -251,7 +251,7 @@ class Changes(Part):
             self._move(now, is_last=is_among)
         elif not local.is_lost:  # it gives way as one; whoever sleeps looks around
             self._give_notice(local, now)
-            local.look_around(now)
+            local.rest.look_around(now)
 
     def on_wanted(self, source: int, word: Wanted) -> None:
         """Bring what a group had in whose last view this process was: one begins in its place (C5).

@@ -89,7 +89,7 @@ class Forwarding(Part):
             if is_beginning or not (is_news or self._is_behind(layer, below)):
                 return False
             state.replaced_since = now
-            below.look_around(now)
+            below.rest.look_around(now)
         return now - state.replaced_since <= self.options.forget_after_s
 
     def _is_behind(self, layer: Layer, below: Layer) -> bool:

@@ -1,11 +1,5 @@
-"""One group of a daisy at one process: the member of the group, what the group remembers, and when
-it needs time to pass.
-
-A group is quiet while nothing is under way in it: then its member asks for no wake-ups, reports
-nothing and suspects nobody. It is *busy* while messages are unstable or kept, while views change,
-and for a while when it is poked. Packets of a busy member say so, and keep the others awake: they
-report at every tick, and notice who does not.
-"""
+"""One group of a daisy at one process: the member of the group, what the group remembers, and what
+this process has to send into it."""
 
 from collections.abc import Container, Iterable
 from operator import attrgetter
@@ -23,7 +17,7 @@ from antecede.groups import (
     View,
     founding_view,
 )
-from antecede.groups.packets import Body, Data, Decide, Join, Packet, Report
+from antecede.groups.packets import Decide, Join, Packet
 from antecede.message import MessageId, ProcessSet
 from antecede.overlays.daisy.items import (
     Ahead,
@@ -40,6 +34,7 @@ from antecede.overlays.daisy.items import (
 from antecede.overlays.daisy.options import DaisyOptions
 from antecede.overlays.daisy.plan import Node
 from antecede.overlays.daisy.records import Kept, LayerState, Memory
+from antecede.overlays.daisy.rest import Rest
 
 EPOCHS = 1 << 32
 """The number of a group is its index plus its epoch times this: a group of servers that is founded
@@ -62,9 +57,6 @@ TAKING_BATCHES = -1
 """As `Founding.last_batch_place`: not all of what came in batches has been taken."""
 _CROWDED = 2
 """How many times as large as it should be a local group is when newcomers wait for its split."""
-_AWAKE_TICKS = 4
-_AWAKE_HEARTBEATS = 2.5
-"""For how many ticks or heartbeats a member stays awake after it has heard a busy one."""
 
 
 class Layer:
@@ -90,9 +82,6 @@ class Layer:
             detours=options.detours,
             most=_CROWDED * options.split_above if _splits(node, options) else 0,
         )
-        self._awake_s = max(
-            _AWAKE_TICKS * options.tick_s, _AWAKE_HEARTBEATS * self.config.heartbeat_s
-        )
         me = MemberId(process, state.incarnation)
         if state.member:  # it has been started: who founded the group does not matter any more
             contacts = state.contacts or 1 << process + 1
@@ -102,6 +91,7 @@ class Layer:
             self.member = GroupMember(self.config, me, contacts=state.contacts)
         else:
             self.member = GroupMember(self.config, me, founding=founding_view(node.founders))
+        self.rest = Rest(state, options, self.member)
 
     # What it is.
 
@@ -339,79 +329,6 @@ class Layer:
         payload = encode_items((*items, *map(unpack, self.state.out.items)))
         self.state.out.items = []
         return self.member.send(payload, now, EVERYBODY)
-
-    # Time.
-
-    def is_busy(self, now: float) -> bool:
-        """Whether something is under way that needs time to pass."""
-        mine = self.state
-        memory, out = mine.memory, mine.out
-        is_busy = (
-            memory.kept
-            or memory.missing_batches
-            or out.items
-            or out.outbox
-            or mine.returned
-            or now < mine.sleep.busy_until
-            or mine.moving.gives_way_by
-            or mine.moving.ended_by
-            or memory.frozen
-            or mine.handover.gathering
-            or mine.epochs.epoch.waiting
-            or self.member.core.state.leaving
-            or not self.member.is_quiet
-        )
-        return bool(is_busy) and not self.member.has_stopped
-
-    def is_awake(self, now: float) -> bool:
-        """Whether it is busy, or another member was a moment ago: it must be heard then, and hear
-        whoever fails."""
-        return now < self.state.sleep.awake_until or self.is_busy(now)
-
-    def says_busy(self, now: float) -> bool:
-        """Whether the others have to be awake. Members report to the server alone, which keeps the
-        rest awake for a busy one."""
-        return self.is_awake(now) if self.member.core.is_senior else self.is_busy(now)
-
-    def look_around(self, now: float) -> None:
-        """Be busy for a while, to see whether all is well."""
-        self.state.sleep.busy_until = now + 2 * self.options.suspect_after_s
-
-    def hear_busy(self, now: float) -> None:
-        """Note that another member is busy."""
-        self.state.sleep.awake_until = now + self._awake_s
-
-    def is_due(self, now: float) -> bool:
-        """Whether its time has come. Where nothing is under way any more, it goes to rest."""
-        sleep = self.state.sleep
-        if sleep.resting or sleep.wake_at > now:
-            return False
-        sleep.resting = not self.is_awake(now)
-        return not sleep.resting
-
-    def be_patient(self, now: float) -> None:
-        """Give founders that have not spoken yet more time, in a group that was founded just now:
-        they may still be held up in their old group."""
-        if now < self.state.sleep.patient_until:
-            self.member.core.forgive_absence(now)
-
-    def rouse(self, now: float) -> float | None:
-        """Set to work, and return the time of the next tick, if this member was at rest."""
-        if not self.state.sleep.resting:
-            return None
-        self.state.sleep.resting, self.state.sleep.roused_at = False, now
-        self.member.core.forgive_silence(now)
-        tick_at = self.member.tick_at
-        self.state.sleep.wake_at = tick_at if tick_at > now else now + self.options.tick_s
-        return self.state.sleep.wake_at
-
-
-def wants_time(body: Body, at_server: bool) -> bool:
-    """Whether a packet of a busy member is a reason to stay awake. Data is one in itself, and an
-    acknowledgement wants no answer; but a server stays awake as long as any member is busy: were it
-    to nap meanwhile, it would not notice who is silent."""
-    is_answer = type(body) is Report and not body.waits
-    return type(body) is not Data and (at_server or not is_answer)
 
 
 def _splits(node: Node, options: DaisyOptions) -> bool:

@@ -49,7 +49,7 @@ from antecede.overlays.daisy.items import (
     unpack,
 )
 from antecede.overlays.daisy.lasting import without_signs_of_life
-from antecede.overlays.daisy.layer import EPOCHS, Layer, founding, joining, wants_time
+from antecede.overlays.daisy.layer import EPOCHS, Layer, founding, joining
 from antecede.overlays.daisy.levels import Levels
 from antecede.overlays.daisy.local import Broadcast
 from antecede.overlays.daisy.local_recipients import ToRecipients
@@ -59,6 +59,7 @@ from antecede.overlays.daisy.options import DaisyOptions, check_options
 from antecede.overlays.daisy.plan import plan
 from antecede.overlays.daisy.records import State
 from antecede.overlays.daisy.relay import Relay
+from antecede.overlays.daisy.rest import wants_time
 from antecede.overlays.daisy.search import Search
 from antecede.overlays.daisy.stamp import Brought, DaisyStamp, Left, Moved, Poke, Talk, Wanted
 from antecede.overlays.daisy.views import Views
@@ -230,7 +231,7 @@ class Daisy(Order):
                     self._rouse(layer, now)
                 self.core.queue(layer, layer.member.take(packet, now))
                 if keeps_awake:
-                    layer.hear_busy(now)
+                    layer.rest.hear_busy(now)
                 return
         self._search.say_left(packet.group % EPOCHS, 1 << source)
         if any(packet.group in gone for gone in self._changes.history.gone()):
@@ -260,8 +261,8 @@ class Daisy(Order):
         for layer in list(self.core.layers):
             if layer not in self.core.layers:  # the one below has just been founded anew
                 continue
-            if layer.is_due(now):
-                layer.be_patient(now)
+            if layer.rest.is_due(now):
+                layer.rest.be_patient(now)
                 self.core.wake(layer, now)
                 self._absence.note_return(layer, now)
                 self._absence.give_up_waiting(layer, now)
@@ -312,7 +313,7 @@ class Daisy(Order):
             state = layer.state
             if state.memory.missed or state.memory.missed_beside or state.memory.forgotten:
                 self._absence.call_back(layer, now)
-            if state.sleep.resting and layer.is_awake(now):
+            if state.sleep.resting and layer.rest.is_awake(now):
                 self._rouse(layer, now)
             out = state.out
             if out.items and out.items_due_at != out.wake_asked_for:
@@ -323,7 +324,7 @@ class Daisy(Order):
 
     def _perform(self, layer: Layer, effect: groups.Effect, now: float) -> None:
         if type(effect) is groups.Transmit:  # these two are most of all
-            stamp = DaisyStamp(effect.packet, None, layer.says_busy(now))
+            stamp = DaisyStamp(effect.packet, None, layer.rest.says_busy(now))
             self.core.effects.append(Transmit(Packet(self.process, None, stamp), effect.to))
             return
         if type(effect) is groups.Wake:
@@ -361,12 +362,12 @@ class Daisy(Order):
         sleep.wake_at = at
         if sleep.resting:
             return
-        sleep.resting = not layer.is_awake(now)
+        sleep.resting = not layer.rest.is_awake(now)
         if not sleep.resting:
             self.core.emit(Wake(at))
 
     def _rouse(self, layer: Layer, now: float) -> None:
-        at = layer.rouse(now)
+        at = layer.rest.rouse(now)
         if at is not None:
             self.core.emit(Wake(at))
 

@@ -143,7 +143,7 @@ class Search(Part):
         below, is_found = self.core.below(layer), not layer.is_lost
         if below is None or not below.is_server or self.core.is_home_lost(layer):
             return
-        if not is_found and not below.is_awake(now):
+        if not is_found and not below.rest.is_awake(now):
             return
         if is_found == (below.memory.without_servers_since != NEVER):
             view = layer.view if is_found else None
@@ -298,7 +298,7 @@ class Search(Part):
     def _look_around(self, now: float) -> None:
         """Look whether all is well in the groups of this process."""
         for layer in self.core.layers:
-            layer.look_around(now)
+            layer.rest.look_around(now)
 
     def _pass_on_call(self, source: int, node: int, now: float, repeated_after_s: float) -> None:
         """This group is called for long, or its server is sought, which does not hear that over a
