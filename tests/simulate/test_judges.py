@@ -585,12 +585,13 @@ def excused(
     cut_s: float,
     dead: int = 0,
     before: tuple[Notice, ...] = (),
+    founding: tuple[str, ...] = (),
 ) -> tuple[bool, bool]:
     """Whether a message of process 4 that is for this one is, where it is kept for 30 s; and
     whether it is though somebody has it. Process 4 says that it has stopped, if others are dead;
     who tells of the gap has said what is `before`."""
     message = MessageId(4, 1)
-    chronicle = Chronicle()
+    chronicle = Chronicle({where: Notice(Event.VIEW, where, 1, 0b1010) for where in founding})
     for where, members in VIEWS.items():
         chronicle.add(0, Notice(Event.VIEW, where, 1, members), 0.1)
     for earlier in before:
@@ -643,6 +644,25 @@ def test_who_speaks_for_others_when_it_tells_a_gap() -> None:
     assert excused(gap, 1, 0, [4], 35.0, before=(another, stop)) == (False, False)
     back = Notice(Event.RESUMED, "group 0", 1)
     assert excused(gap, 1, 0, [4], 35.0, before=(another, stop, back)) == (True, True)
+
+
+@pytest.mark.parametrize(
+    ("stopped", "founding", "is_excused"),
+    [
+        ("servers 6", ("servers 4", "servers 6"), True),
+        ("servers 6", ("servers 4",), False),  # nobody knows where that one is
+        ("servers 4", ("servers 4", "servers 6"), False),
+        ("group 0", ("group 0", "servers 4", "servers 6"), False),
+    ],
+)
+def test_who_has_stopped_above_speaks_for_others_below(
+    stopped: str, founding: tuple[str, ...], is_excused: bool
+) -> None:
+    gap = msgspec.structs.replace(BY_NAME, where="servers 4")
+    told = excused(
+        gap, 1, 0, [4], 35.0, before=(Notice(Event.STOPPED, stopped),), founding=founding
+    )
+    assert told == (is_excused, is_excused)
 
 
 def test_a_group_without_a_majority_for_good_is_a_fault_that_lasts() -> None:

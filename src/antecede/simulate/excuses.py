@@ -70,6 +70,11 @@ def mark(message: MessageId) -> bytes:
     return blake2b(b"%d:%d" % message, digest_size=MARK_BYTES).digest()
 
 
+def _number(where: str) -> int:
+    """The number of a group, which its name ends with."""
+    return int(where.rsplit(maxsplit=1)[-1])
+
+
 def telling(process: int, notice: Notice) -> Telling:
     """A notice of a gap as it counts: one that several give is told once."""
     return notice, -1 if notice.members else process
@@ -435,14 +440,21 @@ class Excuses:
 
     def _is_behind(self, teller: int, notice: Notice, process: int) -> bool:
         """Whether a process may have missed what the teller of a gap has missed in a group. It is
-        the teller; or it was not in that group itself at the time, and the teller had not stopped:
-        who has stopped speaks for nobody."""
+        the teller; or it was not in that group itself at the time, and the teller had not stopped
+        in it, nor below it: who has stopped speaks for nobody."""
         if teller == process:
             return True
         told_s = self._chronicle.notices[notice].last_s
         last = self._last_views(told_s)
         is_inside = notice.where in last and last[notice.where].members >> process & 1
-        return not is_inside and not self._chronicle.is_stopped(teller, told_s)
+        stopped = self._chronicle.stopped_in(teller, told_s)
+        return not is_inside and all(self._is_above(one, notice.where) for one in stopped)
+
+    def _is_above(self, one: str, other: str) -> bool:
+        """Whether one group is above another, of those that there are at the start: these are
+        numbered level by level."""
+        founding = self._chronicle.founding
+        return one in founding and other in founding and _number(one) > _number(other)
 
     def _last_views(self, until_s: float, seen_by: ProcessSet = -1) -> dict[str, Notice]:
         """By group, the last view that one of these processes had installed by then; at the start,

@@ -4,6 +4,7 @@ All members of a group tell of the same view; one line stands for all of them.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from math import inf
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -65,8 +66,8 @@ class Chronicle:
         """By process and group, since when the process is cut off from most of the group."""
         self._stops: dict[Notice, Stop] = {}
         """By notice with which processes have gone on, when they had stopped."""
-        self._spells: list[tuple[int, float, float]] = []
-        """The spans of time for which processes had stopped, each with its process."""
+        self._spells: list[tuple[int, str, float, float]] = []
+        """The spans of time for which processes had stopped, each with its process and group."""
 
     def add(self, process: int, notice: Notice, now: float) -> None:
         self.notices.setdefault(notice, Noticed(now, now, 0)).add(process, now)
@@ -81,20 +82,21 @@ class Chronicle:
                 stop = self._stops.setdefault(notice, Stop(since, since, 0))
                 stop.add(process, since)
                 stop.until_s = now
-                self._spells.append((process, since, now))
+                self._spells.append((process, notice.where, since, now))
 
     @property
     def stops(self) -> Iterable[tuple[int, str]]:
         """Who is cut off from most of a group, as it says, and has not gone on."""
         return self._stopped
 
-    def is_stopped(self, process: int, time_s: float) -> bool:
-        """Whether a process was cut off from most of a group then, as it said."""
-        lasting = [since for (who, _), since in self._stopped.items() if who == process]
-        ended = [(since, until) for who, since, until in self._spells if who == process]
-        return any(since <= time_s for since in lasting) or any(
-            since <= time_s < until for since, until in ended
-        )
+    def stopped_in(self, process: int, time_s: float) -> set[str]:
+        """The groups from most of which a process was cut off then, as it said."""
+        lasting = [(*key, since, inf) for key, since in self._stopped.items()]
+        return {
+            where
+            for who, where, since, until in (*lasting, *self._spells)
+            if who == process and since <= time_s < until
+        }
 
     def sentences(self, scenario: Scenario, last_s: float) -> tuple[str, ...]:
         """One a notice and a fault, in the order of time. `last_s`: when a message was sent,
