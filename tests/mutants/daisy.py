@@ -697,6 +697,16 @@ BACK = [
 
 EVOLVING = [
     Mutant(
+        name="brings-a-batch-though-it-leaves",
+        old="            if not owes or layer.member.state.leaving:",
+        new="            if not owes:",
+    ),
+    Mutant(
+        name="keeps-to-itself-what-merged-groups-knew",
+        old="                self.absence.pass_on_missed(above, {}, now)\n",
+        new="                pass\n",
+    ),
+    Mutant(
         name="done-is-not-said-after-a-merge",
         old="            if message.destinations & node.processes:\n"
         "                self._report_done(",

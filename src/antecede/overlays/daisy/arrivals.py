@@ -117,6 +117,9 @@ class Arrivals(Part):
             self.ahead.tell_lost(layer)
             layer.memory.lacking = {}
             self.absence.hand_down_missed(layer, now)
+            above = self.core.above(layer)
+            if above is not None and layer.is_server:
+                self.absence.pass_on_missed(above, {}, now)
             self.relay.reconcile(layer, now)
             self._take(layer, others, now)
 
@@ -247,7 +250,7 @@ class Arrivals(Part):
         before may have had more from there in the meantime."""
         for layer in self.core.layers:
             owes = layer.state.founding.owed_batches
-            if not owes:
+            if not owes or layer.member.state.leaving:  # the next server brings them (F3)
                 continue
             below, above = self.core.below(layer), self.core.above(layer)
             is_gathered = below is None or (
