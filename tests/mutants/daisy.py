@@ -916,6 +916,11 @@ STAYING = [
         new="",
     ),
     Mutant(
+        name="new-servers-keep-to-themselves-who-has-missed-it",
+        old="if who != below.node.index and names - known and len(known) < MOST_NAMED:",
+        new="if False:",
+    ),
+    Mutant(
         name="learns-last-what-it-has-missed-itself",
         old="                if process_key(who) == self.process:\n",
         new="                if who == self.process:\n",

@@ -258,11 +258,18 @@ class Absence(Part):
             self.core.send_word(layer, Missed(whose, ()), now)
 
     def hand_down_missed(self, layer: Layer, now: float) -> None:
-        """At a server, tell the local group what its members have missed, as the servers know. What
-        it has missed itself it knows before it sends anything down: its group may have another
-        server and not hear it, and with `local=recipients` word in the group overtakes nothing."""
+        """At a server, tell the group below what others have missed, as the servers know: those
+        beside it, and the members of a local group. What it has missed itself it knows before it
+        sends anything down: its group may have another server and not hear it, and with
+        `local=recipients` word in the group overtakes nothing."""
         below = self.core.below(layer)
-        if below is None or below.node.level or not below.is_server:
+        if below is None or not below.is_server:
+            return
+        for who, names in sorted(layer.memory.missed.items()):
+            known = below.memory.missed_beside.get(who, set())
+            if who != below.node.index and names - known and len(known) < MOST_NAMED:
+                below.tell_once(Missed(who, tuple(sorted(names - known)), beside=True), now)
+        if below.node.level:
             return
         for who, names in sorted(layer.memory.missed_beside.items()):
             news = names - below.memory.missed.get(process_key(who), set())

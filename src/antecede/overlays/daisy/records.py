@@ -191,7 +191,8 @@ class Memory(msgspec.Struct, array_like=True):
 
 def _add_names(known: dict[int, set[MessageId]], who: int, messages: Iterable[MessageId]) -> None:
     names = known.setdefault(who, set())
-    names.update(list(messages)[: MOST_NAMED - len(names)])
+    news = [one for one in messages if one not in names]
+    names.update(news[: MOST_NAMED - len(names)])
 
 
 # What one member of a group knows besides.
