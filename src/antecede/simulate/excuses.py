@@ -33,6 +33,7 @@ from typing import NamedTuple
 from antecede.message import MessageId, ProcessSet, members, process_set
 from antecede.order import Event, Notice
 from antecede.simulate.notices import Chronicle
+from antecede.simulate.reach import lasting_cuts, parts, reach, united
 from antecede.simulate.scenario import Scenario
 
 MARK_BYTES = 12
@@ -99,7 +100,7 @@ class Excuses:
     ) -> None:
         self._chronicle = chronicle
         self._living = (1 << len(scenario.process_names)) - 1 & ~dead
-        self._cuts = _lasting_cuts(scenario, over_s)
+        self._cuts = lasting_cuts(scenario, over_s)
         self._states = states
         order = scenario.order(0, scenario.membership, scenario.order_options)
         self._lost_with = order.lost_with(dead)
@@ -149,12 +150,12 @@ class Excuses:
         where = self._chronicle.asked_at[process]
         if where.startswith(SERVERS):
             return self._are_most_lost(process, asked) or self._is_shut_out(process, where)
-        return not asked & self._living & _reach(process, self._cuts) & ~others
+        return not asked & self._living & reach(process, self._cuts) & ~others
 
     def _are_most_lost(self, process: int, asked: ProcessSet) -> bool:
         """Whether half of the groups in which these live, or more, cannot go on, or cannot be
         reached; of groups, and of what they were made of. For survivors, all others."""
-        concerned, reached = asked | 1 << process, _reach(process, self._cuts)
+        concerned, reached = asked | 1 << process, reach(process, self._cuts)
         homes = self._homes.items()
         groups = {where: those for where, those in homes if those & concerned}
         groups = {where: those for where, those in groups.items() if not self._gone_from(where)}
@@ -171,14 +172,14 @@ class Excuses:
         if where not in self._views:
             return False
         those = self._views[where].members & self._living | 1 << process
-        is_alone = 1 << process in _parts(those, self._cuts) and those != 1 << process
+        is_alone = 1 << process in parts(those, self._cuts) and those != 1 << process
         return is_alone and not any(self._can_give_way(one) for one in members(those))
 
     def _are_most_lost_below(self, where: str, halted: ProcessSet) -> bool:
         """Whether that is so of the groups that these servers serve, and of all that were made of
         these; or of the groups of servers below them."""
         servers = self._groups[where]
-        below = [one for one in _united(self._homes.values()) if one & servers]
+        below = [one for one in united(self._homes.values()) if one & servers]
         if all(self._are_most_lost(who, sum(below)) for who in members(servers & self._living)):
             return True
         under = [one for one in self._lowest if one != where and self._groups[one] & servers]
@@ -203,8 +204,8 @@ class Excuses:
         exact, since half of the groups are not most of them."""
         founding = self._chronicle.founding.items()
         first = [view.members for where, view in founding if not where.startswith(SERVERS)]
-        parts = (Fraction((those & processes).bit_count(), those.bit_count()) for those in first)
-        return sum(parts, Fraction(0))
+        shares = (Fraction((those & processes).bit_count(), those.bit_count()) for those in first)
+        return sum(shares, Fraction(0))
 
     @cached_property
     def _groups(self) -> dict[str, ProcessSet]:
@@ -243,7 +244,7 @@ class Excuses:
                 bit = 1 << process & self._living
                 quorum = self._quorum(where, known, bit)
                 near = quorum & ~bit & ~(self._gone_from(where) & known)
-                is_met = not quorum & ~bit & ~_reach(process, self._cuts)
+                is_met = not quorum & ~bit & ~reach(process, self._cuts)
                 is_near = bool(near) and (is_met or self._has_substitute(where, quorum | bit))
                 if not (is_near if self._lets_back else quorum & bit):
                     found |= bit
@@ -314,7 +315,7 @@ class Excuses:
             if replaced & there and self._are_most_lost_below(where, halted):
                 there &= ~replaced
         final = self._final_views.get(where, view).members
-        for part in _parts(there, self._cuts):
+        for part in parts(there, self._cuts):
             is_most = 2 * part.bit_count() > view.members.bit_count()
             if is_most and 2 * (part & final).bit_count() >= final.bit_count():
                 return part
@@ -324,10 +325,10 @@ class Excuses:
         """Whether two servers, all that are left of a group, live and have lost nothing but the
         link between them, while another member can serve in the place of one of them."""
         is_pair = where.startswith(SERVERS) and pair.bit_count() == 2 and not pair & ~self._living
-        if not is_pair or len(_parts(pair, self._cuts)) < 2:
+        if not is_pair or len(parts(pair, self._cuts)) < 2:
             return False
         homes = reduce(or_, (self._beside(one) for one in members(pair)))
-        reached = reduce(and_, (_reach(one, self._cuts) for one in members(homes)), -1)
+        reached = reduce(and_, (reach(one, self._cuts) for one in members(homes)), -1)
         is_only = not self._living & ~pair & ~reached
         return is_only and any(self._can_give_way(one) for one in members(pair))
 
@@ -395,12 +396,12 @@ class Excuses:
             if self._quorum(where, self.halted) & ~self._gone_from(where)
             for part in self._joined
         ]
-        return _united(joined)
+        return united(joined)
 
     @cached_property
     def _joined(self) -> list[ProcessSet]:
         """The parts of those who live that are joined by links which are not cut for good."""
-        return _parts(self._living, self._cuts)
+        return parts(self._living, self._cuts)
 
     def gap(self, message: MessageId, process: int) -> bool:
         """Whether it was told that the message may be lost for this process, and it was."""
@@ -492,44 +493,3 @@ def _outlasts(scenario: Scenario, limit_s: float) -> bool:
         if last_s - first_s - silence_s > limit_s:
             return True
     return False
-
-
-def _lasting_cuts(scenario: Scenario, over_s: float) -> list[tuple[ProcessSet, ...]]:
-    """The cuts that have not healed when a run is over, each as its sides."""
-    everybody = (1 << len(scenario.process_names)) - 1
-    cuts = []
-    for cut in scenario.network.partitions:
-        if cut.end_s > over_s:
-            sides = tuple(process_set(map(scenario.index, side)) for side in cut.sides)
-            cuts.append(sides if len(sides) > 1 else (*sides, everybody & ~sides[0]))
-    return cuts
-
-
-def _parts(processes: ProcessSet, cuts: Iterable[tuple[ProcessSet, ...]]) -> list[ProcessSet]:
-    """The parts of these processes in which all can reach each other, through others where a link
-    is cut."""
-    cuts = list(cuts)
-    return _united(processes & _reach(process, cuts) for process in members(processes))
-
-
-def _reach(process: int, cuts: Iterable[tuple[ProcessSet, ...]]) -> ProcessSet:
-    """The processes to which a process has a link that is not cut."""
-    reached: ProcessSet = -1
-    for sides in cuts:
-        own = sum(side for side in sides if side >> process & 1)
-        if own:
-            reached &= own | ~sum(sides)
-    return reached
-
-
-def _united(sets: Iterable[ProcessSet]) -> list[ProcessSet]:
-    """These sets, those that share a member joined into one."""
-    found: list[ProcessSet] = []
-    for one in sets:
-        joined = one
-        for other in [other for other in found if other & one]:
-            found.remove(other)
-            joined |= other
-        if joined:
-            found.append(joined)
-    return found
