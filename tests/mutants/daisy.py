@@ -449,8 +449,8 @@ FENCE = [
     ),
     Mutant(
         name="servers-of-servers-go-on-serving",
-        old="        if layer.node.index in called or not (is_settled and is_large):\n",
-        new="        if layer.node.level or layer.node.index in called or not is_large:\n",
+        old="if layer.node.index in called or not (is_settled and is_large):",
+        new="if layer.node.level or layer.node.index in called or not (is_settled and is_large):",
     ),
     Mutant(
         name="asks-those-it-knew-for-ever",
