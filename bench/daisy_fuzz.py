@@ -28,12 +28,12 @@ Written by `python -m bench.daisy_fuzz FOLDER GUIDED` from the books of
     antecede fuzz --protocol daisy --runs {runs} --seed {seed} --out FOLDER
     antecede fuzz --protocol daisy --runs {guided} --seed {guided_seed} --guided --out GUIDED
 
-do not edit. (Run by the copy that `python -m bench.compiled` makes, they take three fifths of the
-time, and come to the same.) Where the code was mended meanwhile, earlier runs are by the code of
-that time; what failed has been judged again by the present one. Judged in every run: each message
-of a survivor reaches each survivor that it is for, once and in causal order; what one survivor has
-delivered of a process that crashed, all do that it is for; nobody waits for ever, and whoever comes
-is let in. What is drawn, what excuses, and what is not drawn: [fuzzing](../fuzzing.md).
+do not edit. (The copy that `python -m bench.compiled` makes comes to the same in less time, as it
+prints.) Where the code was mended meanwhile, earlier runs are by the code of that time; what failed
+has been judged again by the present one. Judged in every run: each message of a survivor reaches
+each survivor that it is for, once and in causal order; what one survivor has delivered of a process
+that crashed, all do that it is for; nobody waits for ever, and whoever comes is let in. What is
+drawn, what excuses, and what is not drawn: [fuzzing](../fuzzing.md).
 
 """
 LONG = f"""

@@ -80,17 +80,18 @@ been mended since: then take a new folder.
 With crashes, for a protocol that survives them: every message of a survivor reaches every survivor
 that it is addressed to, once and in causal order, and what one survivor has delivered of a process
 that crashed, all survivors deliver that it is addressed to. Three things excuse a copy that is
-missing, one of them an early delivery. Cuts that last for ever part whom it is for from all who
-live and have the message: no chain of links that work in both directions leads around them. Or
-groups have lost their majority for good, have stopped and say so, and the copy has no other way:
-that is judged by the views that were told, by who lives, and by the cuts that last. One cut link
-between the only two servers of a group is no excuse where another member can serve: where the local
-group of one of the two has three members or more. Or a gap is told: then the run is repeated with a
-mark in every message, and the marks are sought in the states of survivors as they were when it was
-told; what one of them had is no gap, nor is what a survivor has sent. With one exception, which is
-counted apart: what was [let go](daisy-argument.md#one-quorum-for-the-servers) after
-`forget_after_s` and told by name, though somebody had it. `antecede simulate` judges and tells the
-same, with the same exit status; a test compares them.
+missing, one of them an early delivery. Cuts that last for ever part whom it is for from its sender
+and from all who have delivered it, as far as they live: no chain of links that work in both
+directions leads around them. Or groups have lost their majority for good, have stopped and say so,
+and the copy has no other way: that is judged by the views that were told, by who lives, and by the
+cuts that last. One cut link between the only two servers of a group is no excuse where another
+member can serve: where the local group of one of the two has three members or more. Or a gap is
+told: then the run is repeated with a mark in every message, and the marks are sought in the states
+of survivors as they were when it was told; what one of them had is no gap, nor is what a survivor
+has sent. With one exception, which is counted apart: what was [let
+go](daisy-argument.md#one-quorum-for-the-servers) after `forget_after_s` and told by name, though
+somebody had it. `antecede simulate` judges and tells the same, with the same exit status; a test
+compares them.
 
 What hurts a protocol that takes silence for a crash takes time: it suspects, agrees on views and
 founds groups anew. So half of its runs are *hard* (`fuzzing/hardship.py`): up to three cuts of 2 to

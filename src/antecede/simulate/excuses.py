@@ -1,18 +1,18 @@
 """What excuses an undelivered copy or an early delivery, copy by copy.
 
-Four things do. A *cut*: cuts that last for ever part the process from all who live and have the
-message, and no chain of links that work in both directions leads around them. A *loss*: an
-application has crashed, and so has a router that may have had the only copy of what it sent. That
-copy is excused, and so is what has arrived where it is missing: a message may wait for more than
-what precedes it. A *stop*: a group has lost its majority for good, says so, and the copy has no
-other way; or nobody is left in a group who could let one in that asks for it (or nobody whom that
-one can reach), and it says so. That is judged from the views that were told, who lives and which
-cuts last, not from the mere word of who has stopped. One cut link between two servers is no such
-excuse where another member can serve in the place of one of them. A *gap*: it was told that a
-message is lost, its sender is dead, and none of the survivors had it when that was told: what is
-told of a message that somebody has excuses nothing, even if that one lets it go later. That is
-looked up: the run is repeated with a mark in every message, and the marks are sought in the states
-of the survivors. Nothing of the protocol takes part in the last two.
+Four things do. A *cut*: cuts that last for ever part the process from the sender and from all who
+have delivered the message, as far as they live, and no chain of links that work in both directions
+leads around them. A *loss*: an application has crashed, and so has a router that may have had the
+only copy of what it sent. That copy is excused, and so is what has arrived where it is missing: a
+message may wait for more than what precedes it. A *stop*: a group has lost its majority for good,
+says so, and the copy has no other way; or nobody is left in a group who could let one in that asks
+for it (or nobody whom that one can reach), and it says so. That is judged from the views that were
+told, who lives and which cuts last, not from the mere word of who has stopped. One cut link between
+two servers is no such excuse where another member can serve in the place of one of them. A *gap*:
+it was told that a message is lost, its sender is dead, and none of the survivors had it when that
+was told: what is told of a message that somebody has excuses nothing, even if that one lets it go
+later. That is looked up: the run is repeated with a mark in every message, and the marks are sought
+in the states of the survivors. Nothing of the protocol takes part in the last two.
 
 A protocol may say for how long messages are kept for one that is away (`forget_after_s`). Where
 faults, and the time that it takes to be back, have lasted for longer than that, two gaps excuse

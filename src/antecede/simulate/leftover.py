@@ -23,7 +23,7 @@ class Leftover(NamedTuple):
     behind_stopped: int = 0
     """Others that would have to go through such a group."""
     cut_off: int = 0
-    """Cuts that last for ever part the destination from all who live and have the message."""
+    """Cuts that last for ever part the destination from its sender and all who delivered it."""
     gap: int = 0
     """It was told that something is lost, and that is so (`antecede.simulate.excuses`)."""
     let_go: int = 0
@@ -53,7 +53,7 @@ class Leftover(NamedTuple):
             "from_crashed": "from crashed senders, delivered by no survivor",
             "stopped": f"for or from {who}",
             "behind_stopped": f"that would have to go through {through}",
-            "cut_off": "cut off for good from all who have the message",
+            "cut_off": "cut off for good from the sender and all who delivered it",
             "gap": "that are lost, as was told (a gap)",
             "let_go": "let go after forget_after_s though somebody has the message, told by name",
             "lost": "lost with their sender and a router, or waiting for such",
