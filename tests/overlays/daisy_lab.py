@@ -51,7 +51,7 @@ class Lab:
         """Which copies are lost."""
         self.before: Callable[[Copy], None] = lambda copy: None
         """What happens when a copy is about to set out, or before."""
-        self.answer: Callable[[int, Message], None] = lambda process, message: None
+        self.answer: Callable[[int, Message], object] = lambda process, message: None
         """What the application does within a delivery."""
         self.notices: list[tuple[float, int, Notice]] = []
         self.delivered: list[list[MessageId]] = [[] for _ in self.orders]
@@ -70,6 +70,10 @@ class Lab:
         self._past[sender].add(message.id)
         self._perform(sender, self.orders[sender].send(message, self.shown(sender)))
         return message.id
+
+    def let_answer(self, process: int, *to: int) -> None:
+        """Let a process send something whenever something is delivered to it."""
+        self.answer = lambda at, message: self.send(process, *to) if at == process else None
 
     def crash(self, *processes: int) -> None:
         self.dead.update(processes)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from antecede.message import Message, MessageId
+from antecede.message import MessageId
 from antecede.order import Event, Order
 from antecede.overlays.daisy import search
 from antecede.overlays.daisy.layer import Layer
@@ -62,11 +62,7 @@ def a_server_dies_with_what_came_from_above(order: type[Order]) -> Lab:
     lab = eight(order, forward="delivered")
     lab.lose = lambda copy: copy[:2] == (0, 2)
 
-    def answer(process: int, message: Message) -> None:
-        if process == 1:
-            lab.send(1, 3)
-
-    lab.answer = answer
+    lab.let_answer(1, 3)
     lab.send(5, 3)
     lab.send(5, 1)
     lab.run(1.0)
@@ -153,11 +149,7 @@ def an_answer_comes_with_its_question(order: type[Order]) -> Lab:
     lab = Lab(order, quorum="majority", forward="delivered")
     lab.lose = lambda copy: 0 in copy[:2] and bool({1, 2} & set(copy[:2]))
 
-    def answer(process: int, message: Message) -> None:
-        if process == 4:
-            lab.send(4, 1)
-
-    lab.answer = answer
+    lab.let_answer(4, 1)
     lab.send(0, 1)
     lab.send(0, 4)
     lab.run(0.5)
@@ -231,11 +223,7 @@ def test_what_a_server_has_taken_along_is_told(forward: str) -> None:
     lab = Lab(forward=forward)
     lab.lose = lambda copy: copy[0] == 0 and copy[1] in (1, 2)
 
-    def answer(process: int, message: Message) -> None:
-        if process == 4:
-            lab.send(4, 1)
-
-    lab.answer = answer
+    lab.let_answer(4, 1)
     first, second = lab.send(0, 1), lab.send(0, 4)
     lab.run(0.3)
     lab.crash(0)

@@ -71,11 +71,7 @@ def two_servers_die_after_a_question_was_answered(order: type[Order], **options:
     lab = Lab(order, **options)
     lab.lose = lambda copy: copy[1] == 6 and copy[0] in (0, 3) and lab.now < 0.6
 
-    def answer(process: int, message: Message) -> None:
-        if process == 4:
-            lab.send(4, 1, 7)
-
-    lab.answer = answer
+    lab.let_answer(4, 1, 7)
     lab.send(1, 4, 7)
     lab.run(0.6)
     lab.crash(0, 3)
@@ -105,11 +101,7 @@ def all_servers_die_and_the_past_is_scattered(order: type[Order], **options: Any
     lab = Lab(order, **options)
     lab.lose = lambda copy: copy[0] == 6 and copy[1] in (7, 8)
 
-    def answer(process: int, message: Message) -> None:
-        if process == 4:
-            lab.send(4, 7)
-
-    lab.answer = answer
+    lab.let_answer(4, 7)
     lab.send(1, 7)
     lab.send(1, 4)
     lab.run(0.6)
@@ -152,11 +144,7 @@ def a_reply_within_the_delivery_races_the_forward(order: type[Order], **options:
     lab = Lab(order, **options)
     lab.lose = lambda copy: copy[:2] == (1, 0) and lab.now < 0.3
 
-    def answer(process: int, message: Message) -> None:
-        if process == 2:
-            lab.send(2, 7)
-
-    lab.answer = answer
+    lab.let_answer(2, 7)
     lab.send(1, 2, 7)
     return lab.run()
 

@@ -125,11 +125,7 @@ def one_that_is_awaited_is_forgotten(order: type[Order]) -> list[str]:
     lab = Lab(order, quorum="majority", forward="delivered", forget_after_s=5.0, tidy_s=0.01)
     lab.lose = lambda copy: 0 in copy[:2] and bool({1, 2} & {*copy[:2]})
 
-    def answer(process: int, message: Message) -> None:
-        if process == 4:
-            lab.send(4, 1)
-
-    lab.answer = answer
+    lab.let_answer(4, 1)
     lab.send(0, 1)
     lab.send(0, 4)
     lab.run(0.5)
