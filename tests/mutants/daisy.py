@@ -1396,6 +1396,12 @@ SELDOM = [
         new="kept",
     ),
     Mutant(
+        name="says-at-every-tick-that-there-are-none",
+        old="            elif isinstance(item, Above):\n"
+        "                self._note_above(layer, item, now)\n",
+        new="",
+    ),
+    Mutant(
         name="bound-not-brought",
         old="    for node, epoch in head.bound:\n"
         "        memory.bound[node] = max(epoch, memory.bound.get(node, 0))\n",

@@ -10,7 +10,7 @@ import pytest
 
 from antecede.message import Message, MessageId
 from antecede.order import Order
-from antecede.overlays.daisy.items import Batch, Bind, Change, Missed, process_key
+from antecede.overlays.daisy.items import Above, Batch, Bind, Change, Missed, process_key
 from antecede.overlays.daisy.stamp import Seek
 from antecede.protocols import find
 from tests.mutants import Mutant, mutated
@@ -59,6 +59,28 @@ def servers_die_before_a_merged_group_has_begun(order: type[Order]) -> list[str]
     assert home(lab, 1) == home(lab, 3) == number
     assert len(lab.delivered[10]) == 2
     return lab.faults()
+
+
+def a_group_that_has_not_begun_is_without_servers(order: type[Order]) -> bool:
+    """A group is merged with another, and two others with all servers die before it has got what
+    these have for it. Does its server say again and again that there are none?"""
+    lab, is_late, times = Lab(order, size=12, **CHANGING), False, 0
+
+    def before(copy: Copy) -> None:
+        nonlocal is_late, times
+        if copy[0] == 0 and any(isinstance(one, Batch) and one.above for one in said(copy)):
+            lab.crash(0, 6, 7, 8, 9)
+            is_late = True
+        times += is_late and any(isinstance(one, Above) for one in said(copy))
+
+    lab.before = before
+    lab.send(1, 7)
+    until(lab, lambda: lab.delivered[7])
+    number = merge(lab, 0, 1)
+    lab.run(60.0)
+    assert home(lab, 1) == home(lab, 3) == number
+    assert times
+    return times > 100
 
 
 def one_of_two_groups_is_bound_to_a_later_epoch(order: type[Order]) -> bool:
@@ -139,6 +161,7 @@ def one_that_is_awaited_is_forgotten(order: type[Order]) -> list[str]:
 
 SCHEDULES: dict[str, Callable[[type[Order]], object]] = {
     "batch-drops-what-was-put-aside": servers_die_before_a_merged_group_has_begun,
+    "says-at-every-tick-that-there-are-none": a_group_that_has_not_begun_is_without_servers,
     "bound-not-brought": one_of_two_groups_is_bound_to_a_later_epoch,
     "one-heir-is-told": a_word_on_what_a_group_has_missed_is_late,
     "forgets-groups-beside-in-batches": lambda order: not is_told(let_go(order, 0)),

@@ -180,8 +180,9 @@ class Absence(Part):
         elif memory.batches_missing_since == NEVER:
             memory.batches_missing_since = now
         decides = layer.is_server or layer.node.level
+        waited_s = now - memory.batches_missing_since
         for who in sorted(missing) if memory.batches_missing_since != NEVER and decides else ():
-            if now - memory.batches_missing_since > limit_s:
+            if waited_s > limit_s * (2 if who == ABOVE else 1):
                 self._forget(layer, Forget(who, batch=True), now)
             elif who > ABOVE and layer.is_server:
                 self.search.call(layer, who)

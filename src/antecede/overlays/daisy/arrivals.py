@@ -140,9 +140,11 @@ class Arrivals(Part):
                 self.fencing.on_bind(layer, item, within)
             elif isinstance(item, Forget):
                 self._forget(layer, item, now)
+            elif isinstance(item, Above):
+                self._note_above(layer, item, now)
             elif isinstance(item, Reshape):
                 self.changes.on_reshape(layer, item, sender, within)
-        return [one for one in arrivals if not isinstance(one[2], Bind | Forget | Reshape)]
+        return [one for one in arrivals if not isinstance(one[2], Bind | Forget | Above | Reshape)]
 
     def _take(self, layer: Layer, arrivals: Iterable[Arrival], now: float) -> None:
         """Hand each item to the part that answers it. `Ready` comes last, since it may be the end

@@ -315,7 +315,7 @@ class Changes(Part):
             above.state.out.reported_held.clear()
             new.state.above = Servers(above.state.epoch, *_who_is_in(above.view))
             if self.process in node.founders and not is_server:  # it leaves the servers
-                new.state.out.resend += _kept_from(above, node.processes)
+                new.state.out.resend += _kept_of(above, node.processes)
         self.core.replace(old, new, now, is_server and above is not None)
         if is_server and above is not None:  # batches may be missing of which it brings more now
             above.state.founding.owed_batches |= self.relay.among_servers.owed(above)
@@ -337,12 +337,12 @@ def _who_is_in(view: groups.View) -> tuple[ProcessSet, int]:
     return view.processes, view.members[0].process
 
 
-def _kept_from(layer: Layer, processes: ProcessSet) -> list[bytes]:
-    """What a group keeps of any of these, as it is stored."""
+def _kept_of(layer: Layer, processes: ProcessSet) -> list[bytes]:
+    """What a group keeps that is from any of these or for one of them, as it is stored."""
     return [
         pack(carry(kept.message, kept.clock))
         for kept in layer.in_order()
-        if processes >> kept.message.id.sender & 1
+        if (1 << kept.message.id.sender | kept.message.destinations) & processes
     ]
 
 

@@ -119,7 +119,7 @@ class DaisyOptions(Options, frozen=True):
         levels = max(1, len(self.sizes))
         if self.evolves:
             back_s = self.silences_back * self.suspect_after_s * (levels * (levels - 1) // 2)
-            return self.forget_after_s * (levels + 1) + back_s
+            return self.forget_after_s * (levels + 2) + back_s
         times = max(levels * (levels + 1) // 2, 1 + (not self.reaches_all))
         return self.forget_after_s * times + _SILENCES_TOLD * self.suspect_after_s
 
