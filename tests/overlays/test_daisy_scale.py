@@ -5,8 +5,12 @@ from types import SimpleNamespace
 import msgspec
 import pytest
 
+from antecede.errors import BrokenInvariant
 from antecede.overlays.daisy import Daisy
-from antecede.overlays.daisy.plan import plan
+from antecede.overlays.daisy.core import Core
+from antecede.overlays.daisy.layer import EPOCHS
+from antecede.overlays.daisy.options import DaisyOptions
+from antecede.overlays.daisy.plan import Plan, plan
 from antecede.simulate import make_scenario
 from antecede.simulate.recorder import Recorder
 from bench import daisy_page
@@ -118,3 +122,20 @@ def test_groups_come_to_rest_and_those_without_messages_say_nothing() -> None:
     for order in run.orders:
         assert isinstance(order, Daisy)
         assert all(layer.state.sleep.resting for layer in order.layers())
+
+
+@pytest.mark.parametrize(("size", "groups"), [(3, 40_000), (100_000, 3)])
+def test_no_two_groups_get_the_same_number(size: int, groups: int) -> None:
+    """A group takes a number and, if it is split in two, the next one."""
+    processes = [0, 1, size // 2, size - 1]
+    cores = [Core(one, DaisyOptions(), Plan({}, (0,) * size)) for one in dict.fromkeys(processes)]
+    numbers = {number for core in cores for number in (core.new_number() for _ in range(groups))}
+    assert len({*numbers, *(number + 1 for number in numbers)}) == 2 * groups * len(cores)
+    assert max(numbers) + 1 < EPOCHS  # else it would be a number of another epoch
+
+
+def test_a_process_without_numbers_for_groups_says_so() -> None:
+    core = Core(2, DaisyOptions(), Plan({}, (0,) * 3))
+    core.state.groups_numbered = EPOCHS // 2 // 3
+    with pytest.raises(BrokenInvariant, match="process 2 has no number left"):
+        core.new_number()

@@ -237,7 +237,7 @@ class Streams:
         """A member is known to have received this much; what all have received is stable."""
         peer = self.core.state.peers[rank]
         if row != peer.row or not peer.present:
-            self._note_row(rank, tuple(map(max, peer.row, row)))
+            self._note_row(rank, _shared(tuple(map(max, peer.row, row)), row))
 
     def note_stable(self, stable: Vector) -> None:
         """Every member is known to have received this much. Of other senders than those of whom
@@ -251,7 +251,7 @@ class Streams:
                 raised = list(row)
                 for sender in behind:
                     raised[sender] = stable[sender]
-                self._raise_row(rank, tuple(raised), behind)
+                self._raise_row(rank, _shared(tuple(raised), stable), behind)
 
     def _note_row(self, rank: int, row: Vector) -> None:
         before = self.core.state.peers[rank].row
@@ -307,6 +307,11 @@ class Streams:
         if everybody_is_here:
             state.previous.clear()
             state.captured = None
+
+
+def _shared(row: Vector, said: Vector) -> Vector:
+    """A row: the very object in which it was said, if it equals that, so that all keep but one."""
+    return said if row == said else row
 
 
 def _data(rank: int, message: GroupMessage) -> Data:

@@ -6,17 +6,19 @@ from collections.abc import Collection, Iterable
 from typing import TypeGuard
 
 from antecede import groups
+from antecede.errors import BrokenInvariant
 from antecede.message import MessageId, ProcessSet
 from antecede.order import Effect, Event, Notice
 from antecede.overlays.daisy.items import Change, Item, Reshape, succession, unpack
-from antecede.overlays.daisy.layer import Layer
+from antecede.overlays.daisy.layer import EPOCHS, Layer
 from antecede.overlays.daisy.options import DaisyOptions
 from antecede.overlays.daisy.plan import Plan
 from antecede.overlays.daisy.records import State
 from antecede.overlays.daisy.undelivered import left_undelivered
 
 _NUMBERED = 1 << 26
-"""The first number of a group that processes make: those of the first plan are smaller."""
+"""The first number of a group that processes make: those of the first plan are smaller. The others,
+up to `EPOCHS`, are dealt out to the processes in turn, two at a time."""
 
 
 class Core:
@@ -223,7 +225,10 @@ class Core:
     def new_number(self, is_taken: bool = True) -> int:
         """A number that no group has, nor the one after it; none other is given until it is
         taken."""
-        number = _NUMBERED + (self.state.groups_numbered << 17 | self.process << 1)
+        place = self.state.groups_numbered * len(self.plan.leaves) + self.process
+        number = _NUMBERED + 2 * place
+        if number + 1 >= EPOCHS:
+            raise BrokenInvariant(f"process {self.process} has no number left for a new group")
         self.state.groups_numbered += is_taken
         return number
 

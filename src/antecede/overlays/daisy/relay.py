@@ -352,12 +352,13 @@ class Relay(Part):
     def on_done(self, layer: Layer, node: int, ids: Ids, now: float) -> None:
         """A group below is done, whichever process serves it. If it has given way to others, these
         are done."""
+        changes = [unpack(stored) for stored in layer.memory.changes]
         for message in message_ids(ids):
             kept = layer.memory.kept.get(message)
             if kept is not None:
                 kept.done_by.add(node)
-                for stored in layer.memory.changes:
-                    self.carry_over(kept, unpack(stored))
+                for change in changes:
+                    self.carry_over(kept, change)
                 self.check_done(layer, kept, now)
 
     def carry_over(self, kept: Kept, change: Item) -> None:
