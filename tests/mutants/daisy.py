@@ -407,7 +407,7 @@ FENCE = [
     ),
     Mutant(
         name="waits-for-a-batch-for-ever",
-        old="            if now - memory.batches_missing_since > limit_s:\n",
+        old="            if waited_s > limit_s * (2 if who == ABOVE else 1):\n",
         new="            if now < 0:\n",
     ),
     Mutant(
@@ -689,8 +689,8 @@ BACK = [
     ),
     Mutant(
         name="counts-as-had-in-silence",
-        old="        if layer.has_passed(_item(one).id)\n        or (\n",
-        new="        if not layer.has_passed(_item(one).id)\n        and (\n",
+        old="    if layer.has_passed(item.id):\n        return True\n",
+        new="    if layer.has_passed(item.id):\n        return False\n",
     ),
 ]
 """`tests/overlays/test_daisy_back.py` has the schedules."""
@@ -1142,7 +1142,7 @@ ONE_BY_ONE = [
     ),
     Mutant(
         name="leaves-the-servers-empty-handed",
-        old="                new.state.out.resend += _kept_from(above, node.processes)\n",
+        old="                new.state.out.resend += _kept_of(above, node.processes)\n",
         new="                pass\n",
     ),
     Mutant(
@@ -1426,6 +1426,16 @@ SELDOM = [
         name="departed-is-not-had",
         old="            self.relay.reconcile(layer, now)\n\n    def _bringing(",
         new="\n    def _bringing(",
+    ),
+    Mutant(
+        name="forgets-what-its-group-has-not",
+        old="if to & home and not local.has_passed(kept.message.id):",
+        new="if False:",
+    ),
+    Mutant(
+        name="keeps-that-to-itself",
+        old="if words := untold(layer):",
+        new="if words := ():",
     ),
 ]
 """Rules that matter seldom."""

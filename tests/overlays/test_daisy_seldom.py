@@ -159,6 +159,29 @@ def one_that_is_awaited_is_forgotten(order: type[Order]) -> list[str]:
     return [fault for fault in lab.faults() if "missing" in fault]
 
 
+def servers_are_founded_without_a_group(order: type[Order], who: int) -> bool:
+    """1 and 2 are cut off, and go on without 0. It gets something for them from 8, and 4 answers to
+    what 8 sends next. Then 8 dies with its group and all servers but 0, which comes home. The next
+    servers have the answer alone. Is one whom it is for not told what precedes it?"""
+    lab, is_cut = Lab(order, quorum="majority", forget_after_s=5.0), True
+    lab.lose = lambda copy: is_cut and ({*copy[:2]} & {1, 2}) not in (set(), {*copy[:2]})
+    lab.let_answer(4, 0, 2)
+    at_home = [lab.orders[one].layers()[0] for one in (0, 1)]
+    lab.send(0, 1)
+    lab.send(1, 2)
+    until(lab, lambda: at_home[0].is_lost and at_home[1].is_server)
+    first = lab.send(8, 0, 2)
+    lab.send(8, 4)
+    until(lab, lambda: lab.delivered[4])
+    lab.run(0.5)
+    lab.crash(3, 6, 7, 8)
+    is_cut = False
+    lab.run(90.0)
+    assert all(MessageId(4, 1) in lab.delivered[one] for one in (0, 2))
+    assert all(first not in lab.delivered[one] for one in (0, 2))
+    return (0, (first,)) not in gaps(lab, who)
+
+
 SCHEDULES: dict[str, Callable[[type[Order]], object]] = {
     "batch-drops-what-was-put-aside": servers_die_before_a_merged_group_has_begun,
     "says-at-every-tick-that-there-are-none": a_group_that_has_not_begun_is_without_servers,
@@ -167,6 +190,8 @@ SCHEDULES: dict[str, Callable[[type[Order]], object]] = {
     "forgets-groups-beside-in-batches": lambda order: not is_told(let_go(order, 0)),
     "forgets-members-beside-in-batches": servers_are_founded_that_do_not_know,
     "departed-is-not-had": one_that_is_awaited_is_forgotten,
+    "forgets-what-its-group-has-not": lambda order: servers_are_founded_without_a_group(order, 0),
+    "keeps-that-to-itself": lambda order: servers_are_founded_without_a_group(order, 2),
 }
 
 

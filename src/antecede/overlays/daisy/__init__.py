@@ -43,7 +43,7 @@ The core and the parts over it:
 `ahead`              messages that are sent on before they are delivered
 `arrivals`           what groups deliver; `batches`: how groups begin that are founded anew
 `views`, `absence`   when views change; who is away, and who is back
-`undelivered`        what a server had for itself, and did not deliver, when its group lost it
+`undelivered`        what a server had, and its local group had not, when the group lost it
 `search`, `fence`    how servers find each other and found their group anew, bound to its epoch
 `changes`, `splits`  local groups that split and merge; `load`: what they carry
 `consent`, `history` how groups agree to a change; all changes that a process knows of

@@ -43,6 +43,7 @@ from antecede.overlays.daisy.items import (
     Reshape,
     Retract,
     Roll,
+    Undelivered,
     UnknownAbove,
     Void,
     decode_items,
@@ -50,6 +51,10 @@ from antecede.overlays.daisy.items import (
 from antecede.overlays.daisy.layer import ABOVE, TAKING_BATCHES, Layer
 from antecede.overlays.daisy.records import NEVER, Servers
 from antecede.overlays.daisy.relay import Relay
+from antecede.overlays.daisy.undelivered import note
+
+_AT_ONCE = Bind | Forget | Above | Reshape | Undelivered
+"""The words that do not wait for batches (F5)."""
 
 
 class Arrivals(Part):
@@ -134,7 +139,7 @@ class Arrivals(Part):
         layer.state.founding.owed_batches |= behind & {self.core.stands_for(layer, self.process)}
 
     def _take_at_once(self, layer: Layer, arrivals: list[Arrival], now: float) -> list[Arrival]:
-        """Take the words that do not wait for batches (F5), and return what is left."""
+        """Take the words that do not wait for batches, and return what is left."""
         for sender, within, item in arrivals:
             if isinstance(item, Bind):
                 self.fencing.on_bind(layer, item, within)
@@ -144,7 +149,9 @@ class Arrivals(Part):
                 self._note_above(layer, item, now)
             elif isinstance(item, Reshape):
                 self.changes.on_reshape(layer, item, sender, within)
-        return [one for one in arrivals if not isinstance(one[2], Bind | Forget | Above | Reshape)]
+            elif isinstance(item, Undelivered):
+                note(layer, item)
+        return [one for one in arrivals if not isinstance(one[2], _AT_ONCE)]
 
     def _take(self, layer: Layer, arrivals: Iterable[Arrival], now: float) -> None:
         """Hand each item to the part that answers it. `Ready` comes last, since it may be the end
@@ -191,6 +198,8 @@ class Arrivals(Part):
                     self.changes.on_change(layer, item, within, now)
                 case Reshape():
                     self.changes.on_reshape(layer, item, sender, within)
+                case Undelivered():
+                    note(layer, item)
                 case Freeze():
                     self.changes.levels.on_freeze(layer, item, now)
                 case Ready(number):

@@ -111,9 +111,10 @@ class Core:
         and is over, unless this process still serves it (`is_server`)."""
         place = self.layers.index(old)
         if not place:
-            new.state.undelivered = [*old.state.undelivered]
+            known = dict.fromkeys((*old.state.undelivered, *old.memory.undelivered))
             for above in self.layers[1:2]:
-                new.state.undelivered += left_undelivered(old, above, self.state.delivered)
+                known |= dict.fromkeys(left_undelivered(old, above))
+            new.state.undelivered = list(known)
         if old.config.group == new.config.group:
             new.member.follow(old.member)
         if old.node.index != new.node.index:

@@ -248,8 +248,7 @@ class Group(msgspec.Struct, frozen=True, array_like=True):
     @property
     def inhabitants(self) -> ProcessSet:
         """All that live in it or below it."""
-        to = self.processes
-        return set_from_bytes(to) if isinstance(to, bytes) else process_set(to)
+        return unfolded(self.processes)
 
 
 class Freeze(msgspec.Struct, frozen=True, array_like=True, tag=17):
@@ -348,6 +347,28 @@ class Void(msgspec.Struct, frozen=True, array_like=True, tag=23):
     change: Change
 
 
+class Undelivered(msgspec.Struct, frozen=True, array_like=True, tag=24):
+    """A message that a server had from other servers when its local group lost it, and that the
+    group has not had (`undelivered`)."""
+
+    sender: Count
+    number: Count
+    destinations: Destinations
+    """Those whom the message is for."""
+    clock: Count
+    """Its Lamport time."""
+    node: Count
+    """The group of servers that it came in."""
+    epoch: Count
+    """The epoch of that group at the time."""
+    home: Destinations
+    """Who lived in the local group of the server at the time."""
+
+    @property
+    def id(self) -> MessageId:
+        return MessageId(self.sender, self.number)
+
+
 Item = (
     (Carry | Done | Release | Forget | Above | Batch | Roll | Change | Proposal | Void | Ready)
     | (
@@ -365,6 +386,7 @@ Item = (
         | UnknownAbove
     )
     | Missed
+    | Undelivered
 )
 
 _encoder = msgspec.msgpack.Encoder()
@@ -400,6 +422,13 @@ def shorter(destinations: ProcessSet) -> Destinations:
     return listed if len(encode_items(listed)) < len(encode_items(bitmap)) else bitmap
 
 
+def unfolded(destinations: Destinations) -> ProcessSet:
+    """The destinations that travelled in the shorter way."""
+    if isinstance(destinations, bytes):
+        return set_from_bytes(destinations)
+    return process_set(destinations)
+
+
 def carry(message: Message, clock: int) -> Carry:
     """A message as it travels, with its Lamport time."""
     sender, number = message.id
@@ -410,9 +439,7 @@ def carry(message: Message, clock: int) -> Carry:
 @lru_cache(maxsize=4096)
 def _message(item: Carry) -> Message:
     """The message in an item: cached, since the same payload reaches many members."""
-    to = item.destinations
-    bits = set_from_bytes(to) if isinstance(to, bytes) else process_set(to)
-    return Message(item.id, bits, item.group, item.payload)
+    return Message(item.id, unfolded(item.destinations), item.group, item.payload)
 
 
 @lru_cache(maxsize=4096)

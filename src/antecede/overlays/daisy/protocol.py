@@ -40,6 +40,7 @@ from antecede.overlays.daisy.items import (
     Direct,
     Missed,
     Reshape,
+    Undelivered,
     carries,
     carry,
     check_addresses,
@@ -248,6 +249,8 @@ class Daisy(Order):
                 check_process_keys([item.who], self.membership.size)
             elif type(item) is Change or type(item) is Reshape:
                 check_changes([item], self.membership.size)
+            elif type(item) is Undelivered and item.sender >= self.membership.size:
+                raise MalformedStamp("sender", f"is {item.sender}")
         check_addresses(payload, self.membership.size)
 
     def _check_matrix(self, item: Direct) -> None:

@@ -136,6 +136,9 @@ class Memory(msgspec.Struct, array_like=True):
     """By group that has brought a batch, and by process, the last number that the group has had."""
     lacking: dict[int, int] = {}
     """By process whose own group lacks what others have had of it, the last number of that."""
+    undelivered: list[bytes] = []
+    """The messages that members of a local group have had from servers before, and the group has
+    not: packed `Undelivered`s."""
 
     def sent_at(self, now: float) -> bytes:
         """These bytes as they travel: they say how long something has lasted, not since when, for
@@ -288,19 +291,6 @@ class Fence(msgspec.Struct, array_like=True):
     """By group of servers, the epoch of which all members know."""
 
 
-class Undelivered(msgspec.Struct, array_like=True):
-    """A message that a server has from other servers, and did not deliver (`undelivered`)."""
-
-    stored: bytes
-    """The message as a `Carry`, packed."""
-    node: int
-    """The group of servers that it has it from."""
-    epoch: int
-    """The epoch of that group at the time."""
-    home: ProcessSet
-    """Who lived in the local group of the server at the time."""
-
-
 NOTHING_SAID = ("", 0, 0, 0)
 """In `Moving.last_word`: nothing was said."""
 
@@ -407,9 +397,9 @@ class LayerState(msgspec.Struct, array_like=True):
     """Who lived in the local group that gave way to this one."""
     replaced_since: float = -1.0
     """Since when the group below seems to have another server (F7); below 0 if it does not."""
-    undelivered: list[Undelivered] = []
-    """The messages for this process from servers that it is not among any more, in a local group
-    (`undelivered`)."""
+    undelivered: list[bytes] = []
+    """What this process tells a local group of messages from servers that it is not among any more:
+    packed `Undelivered`s."""
     others_may_lack: bool = False
     """Whether some members of a local group may lack what this process was handed when it joined.
     """

@@ -104,8 +104,10 @@ class Relay(Part):
         """Hand a message to the application, if it is for this process and has not been delivered
         before."""
         local = self.core.local
-        if local is not None and local.state.undelivered and (late := overtaken(local, kept)):
-            self.core.tell_gap(local, messages=late)
+        if local is not None and (local.state.undelivered or local.memory.undelivered):
+            late = overtaken(local, kept, self.core.state.delivered)
+            if late:
+                self.core.tell_gap(local, messages=late)
         message = kept.message
         sender, number = message.id
         self.core.state.clock = max(self.core.state.clock, kept.clock)

@@ -20,6 +20,7 @@ from antecede.overlays.daisy.items import Above, decode_items, pack
 from antecede.overlays.daisy.layer import Layer, founding, joining
 from antecede.overlays.daisy.records import Memory
 from antecede.overlays.daisy.relay import Relay
+from antecede.overlays.daisy.undelivered import untold
 
 
 class Views(Part):
@@ -71,6 +72,8 @@ class Views(Part):
             return
         self.changes.announce(layer, now)
         self.absence.note_away(layer, view, now)
+        if words := untold(layer):
+            self.core.send_words(layer, words, now)
         self.ahead.settle_early(layer, event, now)
         self.relay.transport(layer).on_view(layer, event, now)
         if layer.is_server:
