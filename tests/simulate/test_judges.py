@@ -284,6 +284,28 @@ def test_who_is_never_let_in_is_excused_where_it_has_said_so_and_nobody_is_left(
     assert not Excuses(scenario, chronicle, 0b100111, 50.0, dict).outside(4, outside)
 
 
+@pytest.mark.parametrize(
+    ("quorum", "dead", "is_excused"),
+    [
+        ("majority", 0b001101, True),
+        ("majority", 0b000101, False),  # most of it live
+        ("survivors", 0b001101, False),  # those that are left go on
+    ],
+)
+def test_who_asks_a_group_that_has_lost_its_majority_is_excused(
+    quorum: str, dead: int, is_excused: bool
+) -> None:
+    """0 alone has seen the group that all others but 1 were to found, and 1 has heard of it."""
+    chronicle = Chronicle()
+    options = {"sizes": [3], "quorum": quorum}
+    scenario = make_scenario({"protocol": "daisy", "processes": 6, "options": options})
+    chronicle.add(0, Notice(Event.VIEW, "group 9", 1, 0b111101), 3.0)
+    chronicle.add(1, Notice(Event.STOPPED, "group 9", members=0b111101), 20.0)
+    assert Excuses(scenario, chronicle, dead, 50.0, dict).outside(1, 0b10) == is_excused
+    chronicle.add(1, Notice(Event.STOPPED, "group 8", members=0b111101), 21.0)
+    assert not Excuses(scenario, chronicle, dead, 50.0, dict).outside(1, 0b10)
+
+
 def test_who_was_in_and_finds_nobody_who_lets_it_back_has_stopped() -> None:
     """As long as one of those it asked lives, or somebody lets it in, it has not."""
     chronicle = Chronicle()

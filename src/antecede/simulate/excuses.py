@@ -142,14 +142,18 @@ class Excuses:
 
     def outside(self, process: int, others: ProcessSet) -> bool:
         """Whether a process that is never let in has said so, and all it asked are dead, cut off
-        from it for good, or outside like it (`others`). Who looks for servers, and lives, can found
-        them with others who do, unless most groups are lost, or it is shut out."""
+        from it for good, or outside like it (`others`); or the group has lost its majority for
+        good. Who looks for servers, and lives, can found them with others who do, unless most
+        groups are lost, or it is shut out."""
         asked = self._chronicle.asked.get(process)
         if asked is None:
             return False
         where = self._chronicle.asked_at[process]
         if where.startswith(SERVERS):
             return self._are_most_lost(process, asked) or self._is_shut_out(process, where)
+        last = self._final_views[where].members if where in self._final_views else 0
+        if 2 * (last & self._living).bit_count() < last.bit_count():
+            return True
         return not asked & self._living & reach(process, self._cuts) & ~others
 
     def _are_most_lost(self, process: int, asked: ProcessSet) -> bool:
