@@ -673,6 +673,11 @@ BACK = [
         new="            layer.state.founding.last_batch_place = layer.memory.places\n",
     ),
     Mutant(
+        name="had-nothing-is-not-said",
+        old="if head.of is not None and head.had is not None:",
+        new="if head.of is not None and head.had:",
+    ),
+    Mutant(
         name="an-epoch-ends-unsafe",
         old="            safe[newest][entry] = number\n",
         new="            continue\n",

@@ -321,6 +321,26 @@ def founded_without_a_sender_that_dies(order: type[Order] | None) -> bool:
     return not is_named(lab, MessageId(6, 1))
 
 
+def founded_by_a_group_that_has_had_nothing(order: type[Order] | None) -> list[str]:
+    """0 serves its group, which has not had a single message, and hears nothing of it. It sends to
+    1, and to 4, which answers 1; then it is cut off from all, and 6 dies. The next servers have to
+    wait until 0 is back with what the answer depends on."""
+    lab = Lab(order, quorum="majority", forward="delivered")
+    lab.lose = lambda copy: 0 in copy[:2] and is_at_home(copy)
+    lab.let_answer(4, 1)
+    lab.send(0, 1)
+    answered = lab.send(0, 4)
+    lab.run(0.5)
+    assert answered in lab.delivered[4]
+    sides = parted(lab, (0,))
+    lab.crash(6)
+    lab.run(20.0)
+    assert lab.orders[1].layers()[1].state.epoch  # it is one of the next servers
+    sides.clear()
+    lab.run(60.0)
+    return lab.faults()
+
+
 def servers_die_together_twice(order: type[Order] | None) -> bool:
     """Three of five servers die, and then the two that were left of these. Whether what goes from
     group to group is late."""
@@ -601,6 +621,7 @@ SCHEDULES: dict[str, Callable[[type[Order] | None], Any]] = {
     "forgotten-in-silence": drawn(FORGOTTEN_WITH_WHAT_WAS_SENT_ON),
     "founds-before-it-is-brought": founded_when_a_sender_is_away,
     "batches-tell-of-nothing-lost": founded_without_a_sender_that_dies,
+    "had-nothing-is-not-said": founded_by_a_group_that_has_had_nothing,
     "gives-up-in-silence": one_is_given_up_that_still_serves,
     "an-epoch-ends-unsafe": drawn(BACK_WITH_WHAT_ALL_HAVE_BUT_NOBODY_KNOWS),
     "drops-what-came-out-of-turn": a_server_dies_when_one_of_its_words_is_lost,

@@ -55,7 +55,7 @@ def batch(layer: Layer, below: Layer | None, absent: ProcessSet = 0) -> tuple[It
         was_in=layer.state.founding.was_in,
         of=None if below is None else below.node.index,
         absent=tuple(members(absent)),
-        had=() if below is None or memory.lacking else _had(layer, below),
+        had=None if below is None or memory.lacking else _had(layer, below),
     )
     return (head, *sorted(items.values(), key=causal))
 
@@ -77,14 +77,14 @@ def known_beside(below: Layer) -> dict[int, set[MessageId]]:
     return found
 
 
-def _had(layer: Layer, below: Layer) -> Ids:
-    """By process, the last number that a local group has had; nothing where it does not matter or
+def _had(layer: Layer, below: Layer) -> Ids | None:
+    """By process, the last number that a local group has had; None where it does not matter or
     nobody knows. With `survivors`, those who are away are taken for dead; and where not all members
     have all messages, nobody knows."""
     options = layer.options
     is_early = options.forward != "stable" and options.reaches_all
     if not is_early or options.quorum is Quorum.SURVIVORS or below.node.level:
-        return ()
+        return None
     return tuple(sorted(below.memory.passed.items()))
 
 
@@ -157,7 +157,7 @@ def _note_batch(
         memory.missing_batches.discard(whose)
     if head.was_in is not None:
         memory.missing_batches.discard(last_view_key(head.was_in))
-    if head.of is not None and head.had:
+    if head.of is not None and head.had is not None:  # it may have had nothing at all
         memory.passed_below[head.of] = dict(head.had)
     founding.absent |= process_set(head.absent)
     for who, ids in head.missed:

@@ -115,8 +115,9 @@ class Batch(msgspec.Struct, frozen=True, array_like=True, tag=5):
     """My group, among servers."""
     absent: tuple[Count, ...] = ()
     """Who is away from my groups."""
-    had: Ids = ()
-    """By process, the last number that my group has had, where messages are sent on early."""
+    had: Ids | None = None
+    """By process, the last number that my group has had, where messages are sent on early; none of
+    it where that does not matter or nobody knows."""
 
 
 class Roll(msgspec.Struct, frozen=True, array_like=True, tag=6):
