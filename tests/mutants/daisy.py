@@ -29,11 +29,6 @@ RULES = [
         new="wants_time(content, False)",
     ),
     Mutant(
-        name="merges-out-of-step",
-        old="batch_from_above(layer, above), now",
-        new="batch_from_above(layer, above)[:1], now",
-    ),
-    Mutant(
         name="the-first-copy-counts",
         old="            self._arrive_again(layer, message.id, within, now)\n",
         new="",
@@ -365,11 +360,6 @@ FOUND_BY_CHANCE = [
         name="released-by-who-never-had-it",
         old=" and (lower.node.level or self.is_done(lower, kept)):",
         new=":",
-    ),
-    Mutant(
-        name="from-above-is-not-last",
-        old="            is_last = layer.memory.missing_batches <= {ABOVE}\n",
-        new="            is_last = True\n",
     ),
 ]
 """`tests/overlays/test_daisy_found.py` has the schedule."""
@@ -1395,6 +1385,16 @@ MOMENTS = [
 """Rules at the moment at which each matters."""
 
 SELDOM = [
+    Mutant(
+        name="merges-out-of-step",
+        old="batch_from_above(layer, above), now",
+        new="batch_from_above(layer, above)[:1], now",
+    ),
+    Mutant(
+        name="from-above-is-not-last",
+        old="            is_last = layer.memory.missing_batches <= {ABOVE}\n",
+        new="            is_last = True\n",
+    ),
     Mutant(
         name="batch-drops-what-was-put-aside",
         old="(*kept, *carries(map(unpack, below.put_aside())))",

@@ -8,9 +8,10 @@ from collections.abc import Callable
 
 import pytest
 
+from antecede.groups.packets import Join
 from antecede.message import Message, MessageId
 from antecede.order import Order
-from antecede.overlays.daisy.items import Above, Batch, Bind, Change, Missed, process_key
+from antecede.overlays.daisy.items import Above, Batch, Bind, Change, Missed, Ready, process_key
 from antecede.overlays.daisy.stamp import Seek
 from antecede.protocols import find
 from tests.mutants import Mutant, mutated
@@ -21,12 +22,88 @@ from tests.overlays.test_daisy_moments import (
     CHANGING,
     gaps,
     home,
+    inside_of,
     merge,
     perform,
     said,
     say,
     until,
 )
+
+FOUR = 4
+"""The group of servers over four local groups."""
+
+
+class TwoOfFour:
+    """The groups of 0 and 3 merge, and there are two others. One of the two moves late: its members
+    do not hear that all are ready. `unheard`: those whom the other servers do not hear. They leave
+    them out; then these know it, and nobody hears that they ask to be let in again."""
+
+    def __init__(self, order: type[Order], late: int) -> None:
+        self.lab = Lab(order, size=12, **CHANGING)
+        self.late = {late}
+        self.unheard = set[int]()
+        self.lab.lose = self._is_lost
+        self.number = merge(self.lab, 0, 1)
+
+    def _is_lost(self, copy: Copy) -> bool:
+        packet = copy[2].packet
+        if packet is None or packet.group != FOUR:
+            return packet is not None and packet.group in self.late and Ready() in said(copy)
+        is_among_them = isinstance(packet.body, Join) or self.serves(copy[0])
+        return copy[0] in self.unheard and is_among_them
+
+    def serves(self, process: int) -> bool:
+        """Whether it is among the servers, as 9 knows, who always is."""
+        return bool(self.lab.orders[9].layers()[1].here >> process & 1)
+
+    def leave_out(self, process: int) -> None:
+        """The servers go on without a process, and it knows that."""
+        self.unheard.add(process)
+        until(self.lab, lambda: not self.lab.orders[process].layers()[1].is_in)
+        assert not self.serves(process)
+
+    def send_both(self, first: int, second: int) -> None:
+        """7 sends m1 and m2 to these. The server of the second has m2 for its group, which is about
+        to move."""
+        self.lab.send(7, first)
+        self.lab.send(7, second)
+        one = self.lab.orders[inside_of(self.lab, home(self.lab, second))[0]]
+        until(self.lab, lambda: len(one.layers()[0].unsent()) == 1)
+
+    def end(self, server: int) -> list[str]:
+        """The late group moves, with its server; then the servers hear all."""
+        assert home(self.lab, server) != self.number
+        self.late.clear()
+        until(self.lab, lambda: home(self.lab, server) == self.number)
+        assert not self.serves(server)
+        self.lab.run(0.1)
+        self.unheard.clear()
+        return self.lab.run(60.0).faults()
+
+
+def one_is_back_among_the_servers_when_its_group_has_moved(order: type[Order]) -> list[str]:
+    """The group of 3 has moved, and 3 has left the servers. 7 sends m1 to 4 and then m2 to 1, for
+    whom 0 has it; then 0 is left out, moves, and is let in again. All that the next group hears of
+    m1, it hears from 0, which has brought m2."""
+    merging = TwoOfFour(order, late=0)
+    until(merging.lab, lambda: not merging.serves(3))
+    merging.send_both(4, 1)
+    merging.leave_out(0)
+    return merging.end(0)
+
+
+def both_servers_are_left_out_in_a_merge(order: type[Order]) -> list[str]:
+    """0 has moved with its group when it is left out. 7 sends m1 to 1 and then m2 to 4, for whom 3
+    has it; then 3 is left out, too, and moves. The next group has m2, and lacks m1 until 0 is let
+    in again."""
+    merging = TwoOfFour(order, late=1)
+    until(merging.lab, lambda: home(merging.lab, 0) == merging.number)
+    merging.lab.run(0.1)
+    merging.leave_out(0)
+    merging.send_both(1, 4)
+    merging.leave_out(3)
+    return merging.end(3)
 
 
 def servers_die_before_a_merged_group_has_begun(order: type[Order]) -> list[str]:
@@ -183,6 +260,8 @@ def servers_are_founded_without_a_group(order: type[Order], who: int) -> bool:
 
 
 SCHEDULES: dict[str, Callable[[type[Order]], object]] = {
+    "merges-out-of-step": one_is_back_among_the_servers_when_its_group_has_moved,
+    "from-above-is-not-last": both_servers_are_left_out_in_a_merge,
     "batch-drops-what-was-put-aside": servers_die_before_a_merged_group_has_begun,
     "says-at-every-tick-that-there-are-none": a_group_that_has_not_begun_is_without_servers,
     "bound-not-brought": one_of_two_groups_is_bound_to_a_later_epoch,
