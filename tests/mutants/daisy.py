@@ -1396,6 +1396,16 @@ SELDOM = [
         new="            is_last = True\n",
     ),
     Mutant(
+        name="leaves-the-servers-with-its-own-alone",
+        old="if (1 << kept.message.id.sender | kept.message.destinations) & processes",
+        new="if processes >> kept.message.id.sender & 1",
+    ),
+    Mutant(
+        name="begins-before-its-servers",
+        old="            if waited_s > limit_s * (2 if who == ABOVE else 1):\n",
+        new="            if waited_s > limit_s:\n",
+    ),
+    Mutant(
         name="batch-drops-what-was-put-aside",
         old="(*kept, *carries(map(unpack, below.put_aside())))",
         new="kept",

@@ -67,7 +67,10 @@ class TwoOfFour:
         """7 sends m1 and m2 to these. The server of the second has m2 for its group, which is about
         to move."""
         self.lab.send(7, first)
-        self.lab.send(7, second)
+        self.send_second(7, second)
+
+    def send_second(self, sender: int, second: int) -> None:
+        self.lab.send(sender, second)
         one = self.lab.orders[inside_of(self.lab, home(self.lab, second))[0]]
         until(self.lab, lambda: len(one.layers()[0].unsent()) == 1)
 
@@ -104,6 +107,40 @@ def both_servers_are_left_out_in_a_merge(order: type[Order]) -> list[str]:
     merging.send_both(1, 4)
     merging.leave_out(3)
     return merging.end(3)
+
+
+def all_servers_die_in_a_merge(order: type[Order], sender: int) -> list[str]:
+    """`sender` sends m1 to 4 and m2 to 1, for whom 0 has it. The other servers leave 3 out, which
+    does not know it, and 0. They die, as do 7 and 8, and then the two groups move. 1 answers to m2.
+    Of 7, 3 alone has m1; of 10, which lives, its own group."""
+    merging, is_cut = TwoOfFour(order, late=0), False
+    lab, is_lost = merging.lab, merging.lab.lose
+    merging.late.add(1)
+
+    def lose(copy: Copy) -> bool:
+        packet = copy[2].packet
+        is_among_servers = packet is not None and packet.group == FOUR
+        return is_lost(copy) or (is_cut and is_among_servers and 3 in copy[:2])
+
+    def gives_way(process: int) -> bool:
+        core = lab.orders[process].core
+        return bool(core.gives_way(core.local))
+
+    lab.lose = lose
+    until(lab, lambda: gives_way(0) and gives_way(3))
+    is_cut = sender == 10
+    first, above = lab.send(sender, 4), lab.orders[3].layers()[1]
+    until(lab, lambda: is_cut or first in above.memory.kept)
+    is_cut = True
+    merging.send_second(sender, 1)
+    merging.leave_out(0)
+    lab.crash(6, 7, 8, 9)
+    lab.let_answer(1, 4)
+    merging.late.clear()
+    lab.run(90.0)
+    assert home(lab, 1) == home(lab, 4) == merging.number
+    assert lab.delivered[1]
+    return lab.faults()
 
 
 def servers_die_before_a_merged_group_has_begun(order: type[Order]) -> list[str]:
@@ -262,6 +299,8 @@ def servers_are_founded_without_a_group(order: type[Order], who: int) -> bool:
 SCHEDULES: dict[str, Callable[[type[Order]], object]] = {
     "merges-out-of-step": one_is_back_among_the_servers_when_its_group_has_moved,
     "from-above-is-not-last": both_servers_are_left_out_in_a_merge,
+    "leaves-the-servers-with-its-own-alone": lambda order: all_servers_die_in_a_merge(order, 7),
+    "begins-before-its-servers": lambda order: all_servers_die_in_a_merge(order, 10),
     "batch-drops-what-was-put-aside": servers_die_before_a_merged_group_has_begun,
     "says-at-every-tick-that-there-are-none": a_group_that_has_not_begun_is_without_servers,
     "bound-not-brought": one_of_two_groups_is_bound_to_a_later_epoch,

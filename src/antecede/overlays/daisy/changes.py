@@ -283,7 +283,8 @@ class Changes(Part):
 
     def _move(self, now: float, *, is_last: bool = False) -> None:
         """Move from a group that has given way to the one in its place. Who leaves the servers by
-        this brings along what they have from the other groups that do: all of one may have died.
+        this brings along what they have from or for the groups that do: all of one may have died,
+        or all servers.
         `is_last`: whether this process leaves the last view of the group, the members of which have
         all that is stable."""
         old, node = self.core.layers[0], self.core.plan.leaf(self.process)
