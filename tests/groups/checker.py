@@ -45,6 +45,7 @@ class Checker:
             self.view_agreement,
             self.exactly_once,
             self.virtual_synchrony,
+            self.pooling,
             self.causal_order,
             self.states,
             self.retention,
@@ -141,6 +142,30 @@ class Checker:
                         yield (
                             f"{owner[message]} and {lacks} both leave view {number}, "
                             f"but only {owner[message]} delivered message {message} in it"
+                        )
+
+    def pooling(self) -> Iterator[str]:
+        """What those who go from one view to the next together held between them before the change,
+        with all that precedes it, is delivered, though none of them may have been able to."""
+        for number in sorted(self.views):
+            together = [
+                life
+                for life, numbers in sorted(self.installed.items())
+                if number in numbers and number + 1 in numbers
+            ]
+            before: dict[int, tuple[int, ...]] = {}
+            for life in together:
+                for event in self.history.lives[life]:
+                    if event.kind == "held" and event.view == number:
+                        before[event.message] = event.messages
+            here = before.keys() | {one for life in together for one in self._in_view(life, number)}
+            whole = {message for message, those in before.items() if here.issuperset(those)}
+            for life in together:
+                for message in sorted(whole - self._in_view(life, number)):
+                    if self._concerns(message, life):
+                        yield (
+                            f"those who go on with {life} held message {message} in view {number} "
+                            "and all that precedes it, and it goes on without"
                         )
 
     def causal_order(self) -> Iterator[str]:

@@ -267,6 +267,7 @@ class Lab:
                 self._cut_off(process, trap)
                 return
             self._note_told(process, packet)
+            self._note_held(process, packet)
             self._carry_out(process, process.member.receive(packet, self.now))
 
     def _note_told(self, process: Process, packet: Any) -> None:
@@ -277,6 +278,23 @@ class Lab:
         if packet.body.incarnation == process.incarnation and packet.source in view.members:
             message, sender = int(packet.body.payload), tuple(packet.source)
             self._log(process, "came", message=message, members=(sender,))
+
+    def _note_held(self, process: Process, packet: Any) -> None:
+        """Note a message that comes to a member before it has answered a flush of the view, with
+        all that precedes it there: it may come long before it can be delivered. Where members do
+        not trust each other, such claims do not count."""
+        view, body = process.member.view, packet.body
+        if type(body).__name__ != "Data" or view is None or packet.view != view.number:
+            return
+        if self.schedule.trusts and not process.member.core.frozen:
+            base = process.member.state.base
+            before = tuple(
+                self.names[tuple(sender), base[rank] + number]
+                for rank, sender in enumerate(view.members)
+                for number in range(1, body.vector[rank] + (rank != body.rank))
+            )
+            message = _number(body)
+            self._log(process, "held", view=view.number, message=message, messages=before)
 
     def _on_wake(self, what: tuple[Process, Life]) -> None:
         process, life = what

@@ -380,6 +380,15 @@ TALK = scene(
 )
 """Members tell each other alone, through changes of views."""
 
+PIECES = scene(
+    Action(0.9, "lose-on", 3, mask=0b0001, name="Data"),
+    Action(0.9, "crash-on", 3, mask=0b0010, name="Data"),
+    Action(1.0, "send", 3),
+    Action(1.1, "send", 3),
+)
+"""3 sends two messages, of which the first reaches 0 alone and the second 1 alone, and dies. Nobody
+can deliver the second before 0 and 1 put together what they have."""
+
 OUT_OF_TURN = scene(
     Action(0.5, "lose-on", 0, name="Tell"),
     Action(0.6, "tell", 0, 0b10),
@@ -422,5 +431,6 @@ SCHEDULES: dict[str, Schedule] = {
     "lonely leave": LONELY_LEAVE,
     "leave in doubt": LEAVE_IN_DOUBT,
     "talk": TALK,
+    "pieces": PIECES,
     "out of turn": OUT_OF_TURN,
 }

@@ -32,6 +32,7 @@ from antecede.groups.packets import (
     Decision,
     Nack,
     Prepare,
+    Promise,
     Report,
     Welcome,
 )
@@ -182,6 +183,7 @@ def test_window_closes_until_messages_are_stable() -> None:
         (Decide(Decision(View(2, ()), (0, 0))), "cut"),
         (Decide(Decision(View(3, ()), (0, 0, 0))), "view"),
         (Ask((0, 0, 0, 0)), "received"),
+        (Promise(Ballot(1, 1), (0, 0, 0), Ballot(0, 0), None, ((3, 2),)), "beyond"),
     ],
 )
 def test_malformed_packet_is_refused_and_changes_nothing(body: object, field: str) -> None:

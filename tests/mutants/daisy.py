@@ -173,8 +173,8 @@ STAR = [
     Mutant(
         name="waits-for-no-server",
         old="        if self.awaits_servers(layer, now):\n            return\n"
-        "        handover.gathering = False\n",
-        new="        handover.gathering = False\n",
+        "        if handover.gone ",
+        new="        if handover.gone ",
     ),
     Mutant(
         name="waits-for-servers-that-never-come",
@@ -185,6 +185,11 @@ STAR = [
         name="a-server-dies-in-silence",
         old="        if gone:  # not before",
         new="        if gone.bit_count() > 1:  # not before",
+    ),
+    Mutant(
+        name="a-gap-is-told-too-soon",
+        old="        if handover.gone and self._may_yet_lose(layer):\n            return\n",
+        new="",
     ),
     Mutant(
         name="told-twice",

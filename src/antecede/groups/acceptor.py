@@ -36,8 +36,9 @@ class Acceptor:
             return
         self.promise(body.ballot)
         self.streams.push(rank, body.received, state.current)
-        answer = Promise(body.ballot, tuple(state.received), state.accepted_in, state.accepted)
-        core.transmit_to(rank, answer)
+        earlier = (state.accepted_in, state.accepted)
+        beyond = self.streams.beyond_gaps()
+        core.transmit_to(rank, Promise(body.ballot, tuple(state.received), *earlier, beyond))
 
     def on_accept(self, rank: int, body: Accept) -> None:
         core, state = self.core, self.core.state

@@ -97,7 +97,8 @@ class Flushing:
         state.highest = Ballot(state.highest.number + 1, core.me.process)
         state.flush = Flush(state.highest, core.now)
         self.acceptor.promise(state.highest)
-        answer = Answer(tuple(state.received), state.accepted_in, state.accepted)
+        earlier = (state.accepted_in, state.accepted)
+        answer = Answer(tuple(state.received), *earlier, self.streams.beyond_gaps())
         state.flush.answers[core.rank] = answer
         core.transmit(core.others, Prepare(state.highest, tuple(state.received)))
         self._progress()
@@ -178,12 +179,20 @@ class Flushing:
 
     def _wanted_cut(self, flush: Flush) -> Vector:
         """All that must be at hand before a proposal: what was accepted before, or everything that
-        any of those who answered has received."""
+        those who answered have received between them. What one has beyond a gap counts if others
+        fill the gap: its sender may be dead, so that no other copy is left. Where members do not
+        trust each other, nobody waits for such a claim."""
         earlier = self._earlier(flush)
         if earlier is not None:
             return earlier.cut
-        rows = [answer.received for answer in flush.answers.values()]
-        return tuple(map(max, *rows)) if len(rows) > 1 else rows[0]
+        answers = flush.answers.values()
+        rows = [answer.received for answer in answers]
+        wanted = list(map(max, *rows)) if len(rows) > 1 else list(rows[0])
+        beyond = {key for answer in answers for key in answer.beyond if self.core.config.trusts}
+        for rank, number in sorted(beyond):
+            if number == wanted[rank] + 1:
+                wanted[rank] = number
+        return tuple(wanted)
 
     def _earlier(self, flush: Flush) -> Decision | None:
         """What a quorum may have accepted already: the proposal of the highest ballot. Where
@@ -269,7 +278,8 @@ class Flushing:
             return
         if not self.core.config.trusts and self.core.state.peers[rank].failed:
             return
-        flush.answers[rank] = Answer(body.received, body.accepted_in, body.accepted)
+        answer = Answer(body.received, body.accepted_in, body.accepted, body.beyond)
+        flush.answers[rank] = answer
         self._progress()
 
     def on_reject(self, body: Reject) -> None:

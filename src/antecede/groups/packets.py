@@ -74,12 +74,14 @@ class Prepare(msgspec.Struct, frozen=True, array_like=True, tag=3):
 
 
 class Promise(msgspec.Struct, frozen=True, array_like=True, tag=4):
-    """I have stopped: this is what I have received, and what I accepted in an earlier ballot."""
+    """I have stopped: this is what I have received, and what I accepted in an earlier ballot.
+    `beyond`: what I have that comes after a gap, by the rank of its sender and its number."""
 
     ballot: Ballot
     received: Vector
     accepted_in: Ballot
     accepted: Decision | None
+    beyond: tuple[tuple[Count, Count], ...] = ()
 
 
 class Reject(msgspec.Struct, frozen=True, array_like=True, tag=5):
@@ -240,8 +242,8 @@ def check(packet: Packet, size: int) -> None:
             _check_length("received", body.received, size)
         case Promise() | Accepted():
             _check_length("received", body.received, size)
-            if isinstance(body, Promise) and body.accepted is not None:
-                _check_decision(body.accepted, packet.view, size)
+            if isinstance(body, Promise):
+                _check_promise(body, packet.view, size)
         case Accept() | Decide() | Vouch():
             _check_decision(body.decision, packet.view, size)
         case Nack():
@@ -265,6 +267,14 @@ def check_claims(packet: Packet, received: list[int], own: int, window: int) -> 
                 raise MalformedStamp("vector", f"is of message {body.vector[body.rank]}")
         case _:
             pass
+
+
+def _check_promise(body: Promise, view: int, size: int) -> None:
+    if body.accepted is not None:
+        _check_decision(body.accepted, view, size)
+    for rank, _ in body.beyond:
+        if rank >= size:
+            raise MalformedStamp("beyond", f"is of rank {rank} in a view of {size} members")
 
 
 def _check_decision(decision: Decision, view: int, size: int) -> None:

@@ -73,6 +73,7 @@ class Answer(msgspec.Struct, array_like=True):
     received: Vector
     accepted_in: Ballot
     accepted: Decision | None
+    beyond: tuple[Key, ...] = ()
 
 
 class Flush(msgspec.Struct, array_like=True):

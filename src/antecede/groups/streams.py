@@ -150,6 +150,11 @@ class Streams:
         if not self.core.blocked:
             self._note_row(self.core.rank, tuple(self.core.state.received))
 
+    def beyond_gaps(self) -> tuple[tuple[int, int], ...]:
+        """What has come here after a gap, by the rank of its sender and its number."""
+        state = self.core.state
+        return tuple(sorted(key for key in state.current if key[1] > state.received[key[0]]))
+
     def _ask_for_gap(self, rank: int, number: int) -> None:
         core, state = self.core, self.core.state
         peer = state.peers[rank]

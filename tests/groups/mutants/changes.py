@@ -30,8 +30,8 @@ FLUSH_MUTANTS = (
         "the cut is what all have instead of what any has",
         "only .* delivered",
         "flush",
-        "return tuple(map(max, *rows)) if len(rows) > 1 else rows[0]",
-        "return tuple(map(min, *rows)) if len(rows) > 1 else rows[0]",
+        "wanted = list(map(max, *rows)) if len(rows) > 1 else list(rows[0])",
+        "wanted = list(map(min, *rows)) if len(rows) > 1 else list(rows[0])",
     ),
     Mutant(
         "the cut ignores predecessors that died",
@@ -40,6 +40,14 @@ FLUSH_MUTANTS = (
         "if any(vector[r] > cut[r] for r in range(len(cut)) if r != rank):",
         "if False:",
         scene="orphan",
+    ),
+    Mutant(
+        "the cut leaves out what came after a gap that others can fill",
+        "and it goes on without",
+        "flush",
+        "            if number == wanted[rank] + 1:\n",
+        "            if False:\n",
+        scene="pieces",
     ),
     Mutant(
         "takes along who has not promised",

@@ -150,12 +150,20 @@ class ThroughServer(PointToPoint):
                 told[process] = self.tell(layer, process, (item,), now)
                 kept.stable = False
 
+    def _may_yet_lose(self, layer: Layer) -> bool:
+        """Whether one of the servers may yet lose, with their last view, what a server that is gone
+        has sent there: it has not come to the present view, unless these servers have stopped."""
+        above = self.core.above(layer)
+        return above is not None and not (above.is_lost or above.member.are_all_present)
+
     def _merge_if_ready(self, layer: Layer, now: float) -> None:
         """Begin as the server, with all that is kept anywhere."""
         handover, memory = layer.state.handover, layer.memory
         if not handover.gathering or handover.awaiting or layer.member.is_suspended:
             return
         if self.awaits_servers(layer, now):
+            return
+        if handover.gone and self._may_yet_lose(layer):
             return
         handover.gathering = False
         gone, handover.gone = handover.gone, 0
