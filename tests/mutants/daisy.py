@@ -662,9 +662,14 @@ BACK = [
         new="        if above is layer:\n",
     ),
     Mutant(
+        name="overtakes-in-silence",
+        old="            self.forwarding.go_on_without(layer, below)\n",
+        new="",
+    ),
+    Mutant(
         name="batches-tell-of-nothing-lost",
         old="            layer.state.founding.last_batch_place = layer.memory.places\n"
-        "            self.ahead.tell_lost(layer)\n",
+        "            self.relay.forwarding.tell_lost(layer)\n",
         new="            layer.state.founding.last_batch_place = layer.memory.places\n",
     ),
     Mutant(

@@ -264,22 +264,68 @@ STOPPED_WHERE_IT_DOES_NOT_COME_BACK = scenario(
 back in the one, another serves there in the other."""
 
 
-def one_is_given_up_that_still_serves(order: type[Order] | None) -> bool:
-    """0 hears nothing of its own group, and does not know. It sends to 2, and to 3, which answers
-    2. 1 serves the group by then, as well, and waits for 0 until that is forgotten."""
+def given_up(
+    order: type[Order] | None, last_to: tuple[int, ...], then_to: tuple[int, ...]
+) -> tuple[Lab, MessageId]:
+    """0 hears nothing of its own group, and does not know. It sends to 2, which is lost, and then
+    to 3 and others; 3 answers 8. 1 serves the group by then, as well, and waits for 0. It goes on
+    sending."""
     lab = Lab(order, quorum="majority", forward="delivered", forget_after_s=8.0)
     lab.lose = lambda copy: 0 in copy[:2] and is_at_home(copy)
     lab.send(1, 2, 4)
     lab.run(3.0)
     lost = lab.send(0, 2)
-    lab.answer = lambda process, message: answer_to_2(lab, process, message)
-    lab.send(0, 3)
+    lab.let_answer(3, 8)
+    last = lab.send(0, *last_to)
     for _ in range(10):
-        lab.send(1, 2)
+        lab.send(1, *then_to)
         lab.run(2.0)
-    assert MessageId(3, 1) in lab.delivered[2]
+    assert last in lab.delivered[3]
     assert lost not in lab.delivered[2]
+    return lab, lost
+
+
+def one_is_given_up_that_still_serves(order: type[Order] | None) -> bool:
+    """It is forgotten, since something is kept for it. Nothing comes down to the group."""
+    lab, _ = given_up(order, (3,), (0, 2))
     return not any(gap.members & 1 for gap in lab.told(Event.GAP))
+
+
+def what_it_sent_last_comes_down(order: type[Order] | None) -> bool:
+    """The last is for 2, too, which gets it as soon as nobody waits for 0 any more. Nothing is kept
+    for 0, so that it is not forgotten before that."""
+    lab, lost = given_up(order, (2, 3), (2,))
+    assert MessageId(0, 2) in lab.delivered[2]
+    return not is_named(lab, lost)
+
+
+def others_bring_what_the_forgotten_has_sent(order: type[Order] | None) -> bool:
+    """0 hears nothing of its own group when it sends to 1, and then to 1, 4 and 7; only 3 hears of
+    that. The others go on without 0 and the group of 3, and have forgotten 0 when 3 is back."""
+    lab = Lab(order, quorum="majority", forward="delivered", forget_after_s=8.0)
+    lab.lose = lambda copy: 0 in copy[:2] and 3 not in copy[:2]
+    lost = lab.send(0, 1)
+    early = lab.send(0, 1, 4, 7)
+    lab.run(0.5)
+    assert early in lab.delivered[4]
+    sides = parted(lab, (0,), (3, 4, 5))
+    lab.send(1, 2, 0)
+    lab.run(25.0)
+    assert not is_named(lab, lost)
+    assert 0 in lab.orders[1].layers()[0].memory.forgotten
+    for process in (3, 4, 5):
+        del sides[process]
+    lab.run(20.0)
+    assert lab.delivered[1] == [early]
+    sides.clear()
+    lab.run(60.0)
+    return not is_named(lab, lost)
+
+
+def overtaken_in_silence(order: type[Order] | None) -> list[str]:
+    """Which of these ends without a word of what is overtaken?"""
+    schedules = (what_it_sent_last_comes_down, others_bring_what_the_forgotten_has_sent)
+    return [schedule.__name__ for schedule in schedules if schedule(order)]
 
 
 def founded_without_a_sender(order: type[Order] | None) -> tuple[Lab, Sides]:
@@ -362,11 +408,6 @@ def is_at_home(copy: Copy) -> bool:
     """Whether a packet belongs to the first local group."""
     packet = copy[2].packet
     return packet is None or packet.group == 0
-
-
-def answer_to_2(lab: Lab, process: int, message: Message) -> None:
-    if process == 3 and message.id.sender == 0:
-        lab.send(3, 2)
 
 
 def an_epoch_never_begins(order: type[Order] | None) -> list[str]:
@@ -623,6 +664,7 @@ SCHEDULES: dict[str, Callable[[type[Order] | None], Any]] = {
     "batches-tell-of-nothing-lost": founded_without_a_sender_that_dies,
     "had-nothing-is-not-said": founded_by_a_group_that_has_had_nothing,
     "gives-up-in-silence": one_is_given_up_that_still_serves,
+    "overtakes-in-silence": overtaken_in_silence,
     "an-epoch-ends-unsafe": drawn(BACK_WITH_WHAT_ALL_HAVE_BUT_NOBODY_KNOWS),
     "drops-what-came-out-of-turn": a_server_dies_when_one_of_its_words_is_lost,
 }

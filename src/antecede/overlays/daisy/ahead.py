@@ -17,6 +17,7 @@ from antecede import groups
 from antecede.groups.packets import Data as GroupData
 from antecede.message import MessageId, process_set
 from antecede.overlays.daisy.core import Core, Part
+from antecede.overlays.daisy.forwarding import missing_before
 from antecede.overlays.daisy.items import (
     Ahead,
     Carry,
@@ -121,26 +122,9 @@ class RunningAhead(Part):
         survivors = [message for message in lost if above.has_passed(message)]
         if survivors:
             departed = process_set(member.process for member in event.departed)
-            names = _missing(layer, survivors)
+            names = missing_before(layer, survivors)
+            above.state.told_lost |= {name.sender: name.number for name in names}
             self.core.tell_gap(layer, departed, names)
-
-    def tell_lost(self, layer: Layer) -> None:
-        """At a new server, in its group of servers, and when one who has left is forgotten. They
-        may have had messages of it that its own group never had: what came before those is lost as
-        well, unless it comes back. Where not all of a group have its messages, nobody knows yet;
-        the handover finds out."""
-        below = self.core.below(layer)
-        if below is None or below.node.level or not self.options.reaches_all:
-            return
-        if self.options.evolves:  # sent on is what all have; and before a split others had it
-            return
-        absent, memory = {*below.memory.away, *below.memory.forgotten}, layer.memory
-        ahead = [MessageId(who, memory.last_passed(who)) for who in sorted(absent)]
-        ahead = [message for message in ahead if not below.has_passed(message)]
-        if ahead:
-            senders = process_set(message.sender for message in ahead)
-            names = tuple(m for m in _missing(below, ahead) if m not in layer.memory.kept)
-            self.core.tell_gap(below, senders, names)
 
     # The servers.
 
@@ -176,14 +160,3 @@ class RunningAhead(Part):
     def on_retract(self, layer: Layer, ids: Ids) -> None:
         for message in message_ids(ids):
             layer.memory.came_ahead.pop(message, None)
-
-
-def _missing(layer: Layer, survivors: list[MessageId]) -> tuple[MessageId, ...]:
-    """What is known by name of the past that these have lost: of their own senders, since all that
-    a process sends passes its group, in the order of its numbers."""
-    names = {
-        MessageId(sender, earlier)
-        for sender, number in survivors
-        for earlier in range(layer.memory.passed.get(sender, 0) + 1, number)
-    }
-    return tuple(sorted(names.difference(survivors)))

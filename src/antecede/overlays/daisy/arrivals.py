@@ -119,7 +119,7 @@ class Arrivals(Part):
             layer.state.founding.last_batch_place = TAKING_BATCHES
             self._take(layer, batches, now)
             layer.state.founding.last_batch_place = layer.memory.places
-            self.ahead.tell_lost(layer)
+            self.relay.forwarding.tell_lost(layer)
             layer.memory.lacking = {}
             self.absence.hand_down_missed(layer, now)
             above = self.core.above(layer)
@@ -221,7 +221,7 @@ class Arrivals(Part):
         self.absence.on_forget(layer, word, now)
         above = self.core.above(layer)
         if above is not None:  # what it was waited for, it has not brought
-            self.ahead.tell_lost(above)
+            self.relay.forwarding.tell_lost(above)
 
     def _tell_gap(self, layer: Layer) -> None:
         """A group of servers goes on without what only these groups had, and those who are away

@@ -7,13 +7,15 @@ go yet waits where it is kept (`relay`).
   messages are sent on early (`forward`), a *stray* is left to the group of its sender, and what
   comes after it waits.
 - *Down*, nothing goes while a member of the local group may yet bring what precedes it, nor while
-  the group seems to have another server, which this process has not heard of (F7).
+  the group seems to have another server, which this process has not heard of (F7). What goes down
+  when such a member is waited for no more overtakes what that one has sent before: that is told.
 """
 
+from collections.abc import Iterable
 from math import inf
 
 from antecede.groups import Quorum
-from antecede.message import MessageId
+from antecede.message import MessageId, process_set
 from antecede.overlays.daisy.core import Part
 from antecede.overlays.daisy.layer import Layer
 from antecede.overlays.daisy.records import NEVER, Kept
@@ -118,3 +120,62 @@ class Forwarding(Part):
             return False
         since = layer.memory.away.get(process, -inf)
         return process in layer.state.returned or now - since <= self.options.forget_after_s
+
+    def go_on_without(self, layer: Layer, below: Layer) -> None:
+        """Something goes down, and waits for nobody any more. It may come from one who is away from
+        the group below, or depend on what does. Then it overtakes what that one has sent before and
+        nobody has brought: that is told, once."""
+        told = layer.state.told_lost
+        names = self._lost_before(layer, self._ahead_of(layer, below), below)
+        news = tuple(name for name in names if name.number > told.get(name.sender, 0))
+        if news:
+            self._tell_lost(layer, below, news, news)
+
+    def tell_lost(self, layer: Layer) -> None:
+        """At a new server, in its group of servers, and when one who has left is forgotten. They
+        may have had messages of it that its own group never had: what came before those is lost as
+        well, unless it comes back."""
+        below = self.core.below(layer)
+        ahead = [] if below is None else self._ahead_of(layer, below)
+        if below is not None and ahead:
+            self._tell_lost(layer, below, ahead, self._lost_before(layer, ahead, below))
+
+    def _tell_lost(
+        self,
+        layer: Layer,
+        below: Layer,
+        ahead: Iterable[MessageId],
+        names: tuple[MessageId, ...],
+    ) -> None:
+        layer.state.told_lost |= {name.sender: name.number for name in names}
+        self.core.tell_gap(below, process_set(message.sender for message in ahead), names)
+
+    def _ahead_of(self, layer: Layer, below: Layer) -> list[MessageId]:
+        """The last message of each process that is away from a local group, if the servers have had
+        it, and the group has not. Where not all of a group have its messages, nobody knows yet; the
+        handover finds out."""
+        if below.node.level or not self.options.reaches_all:
+            return []
+        if self.options.evolves:  # sent on is what all have; and before a split others had it
+            return []
+        absent, memory = {*below.memory.away, *below.memory.forgotten}, layer.memory
+        ahead = [MessageId(who, memory.last_passed(who)) for who in sorted(absent)]
+        return [message for message in ahead if not below.has_passed(message)]
+
+    def _lost_before(
+        self, layer: Layer, ahead: list[MessageId], below: Layer
+    ) -> tuple[MessageId, ...]:
+        """What precedes these, and neither the group below has had, nor the servers keep."""
+        names = missing_before(below, ahead)
+        return tuple(name for name in names if name not in layer.memory.kept)
+
+
+def missing_before(layer: Layer, survivors: list[MessageId]) -> tuple[MessageId, ...]:
+    """What is known by name of the past that these have lost: of their own senders, since all that
+    a process sends passes its group, in the order of its numbers."""
+    names = {
+        MessageId(sender, earlier)
+        for sender, number in survivors
+        for earlier in range(layer.memory.passed.get(sender, 0) + 1, number)
+    }
+    return tuple(sorted(names.difference(survivors)))

@@ -406,6 +406,9 @@ class LayerState(msgspec.Struct, array_like=True):
     held_back: bool = False
     """Whether something was not sent down because a process that is away may bring what precedes
     it."""
+    told_lost: dict[int, int] = {}
+    """By process that is away from the group below, the last of its messages that was told to be
+    lost, since something went down that may depend on it."""
     sent_ahead: set[MessageId] = set()
     """The messages that this process sent into this group of servers before the group below has
     delivered them."""

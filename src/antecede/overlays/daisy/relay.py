@@ -192,6 +192,7 @@ class Relay(Part):
             layer.state.held_back = False
             self._send_held_back(layer, kept, now)
         if message.destinations & below.node.processes:
+            self.forwarding.go_on_without(layer, below)
             self.pass_if_new(below, kept, now)
 
     def give_up_strays(self, layer: Layer, now: float) -> None:

@@ -130,7 +130,7 @@ class Views(Part):
         had = {} if layer.node.level else dict(self.core.state.delivered)
         known = layer.memory.missed
         self.relay.transport(layer).absorb(layer, memory, now)
-        self.ahead.tell_lost(layer)
+        self.relay.forwarding.tell_lost(layer)
         self.absence.tell_missed(layer, now, had)
         self.absence.tell_doubtful(layer, now)
         self.absence.pass_on_missed(layer, known, now)
