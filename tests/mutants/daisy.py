@@ -1462,5 +1462,15 @@ SELDOM = [
         old="if words := untold(layer):",
         new="if words := ():",
     ),
+    Mutant(
+        name="lets-servers-call-that-it-has-left",
+        old="self._answer_those_left(source, node)",
+        new="pass",
+    ),
+    Mutant(
+        name="answers-though-not-all-know",
+        old="if any(fence.known_to_all.get(node, 0) >= LEFT for fence in fences):",
+        new="if fences:",
+    ),
 ]
 """Rules that matter seldom."""

@@ -492,12 +492,12 @@ def one_is_lost_with_what_nobody_has_had(order: type[Order]) -> list[str]:
 def one_says_that_servers_end_that_are_not_frozen(order: type[Order]) -> bool:
     """What 0 has said in an earlier view comes in a later one: it is void."""
     lab = Lab(order, quorum="majority", suspect_after_s=0.5, merge_servers_below=2)
-    say(lab, 0, 1, unpack(_ended()))
+    say(lab, 0, 1, unpack(ended()))
     lab.run(1.0)
     return bool(lab.orders[3].core.state.changes)
 
 
-def _ended() -> bytes:
+def ended() -> bytes:
     """The servers of three groups have given way to two groups of servers."""
     first = 1 << 26
     made = (
@@ -521,7 +521,7 @@ def _one_has_what_comes_up(order: type[Order]) -> Lab:
 
 def _hear_of_their_end(lab: Lab) -> None:
     for server in (0, 3, 6):
-        stamp = DaisyStamp(None, Left(SERVERS, _ended()), busy=True)
+        stamp = DaisyStamp(None, Left(SERVERS, ended()), busy=True)
         lab.arrive((server + 1, server, stamp), lab.now)
 
 

@@ -5,14 +5,26 @@ Each schedule says what is wrong: nothing with all rules, and something without 
 named after."""
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
+from antecede.groups import GroupMessageId
 from antecede.groups.packets import Join
 from antecede.message import Message, MessageId
-from antecede.order import Order
-from antecede.overlays.daisy.items import Above, Batch, Bind, Change, Missed, Ready, process_key
-from antecede.overlays.daisy.stamp import Seek
+from antecede.order import Order, Packet, Transmit
+from antecede.overlays.daisy.items import (
+    Above,
+    Batch,
+    Bind,
+    Change,
+    Missed,
+    Ready,
+    Reshape,
+    process_key,
+    unpack,
+)
+from antecede.overlays.daisy.stamp import DaisyStamp, Found, Left, Seek
 from antecede.protocols import find
 from tests.mutants import Mutant, mutated
 from tests.mutants.daisy import SELDOM
@@ -29,9 +41,12 @@ from tests.overlays.test_daisy_moments import (
     say,
     until,
 )
+from tests.overlays.test_daisy_one_by_one import EPOCH, ended
 
 FOUR = 4
 """The group of servers over four local groups."""
+SOON: dict[str, Any] = {"quorum": "majority", "suspect_after_s": 0.5}
+"""Who is silent is missed soon."""
 
 
 class TwoOfFour:
@@ -296,6 +311,52 @@ def servers_are_founded_without_a_group(order: type[Order], who: int) -> bool:
     return (0, (first,)) not in gaps(lab, who)
 
 
+def servers_are_founded_that_have_ended(order: type[Order]) -> list[str]:
+    """Servers are split, and only 0 hears that all know. The others die, and the next ones found
+    the servers anew behind a cut, without the group of 0. Does that hear of them again?"""
+    lab = Lab(order, size=12, split_servers_above=3, forget_after_s=5.0, **SOON)
+    told, is_cut = set[int](), True
+
+    def lose(copy: Copy) -> bool:
+        packet = copy[2].packet
+        if packet is None or packet.group != FOUR or not copy[1]:
+            return False
+        is_known = len(told) == len({3, 6, 9})
+        told.update([copy[1]] if any(isinstance(one, Reshape) for one in said(copy)) else ())
+        return is_known
+
+    lab.lose = lose
+    servers = [lab.orders[one].layers()[1] for one in (0, 3, 6, 9)]
+    lab.send(1, 4)
+    until(lab, lambda: servers[0].state.moving.ended_by)
+    assert not any(one.state.moving.ended_by for one in servers[1:])
+    lab.crash(3, 6, 9)
+    lab.lose = lambda copy: is_cut and (copy[0] < 3) != (copy[1] < 3)
+    lab.send(4, 7)
+    lab.run(20.0)
+    assert lab.orders[4].layers()[1].memory.founded_without == {0}
+    is_cut = False
+    lab.send(1, 4)
+    lab.send(4, 1)
+    lab.run(60.0)
+    return [*lab.faults(), *lab.kept()]
+
+
+def one_alone_knows_that_servers_have_ended(order: type[Order]) -> bool:
+    """1 hears that the servers have ended, and its group does not. Servers that are founded anew
+    with that group must not hear it from 1: the group may never know."""
+    lab = Lab(order, quorum="majority", split_servers_above=3)
+    one, change = lab.orders[1], unpack(ended())
+    assert isinstance(change, Reshape)
+    local = one.layers()[0]
+    one._changes.on_reshape(local, change, 0, GroupMessageId(local.member.core.me, 1))
+    assert local.memory.bound[SERVERS] > EPOCH
+    stamp = DaisyStamp(None, Found(SERVERS, EPOCH, (0, 3, 6), again=True), busy=True)
+    effects = one.receive(Packet(3, None, stamp), lab.now)
+    talks = [effect.packet.stamp.talk for effect in effects if isinstance(effect, Transmit)]
+    return any(isinstance(talk, Left) for talk in talks)
+
+
 SCHEDULES: dict[str, Callable[[type[Order]], object]] = {
     "merges-out-of-step": one_is_back_among_the_servers_when_its_group_has_moved,
     "from-above-is-not-last": both_servers_are_left_out_in_a_merge,
@@ -310,6 +371,8 @@ SCHEDULES: dict[str, Callable[[type[Order]], object]] = {
     "departed-is-not-had": one_that_is_awaited_is_forgotten,
     "forgets-what-its-group-has-not": lambda order: servers_are_founded_without_a_group(order, 0),
     "keeps-that-to-itself": lambda order: servers_are_founded_without_a_group(order, 2),
+    "lets-servers-call-that-it-has-left": servers_are_founded_that_have_ended,
+    "answers-though-not-all-know": one_alone_knows_that_servers_have_ended,
 }
 
 

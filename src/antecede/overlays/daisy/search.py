@@ -292,7 +292,9 @@ class Search(Part):
                 self._on_lost(source, node, above, epoch, now)
             case Found(node):
                 layer = self.core.layer_of(node)
-                if layer is not None and (layer.is_lost or talk.epoch > layer.state.epoch):
+                if layer is None:
+                    self._answer_those_left(source, node)
+                elif layer.is_lost or talk.epoch > layer.state.epoch:
                     self._adopt(layer, talk, now)
 
     def _look_around(self, now: float) -> None:
@@ -348,6 +350,14 @@ class Search(Part):
             if isinstance(change, Reshape) and change.gone == node:
                 self.say(Left(node, stored), to)
         return has_left
+
+    def _answer_those_left(self, source: int, node: int) -> None:
+        """Tell servers that call, and that this group has left, that they have ended. They were
+        founded anew without it, so none of them may know; they look for nobody, and would go on
+        for ever beside those in their place. It is certain when all of the group know (G5)."""
+        fences = [layer.state.fence for layer in self.core.layers]
+        if any(fence.known_to_all.get(node, 0) >= LEFT for fence in fences):
+            self.say_left(node, 1 << source)
 
     def _on_seek(self, source: int, word: Seek, now: float) -> None:
         """A server looks for the servers above: answer it as one of them, or as one that looks."""
