@@ -72,6 +72,11 @@ class Options(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         """How long it may wait, at most, for somebody who never comes before it goes on."""
         return 0.0
 
+    @property
+    def replaces_s(self) -> float:
+        """How long it may take, at most, until others serve where a link is cut for good."""
+        return 0.0
+
     # For advice.
 
     @classmethod

@@ -5,12 +5,12 @@ from collections import Counter
 
 import pytest
 
-from antecede.drawn import FOR_EVER_S
+from antecede.drawn import BACK_S, FOR_EVER_S
 from antecede.fuzzing import draw
 from antecede.fuzzing.drawing import draw_fields
 from antecede.fuzzing.judging import judge
 from antecede.order import Addressing, Channels
-from antecede.overlays.daisy.options import DaisyOptions
+from antecede.overlays.daisy.options import SPELL, DaisyOptions
 from antecede.protocols import find, names
 from antecede.simulate import make_scenario
 from antecede.simulate.duty import Duty, duty, loses
@@ -99,6 +99,21 @@ def test_a_run_goes_on_until_everybody_can_be_back() -> None:
             assert scenario.patience_s >= max(away_s, options.forget_after_s) + 10 * options.tick_s
             is_kept.append(options.forget_after_s > away_s)
     assert 0.8 * len(is_kept) < sum(is_kept) < len(is_kept)
+
+
+def test_a_run_goes_on_until_others_serve_where_a_link_is_cut_for_good() -> None:
+    """With much loss the members of two groups find that out between two calls, which come ever
+    more seldom."""
+    lasting = []
+    for seed in range(1, 301):
+        scenario = draw("daisy", seed)
+        if any(cut.end_s >= FOR_EVER_S for cut in scenario.network.partitions):
+            lasting.append(scenario)
+    assert lasting
+    for scenario in lasting:
+        options = scenario.order_options
+        assert isinstance(options, DaisyOptions)
+        assert scenario.patience_s >= BACK_S + options.waits_s + SPELL * options.suspect_after_s
 
 
 def test_traffic_outlasts_most_cuts_and_many_cuts_outlast_founding_anew() -> None:

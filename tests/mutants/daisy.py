@@ -1458,6 +1458,11 @@ SELDOM = [
         new="if False:",
     ),
     Mutant(
+        name="forgets-it-among-the-next-servers",
+        old="        elif place == 1 and old.node.index == new.node.index:\n",
+        new="        elif place < 0:\n",
+    ),
+    Mutant(
         name="keeps-that-to-itself",
         old="if words := untold(layer):",
         new="if words := ():",

@@ -288,12 +288,14 @@ def one_that_is_awaited_is_forgotten(order: type[Order]) -> list[str]:
     return [fault for fault in lab.faults() if "missing" in fault]
 
 
-def servers_are_founded_without_a_group(order: type[Order], who: int) -> bool:
+def servers_are_founded_without_a_group(order: type[Order], who: int, away_s: float = 0.0) -> bool:
     """1 and 2 are cut off, and go on without 0. It gets something for them from 8, and 4 answers to
-    what 8 sends next. Then 8 dies with its group and all servers but 0, which comes home. The next
-    servers have the answer alone. Is one whom it is for not told what precedes it?"""
+    what 8 sends next. Then 8 dies with its group and all servers but 0, which comes home, at once
+    or when the next servers are there. These have the answer alone. Is one whom it is for not told
+    what precedes it, with what is delivered after that?"""
     lab, is_cut = Lab(order, quorum="majority", forget_after_s=5.0), True
-    lab.lose = lambda copy: is_cut and ({*copy[:2]} & {1, 2}) not in (set(), {*copy[:2]})
+    apart = {1, 2}
+    lab.lose = lambda copy: is_cut and ({*copy[:2]} & apart) not in (set(), {*copy[:2]})
     lab.let_answer(4, 0, 2)
     at_home = [lab.orders[one].layers()[0] for one in (0, 1)]
     lab.send(0, 1)
@@ -304,11 +306,15 @@ def servers_are_founded_without_a_group(order: type[Order], who: int) -> bool:
     until(lab, lambda: lab.delivered[4])
     lab.run(0.5)
     lab.crash(3, 6, 7, 8)
+    apart = {0}
+    lab.run(away_s)
     is_cut = False
+    lab.run(5.0)
+    lab.send(5, 0, 1, 2)
     lab.run(90.0)
-    assert all(MessageId(4, 1) in lab.delivered[one] for one in (0, 2))
+    assert MessageId(4, 1) in lab.delivered[2]
     assert all(first not in lab.delivered[one] for one in (0, 2))
-    return (0, (first,)) not in gaps(lab, who)
+    return not any(first in names for _, names in gaps(lab, who))
 
 
 def servers_are_founded_that_have_ended(order: type[Order]) -> list[str]:
@@ -371,6 +377,9 @@ SCHEDULES: dict[str, Callable[[type[Order]], object]] = {
     "departed-is-not-had": one_that_is_awaited_is_forgotten,
     "forgets-what-its-group-has-not": lambda order: servers_are_founded_without_a_group(order, 0),
     "keeps-that-to-itself": lambda order: servers_are_founded_without_a_group(order, 2),
+    "forgets-it-among-the-next-servers": lambda order: servers_are_founded_without_a_group(
+        order, 0, away_s=8.0
+    ),
     "lets-servers-call-that-it-has-left": servers_are_founded_that_have_ended,
     "answers-though-not-all-know": one_alone_knows_that_servers_have_ended,
 }

@@ -302,8 +302,15 @@ def test_who_asks_a_group_that_has_lost_its_majority_is_excused(
     chronicle.add(0, Notice(Event.VIEW, "group 9", 1, 0b111101), 3.0)
     chronicle.add(1, Notice(Event.STOPPED, "group 9", members=0b111101), 20.0)
     assert Excuses(scenario, chronicle, dead, 50.0, dict).outside(1, 0b10) == is_excused
-    chronicle.add(1, Notice(Event.STOPPED, "group 8", members=0b111101), 21.0)
+    chronicle.add(4, Notice(Event.MERGE, "group 7 and group 9"), 20.0)  # and can call it there
     assert not Excuses(scenario, chronicle, dead, 50.0, dict).outside(1, 0b10)
+
+
+def test_who_asks_a_group_that_nobody_has_seen_is_owed_an_answer_of_those_that_live() -> None:
+    chronicle = Chronicle()
+    scenario = make_scenario({"protocol": "daisy", "processes": 6, "options": {"sizes": [3]}})
+    chronicle.add(1, Notice(Event.STOPPED, "group 8", members=0b111101), 21.0)
+    assert not Excuses(scenario, chronicle, 0b001101, 50.0, dict).outside(1, 0b10)
 
 
 def test_who_was_in_and_finds_nobody_who_lets_it_back_has_stopped() -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from antecede.drawn import BACK_S, cut_off_s
+from antecede.drawn import BACK_S, FOR_EVER_S, cut_off_s
 from antecede.fuzzing.asking import ask
 from antecede.fuzzing.chance import Chance
 from antecede.fuzzing.changes import FEWEST, SHARE, draw_changes
@@ -181,11 +181,14 @@ def _order(fields: Fields) -> type[Order]:
 
 def _patient(fields: Fields) -> Fields:
     """Where silence is taken for a crash, a run waits until everybody can be back, and from then on
-    until it is given up that somebody comes."""
+    until it is given up that somebody comes; and until a link that is cut for good does not matter
+    any more."""
     if _order(fields).traits.survives_crashes:
-        away_s = cut_off_s(fields["network"].get("partitions", ()))
-        waits_s = parse_options(fields["protocol"], fields["options"]).waits_s
-        fields["patience_s"] = BACK_S + away_s + waits_s
+        cuts = fields["network"].get("partitions", ())
+        options = parse_options(fields["protocol"], fields["options"])
+        is_for_ever = any(cut["end_s"] >= FOR_EVER_S for cut in cuts)
+        waits_s = options.waits_s + (options.replaces_s if is_for_ever else 0.0)
+        fields["patience_s"] = BACK_S + cut_off_s(cuts) + waits_s
     return fields
 
 

@@ -188,7 +188,7 @@ class Flushing:
         answers = flush.answers.values()
         rows = [answer.received for answer in answers]
         wanted = list(map(max, *rows)) if len(rows) > 1 else list(rows[0])
-        beyond = {key for answer in answers for key in answer.beyond if self.core.config.trusts}
+        beyond = {key for answer in answers for key in answer.beyond}
         for rank, number in sorted(beyond):
             if number == wanted[rank] + 1:
                 wanted[rank] = number
@@ -278,7 +278,8 @@ class Flushing:
             return
         if not self.core.config.trusts and self.core.state.peers[rank].failed:
             return
-        answer = Answer(body.received, body.accepted_in, body.accepted, body.beyond)
+        beyond = body.beyond if self.core.config.trusts else ()
+        answer = Answer(body.received, body.accepted_in, body.accepted, beyond)
         flush.answers[rank] = answer
         self._progress()
 

@@ -151,8 +151,11 @@ class Streams:
             self._note_row(self.core.rank, tuple(self.core.state.received))
 
     def beyond_gaps(self) -> tuple[tuple[int, int], ...]:
-        """What has come here after a gap, by the rank of its sender and its number."""
+        """What has come here after a gap, by the rank of its sender and its number; nothing where
+        members do not trust each other, for nobody would wait for it."""
         state = self.core.state
+        if not self.core.config.trusts:
+            return ()
         return tuple(sorted(key for key in state.current if key[1] > state.received[key[0]]))
 
     def _ask_for_gap(self, rank: int, number: int) -> None:

@@ -143,8 +143,8 @@ class Excuses:
     def outside(self, process: int, others: ProcessSet) -> bool:
         """Whether a process that is never let in has said so, and all it asked are dead, cut off
         from it for good, or outside like it (`others`); or the group has lost its majority for
-        good. Who looks for servers, and lives, can found them with others who do, unless most
-        groups are lost, or it is shut out."""
+        good, and nobody has gone on from there to another. Who looks for servers, and lives, can
+        found them with others who do, unless most groups are lost, or it is shut out."""
         asked = self._chronicle.asked.get(process)
         if asked is None:
             return False
@@ -152,7 +152,8 @@ class Excuses:
         if where.startswith(SERVERS):
             return self._are_most_lost(process, asked) or self._is_shut_out(process, where)
         last = self._final_views[where].members if where in self._final_views else 0
-        if 2 * (last & self._living).bit_count() < last.bit_count():
+        is_lost = 2 * (last & self._living).bit_count() < last.bit_count()
+        if is_lost and not self._gone_from(where) & self._living:
             return True
         return not asked & self._living & reach(process, self._cuts) & ~others
 

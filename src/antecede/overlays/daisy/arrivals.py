@@ -54,7 +54,7 @@ from antecede.overlays.daisy.relay import Relay
 from antecede.overlays.daisy.undelivered import note
 
 _AT_ONCE = Bind | Forget | Above | Reshape | Undelivered
-"""The words that do not wait for batches (F5)."""
+"""The words that do not wait for batches: `Bind` must not (F5), the others need not."""
 
 
 class Arrivals(Part):

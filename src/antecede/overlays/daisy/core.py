@@ -115,6 +115,10 @@ class Core:
             for above in self.layers[1:2]:
                 known |= dict.fromkeys(left_undelivered(old, above))
             new.state.undelivered = list(known)
+        elif place == 1 and old.node.index == new.node.index:
+            home = self.layers[0]
+            known = dict.fromkeys((*home.state.undelivered, *left_undelivered(home, old)))
+            home.state.undelivered = list(known)
         if old.config.group == new.config.group:
             new.member.follow(old.member)
         if old.node.index != new.node.index:

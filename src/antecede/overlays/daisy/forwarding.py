@@ -126,10 +126,13 @@ class Forwarding(Part):
         the group below, or depend on what does. Then it overtakes what that one has sent before and
         nobody has brought: that is told, once."""
         told = layer.state.told_lost
-        names = self._lost_before(layer, self._ahead_of(layer, below), below)
+        ahead = self._ahead_of(layer, below)
+        ahead = [one for one in ahead if one.number - 1 > told.get(one.sender, 0)]
+        names = self._lost_before(layer, ahead, below) if ahead else ()
         news = tuple(name for name in names if name.number > told.get(name.sender, 0))
         if news:
             self._tell_lost(layer, below, news, news)
+            told |= {one.sender: one.number - 1 for one in ahead}
 
     def tell_lost(self, layer: Layer) -> None:
         """At a new server, in its group of servers, and when one who has left is forgotten. They

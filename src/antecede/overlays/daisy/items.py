@@ -493,6 +493,14 @@ def check_process_keys(numbers: Iterable[int], size: int) -> None:
         raise MalformedStamp("who", "is an unknown process")
 
 
+def check_undelivered(item: Undelivered, size: int) -> None:
+    """Refuse a message from or to processes that there are not."""
+    if item.sender >= size:
+        raise MalformedStamp("sender", f"is {item.sender}")
+    if not item.destinations or (unfolded(item.destinations) | unfolded(item.home)) >> size:
+        raise MalformedStamp("destinations", "are none, or unknown processes")
+
+
 def plain(item: Carry | Ahead) -> Carry:
     """A message, without the list of those that it comes after if it has one."""
     return item if isinstance(item, Carry) else item.carry

@@ -317,8 +317,8 @@ class Levels(Part):
         return serving[-1:] == [sender]
 
     def end(self, layer: Layer, stored: bytes, now: float) -> None:
-        """Tell the group below that the group of servers ends, as all its members know, and leave
-        it."""
+        """Tell the group below that the group of servers ends, and leave it: all its members know
+        that, or one says so whose group has left it (`Left`)."""
         moving, change = layer.state.moving, unpack(stored)
         if moving.ended_by or not isinstance(change, Reshape):
             return

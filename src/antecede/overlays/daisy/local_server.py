@@ -11,7 +11,8 @@ When the server fails, each member hands all that it keeps to the next one (`Bat
 waits for all of these, and for what the group of servers keeps for its group. It begins with all of
 that in the order of Lamport time, and members drop what they have had. What only the old server and
 others that died had is lost, its own messages at least: that is told as a gap. The servers are
-waited for as long as there are any, and for twice `forget_after_s` where there are none.
+waited for as long as there are any, and for twice `forget_after_s` where there are none; and until
+all of them are in their present view, for one that is not may have what it is about to drop.
 """
 
 from antecede import groups

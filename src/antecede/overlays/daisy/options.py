@@ -124,6 +124,10 @@ class DaisyOptions(Options, frozen=True):
         return self.forget_after_s * times + _SILENCES_TOLD * self.suspect_after_s
 
     @property
+    def replaces_s(self) -> float:
+        return (SPELL + _SILENCES_TOLD) * self.suspect_after_s
+
+    @property
     def silences_back(self) -> int:
         """In how many times `suspect_after_s` a process that can be reached again is back, or
         replaced. In groups that change it takes longer: the founders of the next one are waited
@@ -148,6 +152,10 @@ class DaisyOptions(Options, frozen=True):
 
 _SILENCES_TOLD = 10
 """After how many times `suspect_after_s` more it is told at most that a wait was in vain."""
+
+SPELL = 30
+"""Calls come ever more seldom. Those that are at most so many times `suspect_after_s` apart count
+as one call that lasts."""
 
 _LEAST_SPLIT = 3
 """Four are the fewest that make two groups of two."""

@@ -46,6 +46,7 @@ from antecede.overlays.daisy.items import (
     check_addresses,
     check_changes,
     check_process_keys,
+    check_undelivered,
     decode_items,
     unpack,
 )
@@ -249,8 +250,8 @@ class Daisy(Order):
                 check_process_keys([item.who], self.membership.size)
             elif type(item) is Change or type(item) is Reshape:
                 check_changes([item], self.membership.size)
-            elif type(item) is Undelivered and item.sender >= self.membership.size:
-                raise MalformedStamp("sender", f"is {item.sender}")
+            elif type(item) is Undelivered:
+                check_undelivered(item, self.membership.size)
         check_addresses(payload, self.membership.size)
 
     def _check_matrix(self, item: Direct) -> None:

@@ -20,6 +20,7 @@ from antecede.order import Event, Notice, Packet, Transmit
 from antecede.overlays.daisy.core import Core, Part
 from antecede.overlays.daisy.items import Above, Reshape, unpack
 from antecede.overlays.daisy.layer import ABOVE, LEFT, Layer, founding_anew, joining, last_view_key
+from antecede.overlays.daisy.options import SPELL
 from antecede.overlays.daisy.plan import Node
 from antecede.overlays.daisy.records import NEVER, Servers
 from antecede.overlays.daisy.stamp import (
@@ -37,9 +38,6 @@ from antecede.overlays.daisy.stamp import (
 _FOUNDERS = 1 << 16
 """An epoch has its founder in the bits below this: if two are founded at once, one is the later."""
 
-_SPELL = 30
-"""Calls come ever more seldom. Those that are at most so many times `suspect_after_s` apart count
-as one call that lasts."""
 _IN_VAIN = 5
 """After how many times `suspect_after_s` a process says that nobody lets it in, or a server tells
 its group that there are no others."""
@@ -285,7 +283,7 @@ class Search(Part):
                 self.say(Poke(node), 1 << to)
             case Poke(node):
                 self._look_around(now)
-                self._pass_on_call(source, node, now, _SPELL * self._patience_s)
+                self._pass_on_call(source, node, now, SPELL * self._patience_s)
             case Seek():
                 self._on_seek(source, talk, now)
             case Lost(node, epoch, above):
@@ -311,7 +309,7 @@ class Search(Part):
         sleep = layer.state.sleep
         if layer.is_server and not layer.view.processes >> source & 1:  # others may be late
             sleep.called_since = max(sleep.called_since, now + repeated_after_s)
-        elif now - sleep.called_at > _SPELL * self._patience_s:
+        elif now - sleep.called_at > SPELL * self._patience_s:
             sleep.called_since = now
         sleep.called_at = now
         if now - sleep.called_since <= 3 * self._patience_s:

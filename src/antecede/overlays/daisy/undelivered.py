@@ -59,6 +59,7 @@ def overtaken(layer: Layer, kept: Kept, delivered: dict[int, int]) -> tuple[Mess
         item.id
         for item in map(_item, late)
         if unfolded(item.destinations) >> layer.process & 1
+        and item.sender != layer.process
         and item.number > delivered.get(item.sender, 0)
     }
     return tuple(sorted(mine))
