@@ -187,6 +187,16 @@ STAR = [
         new="        if gone.bit_count() > 1:  # not before",
     ),
     Mutant(
+        name="names-nobody-who-dies-later",
+        old="            handover.gone |= process_set(left)",
+        new="            handover.gone |= 0",
+    ),
+    Mutant(
+        name="names-no-newcomer",
+        old=" - layer.memory.arrived_latecomers)",
+        new=")",
+    ),
+    Mutant(
         name="a-gap-is-told-too-soon",
         old="        if handover.gone and self._may_yet_lose(layer):\n            return\n",
         new="",

@@ -10,7 +10,7 @@ import pytest
 from antecede.errors import Misuse
 from antecede.groups.packets import Decide, Heard, Join
 from antecede.groups.streams import Streams
-from antecede.message import Message, MessageId
+from antecede.message import Message, MessageId, process_set
 from antecede.order import Event, Order
 from antecede.protocols import find
 from tests.mutants import Mutant, mutated
@@ -180,8 +180,54 @@ def a_server_dies_alone(order: type[Order] | None) -> list[int]:
     return [notice.members for notice in lab.told(Event.GAP)]
 
 
-def test_a_server_that_dies_alone_leaves_a_gap_that_is_told() -> None:
-    assert a_server_dies_alone(None) == [1]
+def named(lab: Lab, *processes: int) -> bool:
+    """Whether one gap has named all of these."""
+    these = process_set(processes)
+    return any(notice.members & these == these for notice in lab.told(Event.GAP))
+
+
+def a_member_dies_before_it_hands_over(order: type[Order] | None) -> bool:
+    """2 sends two messages to 1. The first is lost on its way from 0, which dies when the second is
+    there. So does 2, when 1 waits for what it keeps. Whether a gap has named both."""
+    lab = Lab(order, **STAR)
+    lab.lose = lambda copy: copy[:2] == (0, 1)
+    lab.send(2, 1)
+    lab.run(2.5 * DELAY_S)
+    lab.lose = lambda copy: False
+    lab.send(2, 1)
+    lab.run(2.5 * DELAY_S)
+    lab.crash(0)
+    lab.lose = lambda copy: copy[:2] == (2, 1) and bool(carried(copy[2]))
+    while not lab.orders[1].layers()[0].is_server:
+        lab.run(DELAY_S)
+    assert not lab.delivered[1]
+    lab.crash(2)
+    lab.lose = lambda copy: False
+    assert lab.run().faults() == ["1 delivers 2:2 before 2:1"]
+    return named(lab, 0, 2)
+
+
+def a_newcomer_serves_and_dies(order: type[Order] | None) -> bool:
+    """2 and 3 come, and 2 serves when 0 and 1 have died. It sends two messages to 3, the first of
+    which is lost, and dies. Whether a gap has named it."""
+    lab = Lab(order, size=4, groups=[[0, 1]], latecomers=[2, 3], **STAR)
+    for newcomer in (2, 3):
+        lab.run(2.0)
+        lab.join(newcomer)
+    lab.run(2.0)
+    lab.crash(0, 1)
+    lab.send(3, 2)
+    lab.run(20.0)
+    lab.lose = lambda copy: copy[:2] == (2, 3)
+    lab.send(2, 3)
+    lab.run(2.5 * DELAY_S)
+    lab.lose = lambda copy: False
+    lab.send(2, 3)
+    lab.run(2.5 * DELAY_S)
+    lab.crash(2)
+    lab.send(3, 2)
+    assert lab.run().faults() == ["3 delivers 2:2 before 2:1"]
+    return named(lab, 2)
 
 
 def dies_with_three_on_the_way(order: type[Order] | None, *lacking: tuple[int, ...]) -> Lab:
@@ -243,8 +289,19 @@ def test_else_what_came_after_a_gap_is_lost(monkeypatch: pytest.MonkeyPatch) -> 
     assert servers_have_pieces().faults() == ["1 delivers 6:3 before 6:2"]
 
 
-def test_a_gap_is_told_when_nobody_has_the_message_any_more() -> None:
-    assert not one_of_the_servers_is_late(None)
+TELLS: dict[str, Callable[[type[Order] | None], bool]] = {
+    "a-server-dies-in-silence": lambda order: a_server_dies_alone(order) == [1],
+    "names-nobody-who-dies-later": a_member_dies_before_it_hands_over,
+    "names-no-newcomer": a_newcomer_serves_and_dies,
+    "a-gap-is-told-too-soon": lambda order: not one_of_the_servers_is_late(order),
+}
+"""What is lost, and has to be told: whether it is."""
+
+
+@pytest.mark.parametrize("name", TELLS)
+def test_what_is_lost_is_told(name: str) -> None:
+    """And not before nobody has the message any more."""
+    assert TELLS[name](None)
 
 
 NEEDS = {
@@ -267,11 +324,8 @@ def test_the_schedules_pass(name: str) -> None:
 @pytest.mark.parametrize("rule", STAR_RULES, ids=lambda rule: rule.name)
 def test_they_fail_without_the_rule(rule: Mutant) -> None:
     order = mutated("daisy", rule)
-    if rule.name == "a-server-dies-in-silence":
-        assert a_server_dies_alone(order) == []
-        return
-    if rule.name == "a-gap-is-told-too-soon":
-        assert one_of_the_servers_is_late(order)
+    if rule.name in TELLS:
+        assert not TELLS[rule.name](order)
         return
     lab = NEEDS[rule.name](order)
     assert lab.faults() or lab.kept()

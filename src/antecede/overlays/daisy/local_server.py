@@ -123,7 +123,9 @@ class ThroughServer(PointToPoint):
         if layer.is_server:
             if is_other:
                 self._gather(layer, view)
-            handover.awaiting &= {member.process for member in view.members}
+            left = handover.awaiting - {member.process for member in view.members}
+            handover.awaiting -= left
+            handover.gone |= process_set(left)  # what they had to hand over may be lost with them
             for member in event.joined:
                 self._tell_again(layer, member.process, now)
         elif is_other:
@@ -136,7 +138,8 @@ class ThroughServer(PointToPoint):
         handover.gathering, handover.told = True, {}
         handover.awaiting = {member.process for member in view.members[1:]}
         layer.memory.passed = {}
-        gone = layer.node.processes & ~view.processes & ~process_set(self.options.latecomers)
+        to_come = process_set({*self.options.latecomers} - layer.memory.arrived_latecomers)
+        gone = layer.node.processes & ~view.processes & ~to_come
         handover.gone = gone
 
     def _tell_again(self, layer: Layer, process: int, now: float) -> None:

@@ -363,8 +363,8 @@ class Handover(msgspec.Struct, array_like=True):
     without_servers_since: float = -1.0
     """Since when there are no servers above to wait for; below 0 if there are."""
     gone: ProcessSet = 0
-    """Who was away when this process began to serve. A gap names them when it goes on without them.
-    """
+    """Who was away when this process began to serve, or has left without handing anything over. A
+    gap names them when it goes on without them."""
     told: dict[MessageId, dict[int, int]] = {}
     """By message and by process that was sent it, its number in the channel to that process."""
 
