@@ -615,16 +615,18 @@ def excused(
     dead: int = 0,
     before: tuple[Notice, ...] = (),
     founding: tuple[str, ...] = (),
+    heard: tuple[int, ...] = (),
 ) -> tuple[bool, bool]:
     """Whether a message of process 4 that is for this one is, where it is kept for 30 s; and
     whether it is though somebody has it. Process 4 says that it has stopped, if others are dead;
-    who tells of the gap has said what is `before`."""
+    who tells of the gap has said what is `before`, and so have those that `heard` it."""
     message = MessageId(4, 1)
     chronicle = Chronicle({where: Notice(Event.VIEW, where, 1, 0b1010) for where in founding})
     for where, members in VIEWS.items():
         chronicle.add(0, Notice(Event.VIEW, where, 1, members), 0.1)
     for earlier in before:
-        chronicle.add(teller, earlier, 20.0)
+        for one in (teller, *heard):
+            chronicle.add(one, earlier, 20.0)
     chronicle.add(teller, notice, 40.0)
     if dead:
         chronicle.add(4, Notice(Event.STOPPED, "group 1"), 5.0)
@@ -673,6 +675,27 @@ def test_who_speaks_for_others_when_it_tells_a_gap() -> None:
     assert excused(gap, 1, 0, [4], 35.0, before=(another, stop)) == (False, False)
     back = Notice(Event.RESUMED, "group 0", 1)
     assert excused(gap, 1, 0, [4], 35.0, before=(another, stop, back)) == (True, True)
+
+
+def test_who_was_let_in_among_servers_after_it_had_left_is_told_as_its_group_is() -> None:
+    """1 serves in the place of 2, which was let in as well and has not heard of it."""
+    gap = msgspec.structs.replace(BY_NAME, where="servers")
+    both = Notice(Event.VIEW, "servers", 2, 0b001110)
+    assert excused(gap, 1, 2, [4], 35.0, before=(both,)) == (True, True)
+    assert excused(gap, 1, 2, [4], 20.0, before=(both,)) == (False, False)
+    # It has heard of it, and has to tell for itself.
+    assert excused(gap, 1, 2, [4], 35.0, before=(both,), heard=(2,)) == (False, False)
+    # Who tells serves another group.
+    assert excused(gap, 1, 3, [4], 35.0, before=(both,)) == (False, False)
+    # Who tells was lost at home, or is not in that view.
+    stop = Notice(Event.STOPPED, "group 0")
+    assert excused(gap, 1, 2, [4], 35.0, before=(both, stop)) == (False, False)
+    without = Notice(Event.VIEW, "servers", 2, 0b001100)
+    assert excused(gap, 1, 2, [4], 35.0, before=(without,)) == (False, False)
+    # It has founded the group of servers, and their groups have merged since.
+    gap, merged = msgspec.structs.replace(BY_NAME, where="servers 4"), 0b111111
+    before = (Notice(Event.VIEW, "group 5", 1, merged),)
+    assert excused(gap, 1, 3, [4], 35.0, before=before, founding=("servers 4",)) == (False, False)
 
 
 @pytest.mark.parametrize(

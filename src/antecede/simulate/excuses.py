@@ -277,13 +277,13 @@ class Excuses:
     def _views(self) -> dict[str, Notice]:
         """By group, the view that was installed last by somebody who lives: where all are dead who
         knew of a later one, the others are where they were."""
-        return self._last_views(inf, self._living)
+        return self._chronicle.last_views(inf, self._living)
 
     @cached_property
     def _views_by_side(self) -> list[tuple[ProcessSet, dict[str, Notice]]]:
         """The same by each side of the cuts that last: what the others have agreed on since is
         never heard of there."""
-        return [(side, self._last_views(inf, side)) for side in self._joined]
+        return [(side, self._chronicle.last_views(inf, side)) for side in self._joined]
 
     @cached_property
     def _final_views(self) -> dict[str, Notice]:
@@ -291,7 +291,7 @@ class Excuses:
         who decided a view are bound to it, whoever of them has died. Servers may begin anew."""
         if not self._is_one_line:
             return {}
-        last = self._last_views(inf)
+        last = self._chronicle.last_views(inf)
         return {where: view for where, view in last.items() if not where.startswith(SERVERS)}
 
     def _quorum(self, where: str, halted: ProcessSet, near: ProcessSet = -1) -> ProcessSet:
@@ -451,30 +451,27 @@ class Excuses:
         if teller == process:
             return True
         told_s = self._chronicle.notices[notice].last_s
-        last = self._last_views(told_s)
-        is_inside = notice.where in last and last[notice.where].members >> process & 1
+        last = self._chronicle.last_views(told_s)
+        here = last[notice.where].members if notice.where in last else 0
+        if here >> process & 1 and not self._serves_instead(teller, process, last[notice.where]):
+            return False
         stopped = self._chronicle.stopped_in(teller, told_s)
-        return not is_inside and all(self._is_above(one, notice.where) for one in stopped)
+        return all(self._is_above(one, notice.where) for one in stopped)
+
+    def _serves_instead(self, one: int, process: int, view: Notice) -> bool:
+        """Whether one that is in this view of servers, as is another of its local group, is the
+        only one of the two that serves there: the other had left when it was let in, and never
+        hears of that."""
+        homes = self._homes.values()
+        are_together = any(home >> one & home >> process & 1 for home in homes)
+        is_for = are_together and view.where.startswith(SERVERS) and view.members >> one & 1
+        return bool(is_for) and not self._chronicle.has_come(process, view)
 
     def _is_above(self, one: str, other: str) -> bool:
         """Whether one group is above another, of those that there are at the start: these are
         numbered level by level."""
         founding = self._chronicle.founding
         return one in founding and other in founding and _number(one) > _number(other)
-
-    def _last_views(self, until_s: float, seen_by: ProcessSet = -1) -> dict[str, Notice]:
-        """By group, the last view that one of these processes had installed by then; at the start,
-        that of the founders."""
-        last: dict[str, tuple[float, int]] = {}
-        founding = self._chronicle.founding.items()
-        found = {where: notice for where, notice in founding if notice.members & seen_by}
-        for notice, seen in self._chronicle.notices.items():
-            if notice.event is not Event.VIEW or not seen.processes & seen_by:
-                continue
-            at = (seen.first_s, notice.number)
-            if at[0] <= until_s and at >= last.get(notice.where, (0.0, 0)):
-                last[notice.where], found[notice.where] = at, notice
-        return found
 
     @cached_property
     def _told(self) -> Mapping[Telling, States]:

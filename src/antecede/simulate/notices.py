@@ -98,6 +98,28 @@ class Chronicle:
             if who == process and since <= time_s < until
         }
 
+    def has_come(self, process: int, view: Notice) -> bool:
+        """Whether a process has ever been in a view as far as it knows: it founded the group so, or
+        says so."""
+        told = self.notices.get(view)
+        is_told = told is not None and told.processes >> process & 1
+        return bool(is_told) or view == self.founding.get(view.where)
+
+    def last_views(self, until_s: float, seen_by: ProcessSet = -1) -> dict[str, Notice]:
+        """By group, the last view that one of these processes had installed by then; at the start,
+        that of the founders."""
+        last: dict[str, tuple[float, int]] = {}
+        found = {
+            where: notice for where, notice in self.founding.items() if notice.members & seen_by
+        }
+        for notice, seen in self.notices.items():
+            if notice.event is not Event.VIEW or not seen.processes & seen_by:
+                continue
+            at = (seen.first_s, notice.number)
+            if at[0] <= until_s and at >= last.get(notice.where, (0.0, 0)):
+                last[notice.where], found[notice.where] = at, notice
+        return found
+
     def sentences(self, scenario: Scenario, last_s: float) -> tuple[str, ...]:
         """One a notice and a fault, in the order of time. `last_s`: when a message was sent,
         received or delivered for the last time."""
