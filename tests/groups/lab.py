@@ -4,6 +4,7 @@ asks for. One schedule, one run: all randomness comes from the schedule's seed."
 import random
 from collections import deque
 from heapq import heappop, heappush
+from math import inf
 from types import ModuleType
 from typing import Any
 
@@ -71,7 +72,9 @@ class Schedule(msgspec.Struct, frozen=True, array_like=True):
     trusts: bool = True
     """Whether members believe each other."""
     most: int = 0
-    """How many members make newcomers wait."""
+    """How many members make newcomers wait,"""
+    room_after_s: float = inf
+    """and for how long."""
 
 
 class Event(msgspec.Struct, frozen=True):
@@ -170,6 +173,7 @@ class Lab:
             window=8,
             trusts=schedule.trusts,
             most=schedule.most,
+            room_after_s=schedule.room_after_s,
             remembered_decisions=REMEMBERED_DECISIONS,
         )
 

@@ -106,6 +106,12 @@ def test_newcomers_wait_while_a_group_is_full_and_who_was_there_does_not(network
     assert {process for process, _ in history.alive} == {0, 2, 3, 4, 5}
 
 
+def test_newcomers_wait_for_room_no_longer_than_is_said() -> None:
+    news = (Action(1.0, "restart", 4), Action(1.0, "restart", 5))
+    history = run(QUIET, *traffic(0, 3), *news, processes=6, most=5, room_after_s=5.0)
+    assert [*map(len, views_of(history, (0, 0)))][-2:] == [5, 6]
+
+
 def test_sponsor_dies_before_the_newcomer_is_in() -> None:
     history = run(
         QUIET,

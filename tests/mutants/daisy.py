@@ -960,8 +960,13 @@ HELD_UP = [
         old="        counts = sum(nodes[index].counts for index in gone) / len(made)\n",
         new="        counts = 1.0\n",
     ),
+    Mutant(
+        name="waits-for-room-for-ever",
+        old="            room_after_s=options.forget_after_s,\n",
+        new="",
+    ),
 ]
-"""Groups of servers that are held up: `tests/overlays/test_daisy_held_up.py`."""
+"""Groups of servers that are held up, and those below: `tests/overlays/test_daisy_held_up.py`."""
 
 LOCAL_GROUPS = [
     Mutant(

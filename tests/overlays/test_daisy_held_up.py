@@ -211,10 +211,60 @@ def the_group_of_the_first_server_is_lost(order: type[Order]) -> list[str]:
     return lab.run(30.0).faults()
 
 
+NEVER_SPLIT: dict[str, Any] = {
+    "protocol": "daisy",
+    "processes": 14,
+    "seed": 56000048994,
+    "messages": 21,
+    "rate": 0.15,
+    "crashes": [{"process": 3, "time_s": 7.679}],
+    "patience_s": 153.22,
+    "options": {
+        "sizes": [3],
+        "quorum": "majority",
+        "split_above": 4,
+        "split_servers_above": 4,
+        "merge_servers_below": 2,
+        "forget_after_s": 38.305,
+    },
+    "workload": {"cascade": 0.0, "kind": "multicast", "size": 1},
+    "network": {
+        "loss": 0.0,
+        "duplication": 0.0,
+        "fifo": False,
+        "links": [],
+        "delay": {"kind": "exponential", "mean_s": 0.0407},
+        "partitions": [
+            {
+                "start_s": 1.485,
+                "end_s": 9.79,
+                "sides": [[0, 8, 9, 12, 13]],
+                "packets": "lost",
+                "one_way": False,
+            }
+        ],
+    },
+    "joins": [
+        {"process": 5, "time_s": 0.489, "talks_with": [0, 1]},
+        {"process": 6, "time_s": 1.62, "talks_with": [0, 1]},
+        {"process": 7, "time_s": 0.875, "talks_with": [0, 1]},
+        {"process": 8, "time_s": 0.286, "talks_with": [0, 1]},
+        {"process": 9, "time_s": 1.5, "talks_with": [0, 1]},
+        {"process": 10, "time_s": 0.451, "talks_with": [0, 1]},
+        {"process": 11, "time_s": 1.467, "talks_with": [0, 1]},
+        {"process": 12, "time_s": 1.408, "talks_with": [0, 1]},
+        {"process": 13, "time_s": 1.534, "talks_with": [0, 1]},
+    ],
+}
+"""The servers are founded anew without a group that has lost its majority: no group below them is
+split any more, and newcomers wait for a split."""
+
+
 SCHEDULES: dict[str, Callable[[type[Order]], object]] = {
     "a-merged-group-counts-once": drawn(MERGED_AND_TWO_ARE_CUT_OFF),
     "frozen-by-a-server-that-is-lost": the_group_of_the_first_server_is_lost,
     "frozen-while-a-group-is-lost": a_group_is_lost,
+    "waits-for-room-for-ever": drawn(NEVER_SPLIT),
 }
 OTHERS = [
     TOLD_OF_ITS_END,

@@ -108,17 +108,17 @@ class Admission:
 
     def candidates(self) -> list[MemberId]:
         """Who is to be in the next view: of each process that asks, the latest life; of those who
-        are new, as many as there is room for."""
+        are new, as many as there is room for, until they have waited for long."""
         state = self.core.state
         latest: dict[int, MemberId] = {}
         for member in sorted(state.joining):
             if state.view.rank(member) is None:
                 latest[member.process] = member
-        found, most = list(latest.values()), self.core.config.most
-        if not most:
+        found, config = list(latest.values()), self.core.config
+        if not config.most or self.core.now - state.joining_at > config.room_after_s:
             return found
         back = [member for member in found if member.incarnation]
-        room = max(0, most - len(state.view.members) - len(back))
+        room = max(0, config.most - len(state.view.members) - len(back))
         return back + [member for member in found if not member.incarnation][:room]
 
     def on_join(self, packet: Packet, body: Join) -> None:

@@ -1,6 +1,7 @@
 """What a group gives and takes: its settings and its effects."""
 
 from enum import StrEnum
+from math import inf
 
 import msgspec
 
@@ -67,6 +68,8 @@ class GroupConfig(msgspec.Struct, frozen=True, kw_only=True):
     most: int = 0
     """While a view has so many members, newcomers wait; 0 stands for any number. Who was there in
     an earlier life is let in all the same."""
+    room_after_s: float = inf
+    """How long newcomers wait for room, at most: then all are let in."""
     burst: int = 32
     """How many messages are sent again to one member at one time."""
     remembered_decisions: int = 64

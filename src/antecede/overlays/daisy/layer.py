@@ -56,7 +56,8 @@ def last_view_key(group: int) -> int:
 TAKING_BATCHES = -1
 """As `Founding.last_batch_place`: not all of what came in batches has been taken."""
 _CROWDED = 2
-"""How many times as large as it should be a local group is when newcomers wait for its split."""
+"""How many times as large as it should be a local group is when newcomers wait for its split: for
+`forget_after_s`, since it may never be split."""
 
 
 class Layer:
@@ -81,6 +82,7 @@ class Layer:
             window=options.window,
             detours=options.detours,
             most=_CROWDED * options.split_above if _splits(node, options) else 0,
+            room_after_s=options.forget_after_s,
         )
         me = MemberId(process, state.incarnation)
         if state.member:  # it has been started: who founded the group does not matter any more
