@@ -824,6 +824,11 @@ GIVING_WAY = [
         old="            if layer.memory.agreed_to == stored:\n",
         new="            if not stored:\n",
     ),
+    Mutant(
+        name="keeps-to-itself-what-batches-tell",
+        old="        self.announce(layer, now)  # the others may know of its end (C4)\n",
+        new="",
+    ),
 ]
 """More of groups that give way, and of who has missed something:
 `tests/overlays/test_daisy_giving_way.py` has the schedules, as chance has found them."""

@@ -70,6 +70,42 @@ SCHEDULES: dict[str, dict[str, Any]] = {
         "joins": [{"process": 2, "time_s": 2.92, "talks_with": []}],
         "patience_s": 110.304,
     },
+    "keeps-to-itself-what-batches-tell": {
+        "options": {
+            "tidy_s": 0.0106,
+            "local": "broadcast",
+            "forward": "stable",
+            "split_above": 4,
+            "merge_below": 3,
+            "sizes": [3, 2],
+            "pack_s": 0.0148,
+            "split_servers_above": 4,
+            "merge_servers_below": 2,
+            "quorum": "majority",
+            "tick_s": 0.3,
+            "forget_after_s": 43.829,
+        },
+        "processes": 12,
+        "seed": 56000039286,
+        "messages": 45,
+        "workload": {"cascade": 0.272, "kind": "unicast"},
+        "rate": 0.185,
+        "network": {
+            "loss": 0.0543,
+            "delay": {"kind": "exponential", "mean_s": 0.0221},
+            "partitions": [
+                {"start_s": 2.594, "end_s": 8.908, "sides": [[3, 6, 9]], "packets": "lost"},
+                {"start_s": 8.194, "end_s": 16.423, "sides": [[0, 10]], "packets": "lost"},
+            ],
+        },
+        "joins": [
+            {"process": 3, "time_s": 6.662},
+            {"process": 6, "time_s": 7.79},
+            {"process": 11, "time_s": 6.851},
+        ],
+        "crashes": [{"process": 1, "time_s": 2.609, "back_s": 9.37}],
+        "patience_s": 239.145,
+    },
 }
 
 

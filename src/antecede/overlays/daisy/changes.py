@@ -215,7 +215,8 @@ class Changes(Part):
             self._move(now, is_last=True)
 
     def go_by_batches(self, layer: Layer, now: float) -> None:
-        """Go by what the groups below remember, which their batches have brought along."""
+        """Go by what the groups below remember, which their batches have brought along. One may
+        have gone on although it has given way: it hears of that from its server alone."""
         if layer.view is None:
             return
         remembered = [one for each in self.core.layers for one in each.memory.changes]
@@ -224,6 +225,7 @@ class Changes(Part):
         memory.away = {who: since for who, since in memory.away.items() if who in children}
         memory.forgotten &= children
         self.absence.note_away(layer, layer.view, now)
+        self.announce(layer, now)  # the others may know of its end (C4)
 
     def moved_from(self, node: int) -> Moved:
         """The answer to one who asks for a group that has given way."""
