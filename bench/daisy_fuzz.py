@@ -1,7 +1,7 @@
-"""`python -m bench.daisy_fuzz FOLDER [GUIDED]`: write docs/results/daisy-fuzz.md from what
-`antecede fuzz --protocol daisy --out FOLDER` has done, and with `--guided` in GUIDED. What the
-scenarios had in them is drawn again from their seeds. Runs that failed are judged again by the
-present code."""
+"""`python -m bench.daisy_fuzz FOLDER [GUIDED [REVISION]]`: write docs/results/daisy-fuzz.md from
+what `antecede fuzz --protocol daisy --out FOLDER` has done, and with `--guided` in GUIDED.
+REVISION: that of the code which has done all of it, if it was one. What the scenarios had in them
+is drawn again from their seeds. Runs that failed are judged again by the present code."""
 
 import sys
 from collections import Counter
@@ -29,11 +29,12 @@ Written by `python -m bench.daisy_fuzz FOLDER GUIDED` from the books of
     antecede fuzz --protocol daisy --runs {guided} --seed {guided_seed} --guided --out GUIDED
 
 do not edit. (The copy that `python -m bench.compiled` makes comes to the same in less time, as it
-prints.) Where the code was mended meanwhile, earlier runs are by the code of that time; what failed
-has been judged again by the present one. Judged in every run: each message of a survivor reaches
-each survivor that it is for, once and in causal order; what one survivor has delivered of a process
-that crashed, all do that it is for; nobody waits for ever, and whoever comes is let in. What is
-drawn, what excuses, and what is not drawn: [fuzzing](../fuzzing.md).
+prints.)
+
+{by}; what failed has been judged again by the present one. Judged in every run: each message of a
+survivor reaches each survivor that it is for, once and in causal order; what one survivor has
+delivered of a process that crashed, all do that it is for; nobody waits for ever, and whoever comes
+is let in. What is drawn, what excuses, and what is not drawn: [fuzzing](../fuzzing.md).
 
 """
 LONG = f"""
@@ -113,7 +114,11 @@ def whole(ledger: Ledger, failing: int) -> list[tuple[str, str]]:
     return [(name, f"{value:,}") for name, value in values.items()]
 
 
-def page(plain: Ledger, guided: Ledger) -> str:
+MENDED = "Where the code was mended meanwhile, earlier runs are by the code of that time"
+
+
+def page(plain: Ledger, guided: Ledger, by: str) -> str:
+    """`by`: what is said of the code that has done the runs."""
     seeds = seeds_of(plain)
     founds = [*plain.found, *guided.found]
     with Pool(PROCESSES) as pool:
@@ -124,6 +129,7 @@ def page(plain: Ledger, guided: Ledger) -> str:
         seed=min(seeds),
         guided=guided.runs,
         guided_seed=min(seeds_of(guided), default=1),
+        by=by,
     )
     text += "## Drawn\n\n" + _table(plain, now)
     text += _shares(every)
@@ -166,13 +172,16 @@ def _shares(every: Sequence[Drawn]) -> str:
 
 
 def main() -> None:
-    folders = [Path(folder) for folder in sys.argv[1:]]
-    if not 1 <= len(folders) <= 2 or not all((one / SLICES).exists() for one in folders):
+    folders = [Path(folder) for folder in sys.argv[1:3]]
+    is_known = all((one / SLICES).exists() for one in folders)
+    if not 2 <= len(sys.argv) <= 4 or not is_known:
         sys.exit(
-            "usage: python -m bench.daisy_fuzz FOLDER [GUIDED] (those of `antecede fuzz --out`)"
+            "usage: python -m bench.daisy_fuzz FOLDER [GUIDED [REVISION]] (those of `antecede fuzz"
+            " --out`)"
         )
+    by = f"All of these runs are by the code of revision {sys.argv[3]}" if sys.argv[3:] else MENDED
     plain, guided = [*(Ledger(folder) for folder in folders), Ledger()][:2]
-    PAGE.write_text(signed(page(plain, guided)), "utf-8")
+    PAGE.write_text(signed(page(plain, guided, by)), "utf-8")
 
 
 if __name__ == "__main__":
