@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from antecede.errors import MalformedStamp
 from antecede.message import Membership, Message, MessageId, process_set
 from antecede.order import Packet
+from antecede.overlays.daisy.checks import check_changes
 from antecede.overlays.daisy.items import (
     Batch,
     Change,
@@ -15,7 +16,6 @@ from antecede.overlays.daisy.items import (
     Missed,
     Reshape,
     carry,
-    check_changes,
     decode_items,
     encode_items,
     pack,

@@ -49,7 +49,7 @@ The core and the parts over it:
 `consent`, `history` how groups agree to a change; all changes that a process knows of
 `levels`             groups of servers that split and dissolve: levels come and go
 `plan`, `options`    the tree of groups; what can be chosen; `draws`: what the fuzzer chooses
-`items`, `stamp`     what travels in a group, and in a packet
+`items`, `stamp`     what travels in a group, and in a packet; `checks`: what is refused
 `epochs`, `matrix`   for `local_recipients`: what is known in an epoch, and its matrix
 `lasting`            the state, apart from when others were last heard
 ===================  ===============================================================================

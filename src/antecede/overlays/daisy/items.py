@@ -458,49 +458,6 @@ def carries(items: Iterable[Item]) -> list[Carry]:
     return [item for item in plain if isinstance(item, Carry)]
 
 
-@lru_cache(maxsize=4096)
-def check_addresses(payload: bytes, size: int) -> None:
-    """Refuse messages from or to processes that there are not."""
-    for item in carries(decode_items(payload)):
-        if item.sender >= size:
-            raise MalformedStamp("sender", f"is {item.sender}")
-        to = item.message.destinations
-        if not to or to >> size:
-            raise MalformedStamp("destinations", "are none, or unknown processes")
-
-
-def check_changes(changes: Iterable[Item], size: int) -> None:
-    """Refuse changes with processes that there are not, or with groups below themselves."""
-    for change in changes:
-        if isinstance(change, Change):
-            named = {one for _, founders in change.made for one in founders}
-            if any(one >= size for one in named) or not all(made for _, made in change.made):
-                raise MalformedStamp("made", "has no founders, or unknown processes")
-        elif isinstance(change, Reshape):
-            above = () if change.above is None else (change.above,)
-            groups = (*change.made, *change.below, *above)
-            for group in groups:
-                if not group.inhabitants or group.inhabitants >> size:
-                    raise MalformedStamp("processes", "are none, or unknown")
-            levels = {group.index: group.level for group in groups}
-            if any(levels.get(one, -1) >= each.level for each in groups for one in each.children):
-                raise MalformedStamp("children", "are not below their group")
-
-
-def check_process_keys(numbers: Iterable[int], size: int) -> None:
-    """Refuse processes that there are not among those that have missed something."""
-    if any(process_key(one) >= size for one in numbers if one < 0):
-        raise MalformedStamp("who", "is an unknown process")
-
-
-def check_undelivered(item: Undelivered, size: int) -> None:
-    """Refuse a message from or to processes that there are not."""
-    if item.sender >= size:
-        raise MalformedStamp("sender", f"is {item.sender}")
-    if not item.destinations or (unfolded(item.destinations) | unfolded(item.home)) >> size:
-        raise MalformedStamp("destinations", "are none, or unknown processes")
-
-
 def plain(item: Carry | Ahead) -> Carry:
     """A message, without the list of those that it comes after if it has one."""
     return item if isinstance(item, Carry) else item.carry

@@ -31,22 +31,14 @@ from antecede.overlays.daisy.absence import Absence
 from antecede.overlays.daisy.ahead import RunningAhead
 from antecede.overlays.daisy.arrivals import Arrivals
 from antecede.overlays.daisy.changes import Changes
+from antecede.overlays.daisy.checks import check_changes, check_payload
 from antecede.overlays.daisy.consent import Consent
 from antecede.overlays.daisy.core import Core
 from antecede.overlays.daisy.fence import Fencing
 from antecede.overlays.daisy.items import (
-    Batch,
-    Change,
     Direct,
-    Missed,
-    Reshape,
-    Undelivered,
     carries,
     carry,
-    check_addresses,
-    check_changes,
-    check_process_keys,
-    check_undelivered,
     decode_items,
     unpack,
 )
@@ -240,19 +232,10 @@ class Daisy(Order):
             self._search.say(self._changes.moved_from(packet.group), 1 << source)
 
     def _check(self, payload: bytes) -> None:
+        check_payload(payload, self.membership.size)
         for item in decode_items(payload):
             if type(item) is Direct:
                 self._check_matrix(item)
-            elif type(item) is Batch:
-                check_changes(map(unpack, item.changes), self.membership.size)
-                check_process_keys((who for who, _ in item.beside), self.membership.size)
-            elif type(item) is Missed:
-                check_process_keys([item.who], self.membership.size)
-            elif type(item) is Change or type(item) is Reshape:
-                check_changes([item], self.membership.size)
-            elif type(item) is Undelivered:
-                check_undelivered(item, self.membership.size)
-        check_addresses(payload, self.membership.size)
 
     def _check_matrix(self, item: Direct) -> None:
         integers = len(decode_matrix(item.matrix))
