@@ -31,7 +31,8 @@ Written by `python -m bench.daisy_fuzz FOLDER GUIDED` from the books of
 do not edit. (The copy that `python -m bench.compiled` makes comes to the same in less time, as it
 prints.)
 
-{by}; what failed has been judged again by the present one. Judged in every run: each message of a
+{by};
+what failed has been judged again by the present one. Judged in every run: each message of a
 survivor reaches each survivor that it is for, once and in causal order; what one survivor has
 delivered of a process that crashed, all do that it is for; nobody waits for ever, and whoever comes
 is let in. What is drawn, what excuses, and what is not drawn: [fuzzing](../fuzzing.md).
