@@ -186,16 +186,21 @@ def named(lab: Lab, *processes: int) -> bool:
     return any(notice.members & these == these for notice in lab.told(Event.GAP))
 
 
+def send_two(lab: Lab, sender: int, to: int, server: int) -> None:
+    """Two messages, the first of which is lost on its way from the server."""
+    lab.lose = lambda copy: copy[:2] == (server, to)
+    lab.send(sender, to)
+    lab.run(2.5 * DELAY_S)
+    lab.lose = lambda copy: False
+    lab.send(sender, to)
+    lab.run(2.5 * DELAY_S)
+
+
 def a_member_dies_before_it_hands_over(order: type[Order] | None) -> bool:
     """2 sends two messages to 1. The first is lost on its way from 0, which dies when the second is
     there. So does 2, when 1 waits for what it keeps. Whether a gap has named both."""
     lab = Lab(order, **STAR)
-    lab.lose = lambda copy: copy[:2] == (0, 1)
-    lab.send(2, 1)
-    lab.run(2.5 * DELAY_S)
-    lab.lose = lambda copy: False
-    lab.send(2, 1)
-    lab.run(2.5 * DELAY_S)
+    send_two(lab, 2, 1, server=0)
     lab.crash(0)
     lab.lose = lambda copy: copy[:2] == (2, 1) and bool(carried(copy[2]))
     while not lab.orders[1].layers()[0].is_server:
@@ -218,12 +223,7 @@ def a_newcomer_serves_and_dies(order: type[Order] | None) -> bool:
     lab.crash(0, 1)
     lab.send(3, 2)
     lab.run(20.0)
-    lab.lose = lambda copy: copy[:2] == (2, 3)
-    lab.send(2, 3)
-    lab.run(2.5 * DELAY_S)
-    lab.lose = lambda copy: False
-    lab.send(2, 3)
-    lab.run(2.5 * DELAY_S)
+    send_two(lab, 2, 3, server=2)
     lab.crash(2)
     lab.send(3, 2)
     assert lab.run().faults() == ["3 delivers 2:2 before 2:1"]
