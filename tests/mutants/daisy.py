@@ -1488,6 +1488,11 @@ SELDOM = [
         new="if words := ():",
     ),
     Mutant(
+        name="comes-home-and-is-silent",
+        old="        self.absence.pass_on_beside(layer, beside, now)\n",
+        new="",
+    ),
+    Mutant(
         name="lets-servers-call-that-it-has-left",
         old="self._answer_those_left(source, node)",
         new="pass",

@@ -317,6 +317,26 @@ def servers_are_founded_without_a_group(order: type[Order], who: int, away_s: fl
     return not any(first in names for _, names in gaps(lab, who))
 
 
+def one_is_back_that_knows_what_others_missed(order: type[Order], place: int) -> bool:
+    """A group goes on without 0, its server: a local one or, of three levels, the one above. 0
+    knows what another group has missed, as the servers have let it go. Is its group not told?"""
+    size, sizes = ((9, [3]), (12, [2, 3]))[place]
+    lab, is_cut, missed = Lab(order, size, sizes=sizes, quorum="majority"), True, MessageId(1, 1)
+    layer, above = lab.orders[0].layers()[place : place + 2]
+    others = [member.process for member in layer.view.members[1:]]
+    lab.lose = lambda copy: is_cut and 0 in copy[:2] and not {*others}.isdisjoint(copy[:2])
+    lab.send(1, *others)
+    lab.send(others[0], others[1])
+    heir = lab.orders[others[0]].layers()[place]
+    until(lab, lambda: layer.is_lost and heir.is_server)
+    until(lab, lambda: lab.orders[others[0]].layers()[place + 1].is_in)
+    beside = max(above.node.children)
+    above.memory.missed = {beside: {missed}}
+    is_cut = False
+    lab.run(20.0)
+    return missed not in heir.memory.missed_beside.get(beside, set())
+
+
 def servers_are_founded_that_have_ended(order: type[Order]) -> list[str]:
     """Servers are split, and only 0 hears that all know. The others die, and the next ones found
     the servers anew behind a cut, without the group of 0. Does that hear of them again?"""
@@ -379,6 +399,9 @@ SCHEDULES: dict[str, Callable[[type[Order]], object]] = {
     "keeps-that-to-itself": lambda order: servers_are_founded_without_a_group(order, 2),
     "forgets-it-among-the-next-servers": lambda order: servers_are_founded_without_a_group(
         order, 0, away_s=8.0
+    ),
+    "comes-home-and-is-silent": lambda order: any(
+        one_is_back_that_knows_what_others_missed(order, place) for place in (0, 1)
     ),
     "lets-servers-call-that-it-has-left": servers_are_founded_that_have_ended,
     "answers-though-not-all-know": one_alone_knows_that_servers_have_ended,

@@ -322,6 +322,15 @@ class Absence(Part):
             self.core.send_words(layer, words, now)
         self.hand_down_missed(layer, now)
 
+    def pass_on_beside(self, layer: Layer, known: Mapping[int, set[MessageId]], now: float) -> None:
+        """Tell a group that this process is back in what others have missed, as the servers above
+        knew when it was among them. Nobody else here may know."""
+        had = layer.memory.missed_beside
+        news = {who: tuple(sorted(names - had.get(who, set()))) for who, names in known.items()}
+        words = [Missed(who, ids, beside=True) for who, ids in sorted(news.items()) if ids]
+        if words:
+            self.core.send_words(layer, words, now)
+
     def on_missed_beside(self, layer: Layer, word: Missed, now: float) -> None:
         """One that may be beside this group has missed something, or has been told what, as the
         servers above say: note it, and pass it on downwards."""

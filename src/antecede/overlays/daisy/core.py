@@ -119,6 +119,8 @@ class Core:
             home = self.layers[0]
             known = dict.fromkeys((*home.state.undelivered, *left_undelivered(home, old)))
             home.state.undelivered = list(known)
+        for above in self.layers[place + 1 : place + 2] if old.is_lost else ():
+            new.memory.learn_beside(above.memory, old.node.index)
         if old.config.group == new.config.group:
             new.member.follow(old.member)
         if old.node.index != new.node.index:

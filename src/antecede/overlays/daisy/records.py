@@ -191,6 +191,14 @@ class Memory(msgspec.Struct, array_like=True):
         else:
             self.missed_beside.pop(who, None)
 
+    def learn_beside(self, servers: "Memory", home: int) -> None:
+        """Note what others have missed, as a process knew among the servers when its group, `home`,
+        lost it: it may have said so to nobody, and is to say it when it is back."""
+        for known in (servers.missed, servers.missed_beside):
+            for who, names in known.items():
+                if who != home and names:
+                    self.note_missed_beside(who, names)
+
 
 def _add_names(known: dict[int, set[MessageId]], who: int, messages: Iterable[MessageId]) -> None:
     names = known.setdefault(who, set())

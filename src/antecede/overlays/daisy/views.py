@@ -128,12 +128,13 @@ class Views(Part):
         if memory.came_under:
             self.changes.levels.come_under(layer, memory.came_under)
         had = {} if layer.node.level else dict(self.core.state.delivered)
-        known = layer.memory.missed
+        known, beside = layer.memory.missed, layer.memory.missed_beside
         self.relay.transport(layer).absorb(layer, memory, now)
         self.relay.forwarding.tell_lost(layer)
         self.absence.tell_missed(layer, now, had)
         self.absence.tell_doubtful(layer, now)
         self.absence.pass_on_missed(layer, known, now)
+        self.absence.pass_on_beside(layer, beside, now)
         self.changes.give_way(layer, now)
         if layer.node.level:
             self.changes.tell_servers(layer, now)
