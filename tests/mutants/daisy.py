@@ -717,11 +717,6 @@ EVOLVING = [
         new="            if not owes:",
     ),
     Mutant(
-        name="keeps-to-itself-what-merged-groups-knew",
-        old="                self.absence.pass_on_missed(above, {}, now)\n",
-        new="                pass\n",
-    ),
-    Mutant(
         name="done-is-not-said-after-a-merge",
         old="            if message.destinations & node.processes:\n"
         "                self._report_done(",
@@ -730,9 +725,8 @@ EVOLVING = [
     ),
     Mutant(
         name="stays-in-a-group-that-gives-way",
-        old="        self.absence.pass_on_missed(layer, known, now)\n"
-        "        self.changes.give_way(layer, now)\n",
-        new="        self.absence.pass_on_missed(layer, known, now)\n",
+        old="        self.changes.give_way(layer, now)\n        if layer.node.level:\n",
+        new="        if layer.node.level:\n",
     ),
     Mutant(
         name="waits-for-the-servers-for-ever",
@@ -934,11 +928,6 @@ STAYING = [
         old="        is_watching |= layer.node.level > 0 and any(who < 0 for who in "
         "memory.missed_beside)\n",
         new="",
-    ),
-    Mutant(
-        name="new-servers-keep-to-themselves-who-has-missed-it",
-        old="if who != below.node.index and names - known and len(known) < MOST_NAMED:",
-        new="if False:",
     ),
     Mutant(
         name="learns-last-what-it-has-missed-itself",
@@ -1491,6 +1480,16 @@ SELDOM = [
         name="comes-home-and-is-silent",
         old="        self.absence.pass_on_beside(layer, beside, now)\n",
         new="",
+    ),
+    Mutant(
+        name="keeps-to-itself-what-merged-groups-knew",
+        old="                self.absence.pass_on_missed(above, {}, now)\n",
+        new="                pass\n",
+    ),
+    Mutant(
+        name="new-servers-keep-to-themselves-who-has-missed-it",
+        old="if who != below.node.index and names - known and len(known) < MOST_NAMED:",
+        new="if False:",
     ),
     Mutant(
         name="lets-servers-call-that-it-has-left",

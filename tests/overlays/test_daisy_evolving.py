@@ -636,39 +636,8 @@ ONE_GIVES_WAY_AND_HAS_YET_TO_BRING: dict[str, Any] = {
     "patience_s": 54.0,
 }
 """2 lets another serve a merged group for which it has yet to bring what the servers keep."""
-MERGED_WITH_ONE_WHO_KNEW: dict[str, Any] = {
-    "options": {
-        "tidy_s": 0.153,
-        "pack_s": 0.261,
-        "tick_s": 0.1,
-        "suspect_after_s": 0.743,
-        "flush_timeout_s": 0.3715,
-        "forget_after_s": 7.43,
-        "split_above": 4,
-        "merge_below": 3,
-    },
-    "processes": 9,
-    "seed": 47000025593,
-    "messages": 51,
-    "rate": 0.302,
-    "workload": {"kind": "multicast", "size": 2},
-    "network": {
-        "delay": "exponential:0.113",
-        "loss": 0.228,
-        "partitions": [{"start_s": 2.078, "end_s": 12.018, "sides": [[0, 1, 2, 6, 7, 8]]}],
-    },
-    "joins": [
-        {"process": 1, "time_s": 1.089},
-        {"process": 7, "time_s": 8.15},
-        {"process": 8, "time_s": 1.448},
-    ],
-    "patience_s": 54.8,
-}
-"""The groups of 0 and 1 are merged. 1 alone knows then what it had for 4."""
-
 SCHEDULES: dict[str, dict[str, Any]] = {
     "brings-a-batch-though-it-leaves": ONE_GIVES_WAY_AND_HAS_YET_TO_BRING,
-    "keeps-to-itself-what-merged-groups-knew": MERGED_WITH_ONE_WHO_KNEW,
     "merges-without-groups-that-may-have-left": {
         "options": {
             "tidy_s": 0.0176,

@@ -317,6 +317,36 @@ def servers_are_founded_without_a_group(order: type[Order], who: int, away_s: fl
     return not any(first in names for _, names in gaps(lab, who))
 
 
+def merged_groups_knew_more(order: type[Order]) -> bool:
+    """The group of 0 knows what 11 has missed, and is merged with that of 3. Do the servers not
+    hear of it?"""
+    lab, missed = Lab(order, size=12, **CHANGING), MessageId(1, 1)
+    lab.crash(11)
+    lab.send(9, 10, 4)
+    lab.run(4.0)
+    for one in (0, 1, 2):
+        lab.orders[one].layers()[0].memory.missed_beside = {process_key(11): {missed}}
+    merge(lab, 0, 1)
+    lab.run(10.0)
+    assert home(lab, 0) == home(lab, 3)
+    return missed not in lab.orders[6].layers()[1].memory.missed_beside.get(process_key(11), set())
+
+
+def a_new_server_hears_what_others_missed(order: type[Order]) -> bool:
+    """The servers know what the group of 9 has missed, and 0 dies. Does its group not hear it from
+    the next server?"""
+    lab, missed = Lab(order, size=12, quorum="majority"), MessageId(4, 1)
+    lab.crash(9, 10, 11)
+    lab.send(1, 4)
+    lab.run(4.0)
+    for one in (3, 6):
+        lab.orders[one].layers()[1].memory.missed = {3: {missed}}
+    lab.crash(0)
+    lab.send(1, 4)
+    lab.run(10.0)
+    return missed not in lab.orders[2].layers()[0].memory.missed_beside.get(3, set())
+
+
 def one_is_back_that_knows_what_others_missed(order: type[Order], place: int) -> bool:
     """A group goes on without 0, its server: a local one or, of three levels, the one above. 0
     knows what another group has missed, as the servers have let it go. Is its group not told?"""
@@ -403,6 +433,8 @@ SCHEDULES: dict[str, Callable[[type[Order]], object]] = {
     "comes-home-and-is-silent": lambda order: any(
         one_is_back_that_knows_what_others_missed(order, place) for place in (0, 1)
     ),
+    "keeps-to-itself-what-merged-groups-knew": merged_groups_knew_more,
+    "new-servers-keep-to-themselves-who-has-missed-it": a_new_server_hears_what_others_missed,
     "lets-servers-call-that-it-has-left": servers_are_founded_that_have_ended,
     "answers-though-not-all-know": one_alone_knows_that_servers_have_ended,
 }

@@ -422,23 +422,6 @@ SCHEDULES: dict[str, dict[str, Any]] = {
     },
     "servers-call-nobody-who-lacks-it": those_who_knew_die(10, from_s=1.465),
     "servers-sleep-though-one-lacks-it": those_who_knew_die(34000016460, from_s=13.45),
-    "new-servers-keep-to-themselves-who-has-missed-it": {
-        "options": {"sizes": [4], "forget_after_s": 4.436},
-        "processes": 8,
-        "seed": 33,
-        "messages": 11,
-        "rate": 0.162,
-        "network": {
-            "delay": "exponential:0.0359",
-            "partitions": [
-                _cut(1.428, 10.994, 4, 5, 7),
-                _cut(6.405, 12.25, 3, 1, 2, 5),
-                {**_cut(13.538, 17.578, 1), "packets": "held"},
-                _cut(3.606, 22.506, 0, 1, 2, 3, 7, 6),
-            ],
-        },
-        "patience_s": 75.514,
-    },
     "learns-last-what-it-has-missed-itself": {
         "options": {"local": "recipients", "copies": 6, "forget_after_s": 7.13},
         "processes": 6,
