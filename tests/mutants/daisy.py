@@ -823,6 +823,16 @@ GIVING_WAY = [
         old="        self.announce(layer, now)  # the others may know of its end (C4)\n",
         new="",
     ),
+    Mutant(
+        name="sends-up-what-has-strayed",
+        old="        if is_late and not strays:\n",
+        new="        if is_late:\n",
+    ),
+    Mutant(
+        name="brings-what-has-strayed",
+        old="            new.state.founding.leaves_strays = True\n",
+        new="",
+    ),
 ]
 """More of groups that give way, and of who has missed something:
 `tests/overlays/test_daisy_giving_way.py` has the schedules, as chance has found them."""

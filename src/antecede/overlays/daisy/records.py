@@ -279,6 +279,9 @@ class Founding(msgspec.Struct, array_like=True):
     """The group messages with batches that are not stable."""
     stable_aside: set[GroupMessageId] = set()
     """The group messages that are stable although what came in them is still aside."""
+    leaves_strays: bool = False
+    """Whether the batch of this process is without what has strayed into its group, and what came
+    after that."""
     last_batch_place: int = 0
     """The place of the last message that came in batches, while some of these are not stable;
     `TAKING_BATCHES` while they are taken."""
