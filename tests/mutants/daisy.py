@@ -458,6 +458,16 @@ FENCE = [
         new="if layer.node.level or layer.node.index in called or not (is_settled and is_large):",
     ),
     Mutant(
+        name="hands-on-only-among-servers",
+        old="            self._pass_on_from_below(node)\n",
+        new="",
+    ),
+    Mutant(
+        name="hears-those-at-home-as-others",
+        old="any(one.here >> source & 1 for one in served)",
+        new="layer.here >> source & 1",
+    ),
+    Mutant(
         name="asks-those-it-knew-for-ever",
         old="                if layer.view is not None and "
         "layer.view.processes & process_set(word.processes):\n",
