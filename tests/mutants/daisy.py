@@ -459,7 +459,7 @@ FENCE = [
     ),
     Mutant(
         name="hands-on-only-among-servers",
-        old="            self._pass_on_from_below(node)\n",
+        old="            self._pass_on_from_below(node, now)\n",
         new="",
     ),
     Mutant(
@@ -1087,10 +1087,8 @@ ONE_BY_ONE = [
     ),
     Mutant(
         name="rises-though-it-came-down",
-        old='        if self.options.forward == "stable":\n            return True\n'
-        "        if not layer.node",
-        new='        if self.options.forward != "":\n            return True\n'
-        "        if not layer.node",
+        old="        if is_late and not strays:\n",
+        new="        if True:\n",
     ),
     Mutant(
         name="the-last-that-is-heard-is-the-last",

@@ -253,6 +253,11 @@ class Sleep(msgspec.Struct, array_like=True):
     """When others called this group last."""
     called_since: float = 0.0
     """Since when others have been calling this group, without a long pause."""
+    sought_since: float = -1.0
+    """Since when this process hears, as a member that serves nobody, that the group above is
+    called."""
+    sought_at: float = -inf
+    """When that was heard last."""
 
 
 class Seeking(msgspec.Struct, array_like=True):

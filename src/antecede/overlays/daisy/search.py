@@ -305,7 +305,7 @@ class Search(Part):
         link that is cut. If it hears for long what is passed on alone, another has to serve."""
         layer = self.core.layer_of(node)
         if layer is None:
-            self._pass_on_from_below(node)
+            self._pass_on_from_below(node, now)
             return
         if layer.is_lost or layer.view is None:
             return
@@ -323,12 +323,17 @@ class Search(Part):
         else:
             self.say(Poke(node), 1 << layer.view.members[0].process)
 
-    def _pass_on_from_below(self, node: int) -> None:
-        """A group above is called. Its server may be the only one in it, so those just below it
-        hand this on."""
-        top = self.core.layers[-1] if self.core.layers else None
-        if top is not None and top.node.parent == node and top.is_in and not top.is_server:
-            if top.view is not None:
+    def _pass_on_from_below(self, node: int, now: float) -> None:
+        """A group above is called for long. Its server may be the only one in it, so those just
+        below it hand this on."""
+        for top in self.core.layers[-1:]:
+            if top.node.parent != node or top.view is None or top.is_server:
+                continue
+            sleep = top.state.sleep
+            if now - sleep.sought_at > SPELL * self._patience_s:
+                sleep.sought_since = now
+            sleep.sought_at = now
+            if now - sleep.sought_since > 3 * self._patience_s:
                 self.say(Poke(node), 1 << top.view.members[0].process)
 
     def _hand_over(self, layer: Layer, now: float) -> None:
