@@ -458,6 +458,16 @@ FENCE = [
         new="if layer.node.level or layer.node.index in called or not (is_settled and is_large):",
     ),
     Mutant(
+        name="hands-on-only-among-servers",
+        old="            self._pass_on_from_below(node, now)\n",
+        new="",
+    ),
+    Mutant(
+        name="hears-those-at-home-as-others",
+        old="any(one.here >> source & 1 for one in served)",
+        new="layer.here >> source & 1",
+    ),
+    Mutant(
         name="asks-those-it-knew-for-ever",
         old="                if layer.view is not None and "
         "layer.view.processes & process_set(word.processes):\n",
@@ -823,6 +833,16 @@ GIVING_WAY = [
         old="        self.announce(layer, now)  # the others may know of its end (C4)\n",
         new="",
     ),
+    Mutant(
+        name="sends-up-what-has-strayed",
+        old="        if is_late and not strays:\n",
+        new="        if is_late:\n",
+    ),
+    Mutant(
+        name="brings-what-has-strayed",
+        old="            new.state.founding.leaves_strays = True\n",
+        new="",
+    ),
 ]
 """More of groups that give way, and of who has missed something:
 `tests/overlays/test_daisy_giving_way.py` has the schedules, as chance has found them."""
@@ -1067,10 +1087,8 @@ ONE_BY_ONE = [
     ),
     Mutant(
         name="rises-though-it-came-down",
-        old='        if self.options.forward == "stable":\n            return True\n'
-        "        if not layer.node",
-        new='        if self.options.forward != "":\n            return True\n'
-        "        if not layer.node",
+        old="        if is_late and not strays:\n",
+        new="        if True:\n",
     ),
     Mutant(
         name="the-last-that-is-heard-is-the-last",

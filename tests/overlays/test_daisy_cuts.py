@@ -65,6 +65,12 @@ ONE_LINK_AT_THE_TOP = scenario(
     cut(1.0, 1000.0, [0], [6]), processes=12, rate=0.4, options={"sizes": [3, 2]}
 )
 """Of the only two servers at the top. Each is in a local group of three."""
+ONE_IS_ALONE_BELOW_THE_TOP = scenario(
+    cut(1.0, 1000.0, [0], [4]),
+    crashes=[{"process": process, "time_s": 0.5} for process in (7, 8)],
+    options={"groups": [[0, 1], [2, 3], [4, 5, 6], [7, 8]], "sizes": [2, 2]},
+)
+"""The same, but 0 cannot let 1 serve, its only neighbour, and no server stands beside 4."""
 FOUNDED_IN_A_TICK = scenario(
     cut(1.783, 5.784, [0, 1, 3, 4, 5, 7, 8], packets="held"),
     cut(7.86, 16.132, [2, 5, 6, 7, 8]),
@@ -653,6 +659,8 @@ SCHEDULES: dict[str, Callable[[type[Order] | None], Any]] = {
     "founded-by-most": drawn(TWO_CUTS),
     "nobody-hands-on": drawn(ONE_LINK),
     "servers-of-servers-go-on-serving": undelivered(ONE_LINK_AT_THE_TOP),
+    "hands-on-only-among-servers": drawn(ONE_IS_ALONE_BELOW_THE_TOP),
+    "hears-those-at-home-as-others": drawn(ONE_IS_ALONE_BELOW_THE_TOP),
     "asks-those-it-knew-for-ever": drawn(ALL_IT_KNEW_ARE_DEAD),
     "the-fence-waits-for-batches": drawn(THREE_LEVELS),
     "the-batch-dies-with-its-founder": a_founder_dies,

@@ -11,7 +11,38 @@ from antecede.simulate import make_scenario
 from tests.mutants import Mutant, mutated
 from tests.mutants.daisy import GIVING_WAY
 
+WHAT_HAS_STRAYED: dict[str, Any] = {
+    "options": {
+        "sizes": [2],
+        "quorum": "majority",
+        "tick_s": 0.1,
+        "tidy_s": 0.0217,
+        "forget_after_s": 9.5,
+        "split_servers_above": 3,
+        "merge_servers_below": 2,
+        "suspect_after_s": 0.7973,
+        "flush_timeout_s": 0.39865,
+    },
+    "processes": 8,
+    "seed": 52000073232,
+    "messages": 30,
+    "workload": {"cascade": 0.088, "kind": "multicast", "size": 4},
+    "rate": 0.182,
+    "network": {
+        "delay": "exponential:0.0793",
+        "partitions": [
+            {"start_s": 0.926, "end_s": 19.645, "sides": [[2]], "packets": "held"},
+            {"start_s": 2.26, "end_s": 27.48, "sides": [[1, 2, 3, 4, 5, 6]], "packets": "lost"},
+        ],
+    },
+    "patience_s": 90.0,
+}
+"""The servers are split, as 0 alone hears, and the others found them anew without its group. 2 is
+back with a message of 6 that follows one which it has never had."""
+
 SCHEDULES: dict[str, dict[str, Any]] = {
+    "brings-what-has-strayed": WHAT_HAS_STRAYED,
+    "sends-up-what-has-strayed": WHAT_HAS_STRAYED,
     "agreed-for-ever": {
         "options": {
             "tidy_s": 0.543,

@@ -384,6 +384,9 @@ class Levels(Part):
         self._note_missed(old, new)
         new.memory.forgotten = old.memory.forgotten & {*node.children}
         new.memory.changes = [*old.memory.changes]
+        if below is not None and old.memory.founded_without:
+            self.relay.forwarding.note_strays(below, node.processes, now)
+            new.state.founding.leaves_strays = True
         is_first = self.process in node.founders[:1]
         stays_above = above is not None and above.node.index == node.parent
         core.replace(old, new, now, is_first and stays_above)

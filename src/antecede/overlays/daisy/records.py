@@ -253,6 +253,11 @@ class Sleep(msgspec.Struct, array_like=True):
     """When others called this group last."""
     called_since: float = 0.0
     """Since when others have been calling this group, without a long pause."""
+    sought_since: float = -1.0
+    """Since when this process hears, as a member that serves nobody, that the group above is
+    called."""
+    sought_at: float = -inf
+    """When that was heard last."""
 
 
 class Seeking(msgspec.Struct, array_like=True):
@@ -279,6 +284,9 @@ class Founding(msgspec.Struct, array_like=True):
     """The group messages with batches that are not stable."""
     stable_aside: set[GroupMessageId] = set()
     """The group messages that are stable although what came in them is still aside."""
+    leaves_strays: bool = False
+    """Whether the batch of this process is without what has strayed into its group, and what came
+    after that."""
     last_batch_place: int = 0
     """The place of the last message that came in batches, while some of these are not stable;
     `TAKING_BATCHES` while they are taken."""

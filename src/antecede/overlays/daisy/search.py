@@ -304,10 +304,14 @@ class Search(Part):
         """This group is called for long, or its server is sought, which does not hear that over a
         link that is cut. If it hears for long what is passed on alone, another has to serve."""
         layer = self.core.layer_of(node)
-        if layer is None or layer.is_lost or layer.view is None:
+        if layer is None:
+            self._pass_on_from_below(node, now)
             return
-        sleep = layer.state.sleep
-        if layer.is_server and not layer.view.processes >> source & 1:  # others may be late
+        if layer.is_lost or layer.view is None:
+            return
+        sleep, served = layer.state.sleep, [layer, *self.core.all_below(layer)]
+        is_passed_on = any(one.here >> source & 1 for one in served)
+        if layer.is_server and not is_passed_on:  # others may be late
             sleep.called_since = max(sleep.called_since, now + repeated_after_s)
         elif now - sleep.called_at > SPELL * self._patience_s:
             sleep.called_since = now
@@ -318,6 +322,19 @@ class Search(Part):
             self._hand_over(layer, now)
         else:
             self.say(Poke(node), 1 << layer.view.members[0].process)
+
+    def _pass_on_from_below(self, node: int, now: float) -> None:
+        """A group above is called for long. Its server may be the only one in it, so those just
+        below it hand this on."""
+        for top in self.core.layers[-1:]:
+            if top.node.parent != node or top.view is None or top.is_server:
+                continue
+            sleep = top.state.sleep
+            if now - sleep.sought_at > SPELL * self._patience_s:
+                sleep.sought_since = now
+            sleep.sought_at = now
+            if now - sleep.sought_since > 3 * self._patience_s:
+                self.say(Poke(node), 1 << top.view.members[0].process)
 
     def _hand_over(self, layer: Layer, now: float) -> None:
         """Let another process serve this group, whose links may not be cut: leave the local group,
