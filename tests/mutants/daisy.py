@@ -834,14 +834,9 @@ GIVING_WAY = [
         new="",
     ),
     Mutant(
-        name="sends-up-what-has-strayed",
-        old="        if is_late and not strays:\n",
-        new="        if is_late:\n",
-    ),
-    Mutant(
-        name="brings-what-has-strayed",
-        old="            new.state.founding.leaves_strays = True\n",
-        new="",
+        name="leaves-with-what-is-for-its-group",
+        old="    if not layer.memory.founded_without:\n",
+        new="    if layer.memory.places >= 0:\n",
     ),
 ]
 """More of groups that give way, and of who has missed something:
@@ -1087,8 +1082,10 @@ ONE_BY_ONE = [
     ),
     Mutant(
         name="rises-though-it-came-down",
-        old="        if is_late and not strays:\n",
-        new="        if True:\n",
+        old='        if self.options.forward == "stable":\n            return True\n'
+        "        if not layer.node",
+        new='        if self.options.forward != "":\n            return True\n'
+        "        if not layer.node",
     ),
     Mutant(
         name="the-last-that-is-heard-is-the-last",
@@ -1497,6 +1494,16 @@ SELDOM = [
     Mutant(
         name="comes-home-and-is-silent",
         old="        self.absence.pass_on_beside(layer, beside, now)\n",
+        new="",
+    ),
+    Mutant(
+        name="keeps-that-from-the-servers",
+        old="        self._tell_those_above(layer, word, now)\n",
+        new="",
+    ),
+    Mutant(
+        name="comes-home-with-old-news",
+        old="        again.state.memory.missed_beside = {}  # the others know that\n",
         new="",
     ),
     Mutant(

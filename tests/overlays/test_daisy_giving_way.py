@@ -41,8 +41,7 @@ WHAT_HAS_STRAYED: dict[str, Any] = {
 back with a message of 6 that follows one which it has never had."""
 
 SCHEDULES: dict[str, dict[str, Any]] = {
-    "brings-what-has-strayed": WHAT_HAS_STRAYED,
-    "sends-up-what-has-strayed": WHAT_HAS_STRAYED,
+    "leaves-with-what-is-for-its-group": WHAT_HAS_STRAYED,
     "agreed-for-ever": {
         "options": {
             "tidy_s": 0.543,

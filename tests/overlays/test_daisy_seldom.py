@@ -12,7 +12,7 @@ import pytest
 from antecede.groups import GroupMessageId
 from antecede.groups.packets import Join
 from antecede.message import Message, MessageId
-from antecede.order import Order, Packet, Transmit
+from antecede.order import Event, Order, Packet, Transmit
 from antecede.overlays.daisy.items import (
     Above,
     Batch,
@@ -349,7 +349,7 @@ def a_new_server_hears_what_others_missed(order: type[Order]) -> bool:
 
 def one_is_back_that_knows_what_others_missed(order: type[Order], place: int) -> bool:
     """A group goes on without 0, its server: a local one or, of three levels, the one above. 0
-    knows what another group has missed, as the servers have let it go. Is its group not told?"""
+    knows what another group has missed, as the servers have let it go. Is that one not told?"""
     size, sizes = ((9, [3]), (12, [2, 3]))[place]
     lab, is_cut, missed = Lab(order, size, sizes=sizes, quorum="majority"), True, MessageId(1, 1)
     layer, above = lab.orders[0].layers()[place : place + 2]
@@ -360,11 +360,29 @@ def one_is_back_that_knows_what_others_missed(order: type[Order], place: int) ->
     heir = lab.orders[others[0]].layers()[place]
     until(lab, lambda: layer.is_lost and heir.is_server)
     until(lab, lambda: lab.orders[others[0]].layers()[place + 1].is_in)
-    beside = max(above.node.children)
-    above.memory.missed = {beside: {missed}}
+    above.memory.missed = {max(above.node.children): {missed}}
     is_cut = False
     lab.run(20.0)
-    return missed not in heir.memory.missed_beside.get(beside, set())
+    return not any(missed in notice.messages for notice in lab.told(Event.GAP))
+
+
+def one_is_back_when_others_have_been_told(order: type[Order]) -> object:
+    """All in the group of 1 know what that of 6 has missed. 1 is cut off, and 6 is told. Does the
+    word come back with 1?"""
+    lab, is_cut, missed = Lab(order, quorum="majority"), True, MessageId(3, 1)
+    at_home = [lab.orders[one].layers()[0] for one in (0, 1, 2)]
+    lab.lose = lambda copy: is_cut and 1 in copy[:2]
+    for layer in at_home:
+        layer.memory.missed_beside = {2: {missed}}
+    lab.send(0, 2)
+    until(lab, lambda: not at_home[0].here >> 1 & 1)
+    for layer in at_home[::2]:
+        layer.memory.missed_beside = {}
+    is_cut = False
+    lab.send(0, 1, 2)
+    lab.run(20.0)
+    assert at_home[0].here >> 1 & 1
+    return lab.told(Event.GAP)
 
 
 def servers_are_founded_that_have_ended(order: type[Order]) -> list[str]:
@@ -433,6 +451,10 @@ SCHEDULES: dict[str, Callable[[type[Order]], object]] = {
     "comes-home-and-is-silent": lambda order: any(
         one_is_back_that_knows_what_others_missed(order, place) for place in (0, 1)
     ),
+    "keeps-that-from-the-servers": lambda order: any(
+        one_is_back_that_knows_what_others_missed(order, place) for place in (0, 1)
+    ),
+    "comes-home-with-old-news": one_is_back_when_others_have_been_told,
     "keeps-to-itself-what-merged-groups-knew": merged_groups_knew_more,
     "new-servers-keep-to-themselves-who-has-missed-it": a_new_server_hears_what_others_missed,
     "lets-servers-call-that-it-has-left": servers_are_founded_that_have_ended,

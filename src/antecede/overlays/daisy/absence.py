@@ -342,6 +342,21 @@ class Absence(Part):
         layer.memory.note_missed_beside(word.who, message_ids(word.ids))
         layer.state.sleep.call_at = -1.0
         self.relay.tell_beside(layer, word, now)
+        self._tell_those_above(layer, word, now)
+
+    def _tell_those_above(self, layer: Layer, word: Missed, now: float) -> None:
+        """At a server, tell the servers what one beside this group has missed, if they do not know:
+        who is back may have brought word of it from servers that were."""
+        above = self.core.above(layer)
+        if above is None or not layer.is_server or not word.ids:
+            return
+        memory, is_group = above.memory, word.who >= 0
+        if word.who not in above.node.children if is_group else layer.node.level:
+            return
+        known = (memory.missed if is_group else memory.missed_beside).get(word.who, set())
+        news = set(message_ids(word.ids)) - known
+        if news and len(known) < MOST_NAMED:
+            above.tell(Missed(word.who, tuple(sorted(news))), now)
 
     def on_missed(self, layer: Layer, who: int, ids: Ids, now: float) -> None:
         """A member, or a group below, has missed something, or has been told what (no messages)."""

@@ -9,7 +9,6 @@ that others depend on: that is told as a gap.
 """
 
 from collections.abc import Mapping
-from itertools import takewhile
 
 from antecede.groups import GroupMessageId, Quorum
 from antecede.message import MessageId, ProcessSet, members, process_set
@@ -35,8 +34,6 @@ def batch(layer: Layer, below: Layer | None, absent: ProcessSet = 0) -> tuple[It
     items = {item.id: item for item in carries(map(unpack, layer.state.out.resend))}
     if below is not None:
         kept = [carry(kept.message, kept.clock) for kept in below.in_order()]
-        if layer.state.founding.leaves_strays:
-            kept = [*takewhile(lambda item: item.id not in below.memory.strays, kept)]
         for item in (*kept, *carries(map(unpack, below.put_aside()))):
             if item.message.destinations & ~below.node.processes:
                 items[item.id] = item

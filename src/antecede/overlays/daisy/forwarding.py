@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from math import inf
 
 from antecede.groups import Quorum
-from antecede.message import MessageId, ProcessSet, process_set
+from antecede.message import MessageId, process_set
 from antecede.overlays.daisy.core import Part
 from antecede.overlays.daisy.layer import Layer
 from antecede.overlays.daisy.records import NEVER, Kept
@@ -32,14 +32,6 @@ class Forwarding(Part):
         if self.options.forward != "stable" and not layer.node.processes >> message.sender & 1:
             layer.memory.strays[message] = now
 
-    def note_strays(self, layer: Layer, inside: ProcessSet, now: float) -> None:
-        """A group has left servers that were founded anew without another, when these had ended.
-        What it keeps from beyond the next servers has strayed: there, what precedes it comes from
-        another group."""
-        for message in layer.memory.kept:
-            if not inside >> message.sender & 1:
-                layer.memory.strays[message] = now
-
     def may_rise(self, layer: Layer, above: Layer, kept: Kept) -> bool:
         """Whether a message goes up. Where messages are sent on early, it may be a stray: a server
         that was replaced got it from other servers and brought it into this group, and the next
@@ -49,11 +41,9 @@ class Forwarding(Part):
         if not above.is_open:
             return False
         message, strays = kept.message.id, layer.memory.strays
-        is_late = self.options.forward == "stable"  # all have what precedes it, unless it is noted
-        if is_late and not strays:
+        if self.options.forward == "stable":
             return True
-        is_inside = layer.node.processes >> message.sender & 1
-        if not is_inside and strays.get(message, NEVER if is_late else 0.0) != NEVER:
+        if not layer.node.processes >> message.sender & 1 and strays.get(message) != NEVER:
             return False
         return not any(
             since != NEVER and not above.has_passed(stray) and self._precedes(layer, stray, kept)

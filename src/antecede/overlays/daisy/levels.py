@@ -40,6 +40,7 @@ from antecede.overlays.daisy.items import (
     unpack,
 )
 from antecede.overlays.daisy.layer import LEFT, Layer, founding_anew, joining
+from antecede.overlays.daisy.plan import Node
 from antecede.overlays.daisy.records import NOTHING_SAID, Memory, Servers
 from antecede.overlays.daisy.relay import Relay
 
@@ -379,14 +380,11 @@ class Levels(Part):
             contacts = process_set(group.founders)
             life = core.state.next_incarnations.get(parent, 0)
             new = joining(self.process, node, self.options, life, epoch, contacts)
-        new.state.out.resend = list(old.state.out.resend)
+        new.state.out.resend = _left_with(old, node)
         new.memory.inherit(old.memory)
         self._note_missed(old, new)
         new.memory.forgotten = old.memory.forgotten & {*node.children}
         new.memory.changes = [*old.memory.changes]
-        if below is not None and old.memory.founded_without:
-            self.relay.forwarding.note_strays(below, node.processes, now)
-            new.state.founding.leaves_strays = True
         is_first = self.process in node.founders[:1]
         stays_above = above is not None and above.node.index == node.parent
         core.replace(old, new, now, is_first and stays_above)
@@ -457,6 +455,20 @@ def _ends(stored: bytes, layer: Layer) -> bool:
     """Whether a group of servers gives way by a change."""
     change = unpack(stored)
     return isinstance(change, Reshape) and change.gone == layer.node.index
+
+
+def _left_with(layer: Layer, node: Node) -> list[bytes]:
+    """What one that leaves servers brings to the next ones, `node`. As a rule the groups below have
+    all that these servers keep. Not if they were founded anew without a group, which knew that they
+    had ended: then the groups below have what is for them alone, and this process has what precedes
+    it."""
+    if not layer.memory.founded_without:
+        return list(layer.state.out.resend)
+    messages = layer.carries(map(unpack, layer.all_messages()))
+    theirs = [
+        one for one in messages if (1 << one.sender | one.message.destinations) & node.processes
+    ]
+    return [pack(one) for one in theirs]
 
 
 def _members_of(layer: Layer) -> tuple[int, ...]:

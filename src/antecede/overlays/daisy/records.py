@@ -254,8 +254,7 @@ class Sleep(msgspec.Struct, array_like=True):
     called_since: float = 0.0
     """Since when others have been calling this group, without a long pause."""
     sought_since: float = -1.0
-    """Since when this process hears, as a member that serves nobody, that the group above is
-    called."""
+    """Since when this process hears that the group above is called, in which it is not."""
     sought_at: float = -inf
     """When that was heard last."""
 
@@ -284,9 +283,6 @@ class Founding(msgspec.Struct, array_like=True):
     """The group messages with batches that are not stable."""
     stable_aside: set[GroupMessageId] = set()
     """The group messages that are stable although what came in them is still aside."""
-    leaves_strays: bool = False
-    """Whether the batch of this process is without what has strayed into its group, and what came
-    after that."""
     last_batch_place: int = 0
     """The place of the last message that came in batches, while some of these are not stable;
     `TAKING_BATCHES` while they are taken."""

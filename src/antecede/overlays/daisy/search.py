@@ -334,6 +334,7 @@ class Search(Part):
                 sleep.sought_since = now
             sleep.sought_at = now
             if now - sleep.sought_since > 3 * self._patience_s:
+                sleep.sought_since += self._patience_s
                 self.say(Poke(node), 1 << top.view.members[0].process)
 
     def _hand_over(self, layer: Layer, now: float) -> None:

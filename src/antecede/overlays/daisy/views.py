@@ -179,6 +179,7 @@ class Views(Part):
             layer.node.processes if not layer.node.level else self._contacts(layer),
         )
         again.state.memory = old.memory
+        again.state.memory.missed_beside = {}  # the others know that
         again.state.epochs.epoch = old.epochs.epoch
         again.state.out.outbox = layer.to_bring(layer.unsent(), from_above)
         again.state.above, again.state.predecessors = old.above, old.predecessors
