@@ -244,7 +244,8 @@ Machine: {machine}, not quiet: CPU times are rough, all else repeats.
 A vector is as long as the view that it is sent in: *longest vector* is over all packets since the
 look before, two seconds ago, as are *packets* and *CPU*; groups are counted at the moment, if they
 have two members or more. Newcomers that come while a group is about to split make it larger than
-its limit for a while; beside one of twice that size they wait.
+its limit for a while; beside one of twice that size they wait, but for `forget_after_s` at most,
+since such a group may never be split.
 
 {table(outcome.rows)}
 The whole run, judged by `antecede verify --holes`:
