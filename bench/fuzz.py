@@ -161,9 +161,9 @@ nine faults, and what circumstances they take, though not when and to whom.
 
 {guided}
 Eight of the nine are found within 20,000 guided runs; F2 by one that was not a mutant but drawn. F4
-was found after 6,649 (at revision a7c37f5), and by this code is not: since then, whoever comes home
-tells its group what others have missed, and little is lost without that rule. It takes a schedule
-of its own to be missed ([rules](daisy-rules.md)).
+was found after 6,649 (at revision a7c37f5), and by this code is not. Why is not known; since
+whoever comes home tells its group what others have missed, at least one schedule no longer needs
+that rule. It has another ([rules](daisy-rules.md)).
 
 ## Planted bugs
 

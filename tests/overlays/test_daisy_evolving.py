@@ -636,6 +636,7 @@ ONE_GIVES_WAY_AND_HAS_YET_TO_BRING: dict[str, Any] = {
     "patience_s": 54.0,
 }
 """2 lets another serve a merged group for which it has yet to bring what the servers keep."""
+
 SCHEDULES: dict[str, dict[str, Any]] = {
     "brings-a-batch-though-it-leaves": ONE_GIVES_WAY_AND_HAS_YET_TO_BRING,
     "merges-without-groups-that-may-have-left": {
